@@ -1,0 +1,1 @@
+"""What training hands to serving: manifest, export and runtime."""

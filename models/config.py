@@ -1,0 +1,225 @@
+"""Frozen configuration of a run: what a YAML file says and a checkpoint remembers.
+
+A run file may name another one in `inherit` (a path relative to itself); its own values win, key by key.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from models.errors import ConfigError
+
+Norm = Literal["pre", "post"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "swish"]
+Integration = Literal["none", "encoder", "decoder", "both"]
+
+
+class Frozen(BaseModel):
+    """A config section: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Languages(Frozen):
+    """ISO 639 codes of the pair."""
+
+    source: str
+    target: str
+
+
+class Corpus(Frozen):
+    """A pair of line-aligned files, absolute or relative to the data folder."""
+
+    source: Path
+    target: Path
+
+
+class DataConfig(Frozen):
+    """Where the text is and which sentences take part."""
+
+    train: Corpus
+    dev: Corpus | None = None
+    contrastive: Path | None = None
+    max_tokens: int = Field(128, ge=2)
+    """Training leaves out sentence pairs with more tokens than this on either side."""
+
+
+class TokenizerConfig(Frozen):
+    """SentencePiece models: one for both languages (`joint`) or one each."""
+
+    path: Path
+    """Folder that holds, or will hold, the model files; relative to the working directory."""
+    kind: Literal["unigram", "bpe"] = "unigram"
+    vocabulary: int = Field(8000, ge=32)
+    joint: bool = True
+    byte_fallback: bool = True
+    character_coverage: float = Field(0.9995, gt=0, le=1)
+
+
+class BackboneConfig(Frozen):
+    """The sentence Transformer."""
+
+    width: int = Field(512, ge=2)
+    feed_forward: int = Field(2048, ge=1)
+    heads: int = Field(8, ge=1)
+    encoder_layers: int = Field(6, ge=1)
+    decoder_layers: int = Field(6, ge=1)
+    norm: Norm = "pre"
+    activation: Activation = "relu"
+    embeddings: Literal["shared", "output", "separate"] = "shared"
+    """`shared`: source, target and output are one matrix; `output`: target and output are; `separate`: none."""
+    max_length: int = Field(256, ge=8)
+    """Positions: the most tokens, end of sentence included, of a source, a joined context or a target."""
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> Self:
+        if self.width % self.heads or self.width % 2:
+            raise ValueError(f"width {self.width} must be even and a multiple of heads {self.heads}")
+        return self
+
+
+class SentenceConfig(Frozen):
+    """No context: the backbone alone."""
+
+    kind: Literal["sentence"] = "sentence"
+
+
+class DocTransformerConfig(Frozen):
+    """Zhang et al. 2018: a context encoder, and context attention in encoder and decoder layers."""
+
+    kind: Literal["doc_transformer"] = "doc_transformer"
+    context_sentences: int = Field(2, ge=1)
+    context_layers: int = Field(1, ge=1)
+    integration: Integration = "both"
+    gating: bool = True
+
+
+ArchitectureConfig = Annotated[SentenceConfig | DocTransformerConfig, Field(discriminator="kind")]
+
+
+class ScheduleConfig(Frozen):
+    """Inverse square root with warm-up: `peak` is the learning rate at update `warmup`."""
+
+    peak: float = Field(7e-4, gt=0)
+    warmup: int = Field(4000, ge=1)
+
+
+class TrainingConfig(Frozen):
+    """How one step is trained."""
+
+    step: Literal["sentence", "document", "joint"] = "sentence"
+    """`sentence` trains the backbone; `document` what the architecture declares; `joint` everything from scratch."""
+    init: Path | None = None
+    """Checkpoint of step one that `document` starts from, or that `sentence` is continued from."""
+    updates: int | None = Field(None, ge=1)
+    epochs: float | None = Field(None, gt=0)
+    batch_tokens: int = Field(4096, ge=16)
+    """Padded tokens of the longer side in a batch of one process."""
+    accumulation: int = Field(1, ge=1)
+    schedule: ScheduleConfig = ScheduleConfig()
+    adam_betas: tuple[float, float] = (0.9, 0.98)
+    adam_epsilon: float = 1e-9
+    dropout: float = Field(0.1, ge=0, lt=1)
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    clip_norm: float = Field(1.0, gt=0)
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    seed: int = 1
+    log_every: int = Field(50, ge=1)
+    validate_every: int = Field(1000, ge=1)
+    checkpoint_every: int = Field(500, ge=1)
+    keep: int = Field(5, ge=1)
+    average: int = Field(1, ge=1)
+    """Checkpoints that are averaged into the final one."""
+    patience: int | None = Field(None, ge=1)
+    """Validations without a better dev loss after which training stops."""
+    dev_sentences: int = Field(200, ge=0)
+    """Sentences of the dev set that are translated for BLEU at each validation; 0 for none."""
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> Self:
+        if self.updates is None and self.epochs is None:
+            raise ValueError("one of updates and epochs must say when training ends")
+        if self.step == "document" and self.init is None:
+            raise ValueError("step document needs init: the checkpoint of step one")
+        return self
+
+
+class DecodingConfig(Frozen):
+    """Defaults of search; a request may ask for another beam."""
+
+    beam_size: int = Field(4, ge=1)
+    normalization: Literal["power", "wu"] = "power"
+    """`power`: log p / n^alpha, CTranslate2's rule; `wu`: log p / ((5+n)/6)^alpha, Wu et al. 2016, eq. 14."""
+    alpha: float = Field(1.0, ge=0)
+    length_ratio: float = Field(2.0, gt=0)
+    length_offset: int = Field(20, ge=0)
+    """The longest translation has ratio x source tokens + offset tokens, and never more than max_length."""
+
+
+class RunConfig(Frozen):
+    """One training run: one YAML file."""
+
+    name: str
+    languages: Languages
+    data: DataConfig
+    tokenizer: TokenizerConfig
+    backbone: BackboneConfig = BackboneConfig()
+    architecture: ArchitectureConfig = SentenceConfig()
+    training: TrainingConfig
+    decoding: DecodingConfig = DecodingConfig()
+    output: Path
+    """Folder of the run: checkpoints, curves; relative to the working directory."""
+
+    @model_validator(mode="after")
+    def _step_fits_architecture(self) -> Self:
+        sentence = self.architecture.kind == "sentence"
+        if sentence != (self.training.step == "sentence"):
+            raise ValueError(f"step {self.training.step} does not train architecture {self.architecture.kind}")
+        return self
+
+
+def data_folder() -> Path:
+    """The folder that corpus paths are relative to: `ANTECEDENT_DATA`, or `data`."""
+    return Path(os.environ.get("ANTECEDENT_DATA", "data"))
+
+
+def load_config(path: Path) -> RunConfig:
+    """Read a run file with all that it inherits.
+
+    Raises:
+        ConfigError: the file is missing, is not YAML, or has a wrong value; names the key.
+    """
+    try:
+        return RunConfig.model_validate(_read(path, ()))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "run"
+        raise ConfigError(f"{path}: {where}: {first['msg']}") from None
+
+
+def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
+    if path.resolve() in seen:
+        raise ConfigError(f"{path}: inherits from itself")
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: is not YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: must be a mapping of keys to values")
+    parent = values.pop("inherit", None)
+    if parent is None:
+        return values
+    return _merge(_read(path.parent / str(parent), (*seen, path.resolve())), values)
+
+
+def _merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in own.items():
+        inherited = merged.get(key)
+        merged[key] = _merge(inherited, value) if isinstance(inherited, dict) and isinstance(value, dict) else value
+    return merged

@@ -1,0 +1,65 @@
+"""The exception tree: everything that Antecedent raises on purpose, each with a stable code.
+
+Knows nothing of HTTP; the service gives each code a status. A message is one sentence that a user can act on.
+"""
+
+from pathlib import Path
+from typing import ClassVar
+
+
+class AntecedentError(Exception):
+    """Base of every error that is raised on purpose.
+
+    `code` never changes once released; `retryable` says whether the same call may succeed later.
+    """
+
+    code: ClassVar[str] = "internal_error"
+    retryable: ClassVar[bool] = False
+
+
+class ConfigError(AntecedentError):
+    """A configuration file that is missing, malformed or contradicts itself."""
+
+    code = "invalid_config"
+
+
+class DataError(AntecedentError):
+    """A corpus that cannot be read as aligned documents; names the file and the line (from 1)."""
+
+    code = "invalid_data"
+
+    def __init__(self, message: str, path: Path | str | None = None, line: int | None = None) -> None:
+        self.path = path
+        self.line = line
+        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(place + message)
+
+
+class CheckpointError(AntecedentError):
+    """A checkpoint that is damaged, foreign, or does not fit the configuration."""
+
+    code = "invalid_checkpoint"
+
+
+class BundleError(AntecedentError):
+    """A bundle that cannot be served: damaged, of an unknown format, or of another language pair."""
+
+    code = "invalid_bundle"
+
+
+class RequestError(AntecedentError):
+    """A single request that cannot be translated; its batch mates are not affected."""
+
+    code = "invalid_request"
+
+
+class SentenceTooLongError(RequestError):
+    """A sentence that exceeds the model's length and has no clause boundary at which to split it."""
+
+    code = "sentence_too_long"
+
+
+class UnsupportedOptionError(RequestError):
+    """An option that this model or strategy does not offer."""
+
+    code = "unsupported_option"

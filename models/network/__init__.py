@@ -1,0 +1,1 @@
+"""The sentence Transformer and the architectures that read context."""

@@ -1,0 +1,1 @@
+"""Greedy and beam search over a decoder protocol; knows no network."""

@@ -1,0 +1,1 @@
+"""Training in two steps, checkpoints and evaluation."""
