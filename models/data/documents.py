@@ -1,0 +1,169 @@
+"""Documents from line-aligned text files, and the context window of each sentence.
+
+A corpus is one file, or two with the same number of lines: one sentence a line, UTF-8, plain or gzip, an empty line
+(in both files at the same place) after each document. Knows nothing of tokens or tensors, and does not import torch.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from models.config import data_folder
+from models.errors import DataError
+
+MAX_CHARACTERS = 4096
+"""Longest sentence by default: twice the longest of any corpus in use; beyond it a file has lost its line ends."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A source sentence, and its translation where there is one."""
+
+    source: str
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Sentences that are each other's context, in reading order."""
+
+    sentences: tuple[Sentence, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A sentence and the sentences before it in its document, oldest first."""
+
+    current: Sentence
+    preceding: tuple[Sentence, ...] = ()
+
+
+@dataclass(slots=True)
+class BadLines:
+    """What reading left out instead of raising: one entry, `file:line: reason`, for each pair of lines."""
+
+    found: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """Pairs of lines (or lines, where there is no target file) that were left out."""
+        return len(self.found)
+
+    def add(self, error: DataError) -> None:
+        """Name one more."""
+        self.found.append(str(error))
+
+
+def read_documents(
+    source: Path, target: Path | None = None, *, max_characters: int = MAX_CHARACTERS, bad: BadLines | None = None
+) -> list[Document]:
+    """Read a corpus; each document is named after its file and first line (from 1).
+
+    With `bad`, a pair of lines that cannot be used is left out and named there. A line that is empty in one file only is
+    such a pair, and ends the document nevertheless: better to lose context than to take another document's.
+
+    Raises:
+        DataError: a file is missing or damaged, or the files differ in their number of lines; and without `bad`: a line
+            is not UTF-8, is longer than `max_characters`, or is empty in one file only.
+    """
+    reader = _Reader(source, target, max_characters)
+    documents: list[Document] = []
+    sentences: list[Sentence] = []
+    first = 1
+    for line, sentence in reader.sentences(bad):
+        if sentence is not None:
+            first = first if sentences else line
+            sentences.append(sentence)
+        elif sentences:
+            documents.append(Document(tuple(sentences), f"{source.name}:{first}"))
+            sentences = []
+    if sentences:
+        documents.append(Document(tuple(sentences), f"{source.name}:{first}"))
+    return documents
+
+
+def windows(document: Document, size: int) -> Iterator[Window]:
+    """Give each sentence of a document with up to `size` sentences before it."""
+    for position, current in enumerate(document.sentences):
+        yield Window(current, document.sentences[max(0, position - size) : position])
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Turns each line, or pair of lines, into a sentence, a boundary or an error."""
+
+    source: Path
+    target: Path | None
+    max_characters: int
+
+    def sentences(self, bad: BadLines | None) -> Iterator[tuple[int, Sentence | None]]:
+        """Give (line, sentence), or (line, None) where a document ends."""
+        for line, (source, target) in enumerate(self._aligned(), 1):
+            try:
+                yield line, self._sentence(line, source, target)
+            except DataError as error:
+                if bad is None:
+                    raise
+                bad.add(error)
+                if self.target is not None and (not source.strip() or not target.strip()):
+                    yield line, None
+
+    def _aligned(self) -> Iterator[tuple[bytes, bytes]]:
+        sources = _read_lines(self.source)
+        targets = sources if self.target is None else _read_lines(self.target)
+        if len(sources) != len(targets):
+            raise DataError(
+                f"has {len(sources)} lines, but {self.target} has {len(targets)}: a pair of files must be aligned",
+                self.source,
+                min(len(sources), len(targets)) + 1,
+            )
+        return zip(sources, targets, strict=True)
+
+    def _sentence(self, line: int, source: bytes, target: bytes) -> Sentence | None:
+        source_text = self._text(self.source, line, source)
+        if self.target is None:
+            return Sentence(source_text) if source_text else None
+        target_text = self._text(self.target, line, target)
+        if source_text and target_text:
+            return Sentence(source_text, target_text)
+        if source_text or target_text:
+            empty, full = (self.source, self.target) if target_text else (self.target, self.source)
+            raise DataError(f"is empty, which ends a document, but {full} has a sentence there", empty, line)
+        return None
+
+    def _text(self, path: Path, line: int, raw: bytes) -> str:
+        try:
+            text = raw.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise DataError(f"is not valid UTF-8 at byte {error.start + 1}", path, line) from None
+        if len(text) > self.max_characters:
+            raise DataError(f"has {len(text)} characters, more than the limit of {self.max_characters}", path, line)
+        return text
+
+
+def _read_lines(path: Path) -> list[bytes]:
+    """Give the lines of a file; only a line feed ends one, so that U+2028 or U+0085 in a sentence stays in it."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            lines = file.read().split(b"\n")
+    except FileNotFoundError:
+        raise DataError(f"no such file{_data_folder_hint(path)}", path) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot be read: {error}", path) from None
+    if not lines[-1]:
+        lines.pop()
+    if lines:
+        lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
+    return lines
+
+
+def _data_folder_hint(path: Path) -> str:
+    folder = data_folder()
+    if not path.is_relative_to(folder):
+        return ""
+    return f"; corpora are looked for in {folder}, set ANTECEDENT_DATA to the folder that holds them"

@@ -1,0 +1,194 @@
+"""Text to token ids and back: SentencePiece models, one for both languages or one for each.
+
+The ids 0 to 3 are the same in every model. Encoding adds no boundary tokens, and no text can produce them: SentencePiece
+does not parse control symbols, so that a sentence with `</s>` in it is characters like any other.
+"""
+
+import io
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+import sentencepiece
+
+from models.config import TokenizerConfig
+from models.errors import DataError
+
+PAD: Final = 0
+BOS: Final = 1
+EOS: Final = 2
+UNK: Final = 3
+SPECIAL_PIECES: Final = ("<pad>", "<s>", "</s>", "<unk>")
+
+JOINT_FILE: Final = "tokenizer.model"
+SOURCE_FILE: Final = "tokenizer.source.model"
+TARGET_FILE: Final = "tokenizer.target.model"
+
+_SAMPLE = 400_000
+"""Sentences that SentencePiece learns from; its suffix array takes some 20 bytes for each of their characters."""
+_TRAINER_THREADS = 4  # a constant: the sums of unigram training depend on how the sentences are divided
+_BATCH_FOR_THREADS = 1000
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """The vocabularies of a pair; `source` and `target` are one object when joint."""
+
+    source: sentencepiece.SentencePieceProcessor
+    target: sentencepiece.SentencePieceProcessor
+
+    @classmethod
+    def load(cls, folder: Path) -> "Tokenizer":
+        """Read `tokenizer.model`, or `tokenizer.source.model` and `tokenizer.target.model`.
+
+        Raises:
+            DataError: no model is there, or one is damaged or has other ids for the special pieces.
+        """
+        if (folder / JOINT_FILE).exists():
+            joint = _load(folder / JOINT_FILE)
+            return cls(joint, joint)
+        if not (folder / SOURCE_FILE).exists() and not (folder / TARGET_FILE).exists():
+            raise DataError("no tokenizer model in this folder; train one, or correct the folder", folder)
+        return cls(_load(folder / SOURCE_FILE), _load(folder / TARGET_FILE))
+
+    @property
+    def joint(self) -> bool:
+        """Whether both languages share one vocabulary."""
+        return self.source is self.target
+
+    @property
+    def source_pieces(self) -> list[str]:
+        """The source vocabulary in the order of its ids."""
+        return _pieces(self.source)
+
+    @property
+    def target_pieces(self) -> list[str]:
+        """The target vocabulary in the order of its ids."""
+        return _pieces(self.target)
+
+    def encode_source(self, text: str) -> list[int]:
+        """Give the ids of a source sentence, without BOS and EOS."""
+        return self.encode_sources([text])[0]
+
+    def encode_target(self, text: str) -> list[int]:
+        """Give the ids of a target sentence, without BOS and EOS."""
+        return self.encode_targets([text])[0]
+
+    def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the ids of each source sentence, without BOS and EOS."""
+        return _encode(self.source, texts)
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the ids of each target sentence, without BOS and EOS."""
+        return _encode(self.target, texts)
+
+    def decode_target(self, ids: Sequence[int]) -> str:
+        """Give the text of target ids; PAD, BOS and EOS are nothing in it."""
+        text: str = self.target.decode(list(ids))
+        return text
+
+    def files(self) -> list[str]:
+        """Names of the model files in a folder that holds this tokenizer."""
+        return [JOINT_FILE] if self.joint else [SOURCE_FILE, TARGET_FILE]
+
+    def save(self, folder: Path) -> None:
+        """Write the model files; a file is either whole or, after a failure, what it was before."""
+        folder.mkdir(parents=True, exist_ok=True)
+        models = [self.source] if self.joint else [self.source, self.target]
+        for name, model in zip(self.files(), models, strict=True):
+            _write_atomically(folder / name, model.serialized_model_proto())
+        for name in {JOINT_FILE, SOURCE_FILE, TARGET_FILE}.difference(self.files()):
+            (folder / name).unlink(missing_ok=True)  # of an earlier training: `load` must not find it
+
+
+def train_tokenizer(
+    config: TokenizerConfig, sources: Iterable[str], targets: Iterable[str], *, sample: int = _SAMPLE
+) -> Tokenizer:
+    """Learn the vocabularies and write them into `config.path`; the same text gives the same files, byte for byte.
+
+    Text is normalised by `nmt_nfkc`, SentencePiece's default: full-width Latin letters and digits, half-width kana and
+    ligatures, which East Asian text mixes freely, become one form each, control characters vanish and white space
+    becomes single spaces. What is lost is no part of a translation, and each form would else need pieces of its own.
+
+    Args:
+        config: Kind and size of the vocabularies, and where they are written.
+        sources: Source sentences; read once.
+        targets: Target sentences; read once.
+        sample: Sentences, at most, that each model learns from, drawn evenly from all with a fixed seed.
+
+    Raises:
+        DataError: there is no text, or too little for a vocabulary of this size.
+    """
+    if config.joint:
+        joint = _train(config, chain(sources, targets), sample)
+        tokenizer = Tokenizer(joint, joint)
+    else:
+        tokenizer = Tokenizer(_train(config, sources, sample), _train(config, targets, sample))
+    tokenizer.save(config.path)
+    return tokenizer
+
+
+def _train(config: TokenizerConfig, texts: Iterable[str], sample: int) -> sentencepiece.SentencePieceProcessor:
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(texts),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=config.vocabulary,
+            byte_fallback=config.byte_fallback,
+            character_coverage=config.character_coverage,
+            normalization_rule_name="nmt_nfkc",
+            pad_id=PAD,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_id=UNK,
+            input_sentence_size=sample,
+            shuffle_input_sentence=True,
+            num_threads=_TRAINER_THREADS,
+            minloglevel=2,
+        )
+    except (RuntimeError, OSError) as error:
+        reason = str(error).rpartition("] ")[2] or str(error)
+        raise DataError(
+            f"no {config.kind} vocabulary of {config.vocabulary} pieces can be learnt from this text: {reason}"
+        ) from None
+    return sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def _load(path: Path) -> sentencepiece.SentencePieceProcessor:
+    try:
+        model = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path) from None
+    except RuntimeError:
+        raise DataError("is damaged, or is not a SentencePiece model", path) from None
+    special = (model.pad_id(), model.bos_id(), model.eos_id(), model.unk_id())
+    if special != (PAD, BOS, EOS, UNK):
+        raise DataError(f"has ids {special} for padding, begin, end and unknown; they must be 0 to 3", path)
+    return model
+
+
+def _pieces(model: sentencepiece.SentencePieceProcessor) -> list[str]:
+    return [model.id_to_piece(i) for i in range(model.get_piece_size())]
+
+
+def _encode(model: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -> list[list[int]]:
+    threads = -1 if len(texts) >= _BATCH_FOR_THREADS else 1  # starting threads takes longer than a few sentences
+    ids: list[list[int]] = model.encode(list(texts), out_type=int, num_threads=threads)
+    return ids
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
