@@ -2,7 +2,7 @@
 
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --disable-pip-version-check --quiet
+PIP := $(PY) -m pip --disable-pip-version-check --quiet --quiet
 PYTEST := $(PY) -m pytest --quiet --durations=10
 STAMP := $(VENV)/.stamp
 PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
@@ -29,7 +29,7 @@ setup: $(STAMP) ## Build .venv with every pinned dependency (variables: PYTHON, 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Antecedent needs Python 3.11 or 3.12 with its venv module: install one, or name it with PYTHON=..." >&2; exit 2; }
 	@test -x $(PY) || { echo "making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
-	@echo "installing what constraints.txt pins"
+	@echo "installing what constraints.txt pins (a minute or two)"
 	@$(PIP) install -c constraints.txt pip setuptools
 	@index="$(TORCH_INDEX)"; $(PIP) install -c constraints.txt --no-deps $${index:+--index-url "$$index"} torch
 	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'

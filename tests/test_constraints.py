@@ -1,37 +1,45 @@
 import re
+import tomllib
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
+ROOT = Path(__file__).parents[1]
+
+
+def declared() -> list[str]:
+    """What pyproject.toml asks for, the tools of `dev` included."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
 
 
 def pinned() -> set[str]:
     """The names that constraints.txt pins to one version."""
-    return {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", CONSTRAINTS.read_text(), re.MULTILINE)}
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    return {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
 
 
-def needed(name: str, extras: frozenset[str], seen: set[tuple[str, frozenset[str]]]) -> set[str]:
-    """The distribution and all that it pulls in on this Python, as far as it is installed."""
-    if (name, extras) in seen:
-        return set()
-    seen.add((name, extras))
-    try:
-        lines = requires(name) or []
-    except PackageNotFoundError:
-        return {name}
-    found = {name}
+def pulled_in(lines: Iterable[str], extras: frozenset[str], seen: set[tuple[str, frozenset[str]]]) -> set[str]:
+    """The distributions that these requirements bring along on this Python, indirectly too, as far as installed."""
     for requirement in map(Requirement, lines):
+        found = (canonicalize_name(requirement.name), frozenset(requirement.extras))
         marker = requirement.marker
-        if marker is None or any(marker.evaluate({"extra": extra}) for extra in extras | {""}):
-            found |= needed(canonicalize_name(requirement.name), frozenset(requirement.extras), seen)
-    return found
+        wanted = marker is None or any(marker.evaluate({"extra": extra}) for extra in extras | {""})
+        if not wanted or found in seen:
+            continue
+        seen.add(found)
+        try:
+            pulled_in(requires(found[0]) or [], found[1], seen)
+        except PackageNotFoundError:
+            continue
+    return {name for name, _ in seen}
 
 
 def test_every_version_is_pinned() -> None:
     """Whatever Antecedent and its tools pull in, also indirectly, has one version in constraints.txt."""
-    everything = needed("antecedent", frozenset({"dev"}), set()) - {"antecedent"}
+    everything = pulled_in(declared(), frozenset(), set())
     assert everything >= {"torch", "fastapi", "pytest", "starlette"}
     assert sorted(everything - pinned()) == []
