@@ -15,7 +15,8 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "$(PROBE)" 2
 # Where torch comes from: the CPU builds where they can be reached, else pip's own indexes, which on plain Linux bring CUDA.
 # With CUDA: make clean setup TORCH_INDEX=https://download.pytorch.org/whl/cu130. From pip's own indexes in any case: TORCH_INDEX=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
-TORCH_INDEX ?= $(shell $(PYTHON) -c "import urllib.request as r; r.urlopen('$(TORCH_CPU)/torch/', timeout=3)" 2>/dev/null && echo $(TORCH_CPU))
+TORCH_PROBE := import urllib.request; urllib.request.urlopen('$(TORCH_CPU)/torch/', timeout=3)
+TORCH_INDEX ?= $(if $(PYTHON),$(shell $(PYTHON) -c "$(TORCH_PROBE)" 2>/dev/null && echo $(TORCH_CPU)))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo serve lint test check test-gpu format train-default bench clean
