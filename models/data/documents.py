@@ -64,8 +64,8 @@ def read_documents(
 ) -> list[Document]:
     """Read a corpus; each document is named after its file and first line (from 1).
 
-    With `bad`, a pair of lines that cannot be used is left out and named there. A line that is empty in one file only is
-    such a pair, and ends the document nevertheless: better to lose context than to take another document's.
+    With `bad`, a pair of lines that cannot be used is left out and named there. A line that is empty in one file only
+    is such a pair, and ends the document nevertheless: better to lose context than to take another document's.
 
     Raises:
         DataError: a file is missing or damaged, or the files differ in their number of lines; and without `bad`: a line
@@ -110,18 +110,16 @@ class _Reader:
                 if bad is None:
                     raise
                 bad.add(error)
-                if self.target is not None and (not source.strip() or not target.strip()):
+                if _is_blank(source) or _is_blank(target):
                     yield line, None
 
     def _aligned(self) -> Iterator[tuple[bytes, bytes]]:
         sources = _read_lines(self.source)
         targets = sources if self.target is None else _read_lines(self.target)
         if len(sources) != len(targets):
-            raise DataError(
-                f"has {len(sources)} lines, but {self.target} has {len(targets)}: a pair of files must be aligned",
-                self.source,
-                min(len(sources), len(targets)) + 1,
-            )
+            pair = [(len(sources), str(self.source)), (len(targets), str(self.target))]
+            (fewer, shorter), (more, longer) = sorted(pair)
+            raise DataError(f"has no counterpart: {longer} has {more} lines, {shorter} {fewer}", longer, fewer + 1)
         return zip(sources, targets, strict=True)
 
     def _sentence(self, line: int, source: bytes, target: bytes) -> Sentence | None:
@@ -144,6 +142,10 @@ class _Reader:
         if len(text) > self.max_characters:
             raise DataError(f"has {len(text)} characters, more than the limit of {self.max_characters}", path, line)
         return text
+
+
+def _is_blank(raw: bytes) -> bool:
+    return not raw.decode("utf-8", errors="replace").strip()
 
 
 def _read_lines(path: Path) -> list[bytes]:

@@ -1,7 +1,7 @@
 """Text to token ids and back: SentencePiece models, one for both languages or one for each.
 
-The ids 0 to 3 are the same in every model. Encoding adds no boundary tokens, and no text can produce them: SentencePiece
-does not parse control symbols, so that a sentence with `</s>` in it is characters like any other.
+The ids 0 to 3 are the same in every model. Encoding adds no boundary tokens, and no text can produce them:
+SentencePiece does not parse control symbols, so that `</s>` in a sentence is characters like any other.
 """
 
 import io
@@ -31,6 +31,7 @@ _SAMPLE = 400_000
 """Sentences that SentencePiece learns from; its suffix array takes some 20 bytes for each of their characters."""
 _TRAINER_THREADS = 4  # a constant: the sums of unigram training depend on how the sentences are divided
 _BATCH_FOR_THREADS = 1000
+_DAMAGED = "is damaged, or is not a SentencePiece model"
 
 
 @dataclass(frozen=True)
@@ -110,14 +111,14 @@ def train_tokenizer(
     """Learn the vocabularies and write them into `config.path`; the same text gives the same files, byte for byte.
 
     Text is normalised by `nmt_nfkc`, SentencePiece's default: full-width Latin letters and digits, half-width kana and
-    ligatures, which East Asian text mixes freely, become one form each, control characters vanish and white space
-    becomes single spaces. What is lost is no part of a translation, and each form would else need pieces of its own.
+    ligatures, which East Asian text mixes freely, become one form each, and white space becomes single spaces. What is
+    lost is no part of a translation, and each form would else need pieces of its own.
 
     Args:
         config: Kind and size of the vocabularies, and where they are written.
         sources: Source sentences; read once.
         targets: Target sentences; read once.
-        sample: Sentences, at most, that each model learns from, drawn evenly from all with a fixed seed.
+        sample: Sentences, at most, that each model learns from (over 100), drawn evenly from all with a fixed seed.
 
     Raises:
         DataError: there is no text, or too little for a vocabulary of this size.
@@ -132,10 +133,14 @@ def train_tokenizer(
 
 
 def _train(config: TokenizerConfig, texts: Iterable[str], sample: int) -> sentencepiece.SentencePieceProcessor:
+    sentences = (text for text in texts if text.strip())
+    first = next(sentences, None)
+    if first is None:
+        raise DataError("a vocabulary cannot be learnt from no text at all")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(texts),
+            sentence_iterator=chain([first], sentences),
             model_writer=model,
             model_type=config.kind,
             vocab_size=config.vocabulary,
@@ -165,7 +170,9 @@ def _load(path: Path) -> sentencepiece.SentencePieceProcessor:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path) from None
     except RuntimeError:
-        raise DataError("is damaged, or is not a SentencePiece model", path) from None
+        raise DataError(_DAMAGED, path) from None
+    if not model.get_piece_size():  # an empty file parses as a model with nothing in it
+        raise DataError(_DAMAGED, path)
     special = (model.pad_id(), model.bos_id(), model.eos_id(), model.unk_id())
     if special != (PAD, BOS, EOS, UNK):
         raise DataError(f"has ids {special} for padding, begin, end and unknown; they must be 0 to 3", path)
