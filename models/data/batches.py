@@ -1,0 +1,127 @@
+"""From tokenized sentences to batches of tensors: token budget, length buckets, the same order from the same seed.
+
+Shape letters as in `models.network.layers`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models.data.documents import Document
+from models.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from models.errors import DataError
+
+Collate = Callable[[Sequence[Sequence[Sequence[int]]]], dict[str, Tensor]]
+Select = Callable[[Sequence[Sequence[int]]], Sequence[Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded token ids of B sentences and the context tensors that the architecture made of their neighbours."""
+
+    source: Tensor
+    """(B, S): pieces and end of sentence."""
+    target: Tensor | None
+    """(B, T + 1): beginning of sentence, pieces, end of sentence; None where it is to be found."""
+    context: dict[str, Tensor]
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on a device."""
+        target = None if self.target is None else self.target.to(device, non_blocking=True)
+        context = {name: tensor.to(device, non_blocking=True) for name, tensor in self.context.items()}
+        return replace(self, source=self.source.to(device, non_blocking=True), target=target, context=context)
+
+
+def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
+    """Right-padded ids, (B, longest)."""
+    padded = np.full((len(sequences), max(map(len, sequences))), PAD, dtype=np.int64)
+    for row, sequence in zip(padded, sequences, strict=True):
+        row[: len(sequence)] = sequence
+    return torch.from_numpy(padded)
+
+
+def make_batch(
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]] | None,
+    context: dict[str, Tensor],
+) -> Batch:
+    """A batch of token ids without control tokens; they are added here."""
+    target = None if targets is None else pad([[BOS, *tokens, EOS] for tokens in targets])
+    return Batch(pad([[*tokens, EOS] for tokens in sources]), target, context)
+
+
+class TokenizedCorpus:
+    """Aligned documents as token ids, with what may be trained on."""
+
+    def __init__(self, documents: Sequence[Document], tokenizer: Tokenizer, max_tokens: int) -> None:
+        """Tokenize; pairs over `max_tokens` (end of sentence included) or with an empty side serve as context only.
+
+        Raises:
+            DataError: no pair is left to train on, or a sentence has no translation.
+        """
+        sentences = [sentence for document in documents for sentence in document.sentences]
+        self.sources = _arrays(tokenizer.encode_sources([sentence.source for sentence in sentences]))
+        self.targets = _arrays(tokenizer.encode_targets([_target(sentence.target) for sentence in sentences]))
+        sizes = np.array([len(document.sentences) for document in documents], dtype=np.int64)
+        ends = np.cumsum(sizes)
+        self.first = np.repeat(ends - sizes, sizes)
+        """For each sentence, the index of its document's first one."""
+        source, target = (np.array([len(x) + 1 for x in side], np.int64) for side in (self.sources, self.targets))
+        self.lengths = np.maximum(source, target)
+        """Tokens of the longer side, end of sentence included."""
+        self.usable = np.flatnonzero((self.lengths <= max_tokens) & (np.minimum(source, target) > 1))
+        if not len(self.usable):
+            raise DataError(f"no sentence pair of the corpus has between 1 and {max_tokens - 1} tokens on both sides")
+
+    def preceding(self, index: int, window: int) -> list[Sequence[int]]:
+        """Source tokens of the `window` sentences before sentence `index`, oldest first, of its document only."""
+        return self.sources[max(int(self.first[index]), index - window) : index]
+
+    def batch(self, indices: Sequence[int] | NDArray[np.int64], window: int, select: Select, collate: Collate) -> Batch:
+        """The batch of these sentences, with the context that an architecture selects and collates."""
+        context = collate([select(self.preceding(int(i), window)) for i in indices])
+        return make_batch([self.sources[i] for i in indices], [self.targets[i] for i in indices], context)
+
+
+def plan(lengths: NDArray[np.int64], usable: NDArray[np.int64], budget: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+    """Batches of one pass: sentences of like length together, in an order that seed and epoch alone decide.
+
+    Args:
+        lengths: tokens of each sentence of the corpus.
+        usable: indices that take part.
+        budget: the most padded tokens of a batch; a longer sentence is a batch of its own.
+        seed: of the run.
+        epoch: pass over the corpus, from 0.
+
+    Returns:
+        Arrays of indices.
+    """
+    random = np.random.default_rng((seed, epoch))
+    order = random.permutation(usable)
+    order = order[np.argsort(lengths[order], kind="stable")]
+    batches = list(_cut(order, lengths, budget))
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def _cut(order: NDArray[np.int64], lengths: NDArray[np.int64], budget: int) -> Iterator[NDArray[np.int64]]:
+    start = 0
+    for end in range(1, len(order) + 1):
+        # Sorted by length, so the next sentence is the longest of the batch.
+        if end == len(order) or (end - start + 1) * lengths[order[end]] > budget:
+            yield order[start:end]
+            start = end
+
+
+def _arrays(sequences: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    # int32 arrays take a seventh of the memory of lists of Python integers.
+    return [np.asarray(sequence, dtype=np.int32) for sequence in sequences]  # type: ignore[misc]
+
+
+def _target(text: str | None) -> str:
+    if text is None:
+        raise DataError("a sentence of the training corpus has no translation")
+    return text

@@ -1,0 +1,129 @@
+"""What an architecture may change of the sentence Transformer, and the state that decoding carries.
+
+The base class `Architecture` is the null object: backbone + base class is the sentence model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.data.batches import Batch
+from models.network.layers import Residual
+
+if TYPE_CHECKING:
+    from models.network.transformer import Transformer
+
+Attend = Callable[[Tensor], Tensor]
+"""Bare attention: normalised queries (R, T, D) to (R, T, D), without residual, norm and dropout."""
+
+Context = dict[str, Tensor]
+"""Context states of a batch: batch-first tensors that the architecture names."""
+
+CACHE_BLOCK = 32
+"""Positions by which a cache grows: fewer copies than one by one, less waste than the maximum length."""
+
+
+@dataclass
+class State:
+    """What decoding carries from step to step: tensors by name, batch-first.
+
+    `fixed` belongs to the sentence (B, ...) and is never reordered; `moving` belongs to the hypothesis (R, ...).
+    With `cached` unset nothing is kept between calls: the whole target is decoded at once, as in training.
+    """
+
+    fixed: dict[str, Tensor]
+    moving: dict[str, Tensor] = field(default_factory=dict)
+    position: int = 0
+    cached: bool = False
+
+    def extend(self, name: str, new: Tensor) -> Tensor:
+        """Append keys or values (R, H, T, D/H) of the new positions; gives all so far (R, H, position + T, D/H)."""
+        if not self.cached:
+            return new
+        end = self.position + new.size(2)
+        cache = self.moving.get(name)
+        if cache is None or cache.size(2) < end:
+            room = -(-end // CACHE_BLOCK) * CACHE_BLOCK
+            shape = (*new.shape[:2], room, new.size(3))
+            cache = new.new_zeros(shape) if cache is None else F.pad(cache, (0, 0, 0, room - cache.size(2)))
+            self.moving[name] = cache
+        cache[:, :, self.position : end] = new
+        return cache[:, :, :end]
+
+    def reorder(self, rows: Tensor) -> None:
+        """Let hypothesis i continue from what `rows[i]` was; `rows` (R',) may also widen or narrow the beam."""
+        self.moving = {name: tensor.index_select(0, rows) for name, tensor in self.moving.items()}
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep these sentences (B',) only, in this order; the caller reorders the hypotheses."""
+        self.fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
+
+
+class Architecture(nn.Module):
+    """The sentence model: no context, no parameters. Subclasses override the hooks that their paper needs."""
+
+    window: int = 0
+    """Preceding sentences that are read."""
+    no_context: ClassVar[Literal["module", "backbone"]] = "backbone"
+    """Who translates a sentence without context: the context `module` on its null input, or the `backbone` alone."""
+    reads_target: ClassVar[bool] = False
+    """Whether the translations of the preceding sentences are read too."""
+
+    def trains(self, parameter: str) -> bool:
+        """Whether step two trains this parameter, named as in `TranslationModel.named_parameters`."""
+        return parameter.startswith("architecture.")
+
+    def reset(self) -> None:
+        """Change the general initialisation where the architecture needs another one."""
+
+    def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """Of the tokens of the preceding sentences, oldest first, those that are used: whole sentences, the latest ones."""
+        return ()
+
+    def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
+        """Tensors of what was selected for each sentence of a batch; becomes `Batch.context`."""
+        return {}
+
+    def encode(self, batch: Batch, backbone: Transformer) -> Context:
+        """Context states of a batch."""
+        return {}
+
+    def embed_source(self, tokens: Tensor, backbone: Transformer) -> Tensor:
+        """Embed (B, S) to (B, S, D), with scaling and positions."""
+        return backbone.embed(backbone.source_embedding, tokens)
+
+    def embed_target(self, tokens: Tensor, backbone: Transformer, state: State) -> Tensor:
+        """Embed the next tokens (R, T) to (R, T, D), with scaling and positions."""
+        return backbone.embed(backbone.target_embedding, tokens, state.position)
+
+    def encoder_self_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context) -> Tensor:
+        """Self-attention sub-layer of the encoder, (B, S, D)."""
+        return residual(x, attend)  # type: ignore[no-any-return]
+
+    def encoder_output(self, layers: list[Tensor], memory: Tensor, context: Context) -> Tensor:
+        """The decoder's memory (B, S, D) from every layer's output (embeddings first) and the closing norm's."""
+        return memory
+
+    def start(self, context: Context, state: State) -> None:
+        """Put into `state.fixed` what decoding needs of the context, once a sentence."""
+
+    def decoder_self_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
+        """Self-attention sub-layer of the decoder, (R, T, D)."""
+        return residual(x, attend)  # type: ignore[no-any-return]
+
+    def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
+        """Attention of the decoder to the source, (R, T, D)."""
+        return residual(x, attend)  # type: ignore[no-any-return]
+
+    def decoder_output(self, x: Tensor, state: State) -> Tensor:
+        """What the output projection reads, (R, T, D)."""
+        return x
+
+    def finish(self, state: State) -> dict[str, Tensor]:
+        """What the next sentence of the document may reuse."""
+        return {}

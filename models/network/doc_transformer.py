@@ -1,0 +1,153 @@
+"""The Doc-Transformer: Zhang et al. 2018, "Improving the Transformer Translation Model with Document-Level Context".
+
+The preceding source sentences, joined to one sequence, go through a context encoder of their own; its output is read by
+a context attention in every encoder layer (eq. 4) and decoder layer (eq. 8), each behind a gate (eq. 12, 13).
+
+A post-norm backbone gets the paper's sub-layer, LN(g * x + (1 - g) * y). In a pre-norm backbone the residual stream must
+stay whole, so there the sub-layer is x + (1 - g) * y with an output projection that starts at zero: step two
+starts exactly at the sentence model.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from models.config import BackboneConfig, DocTransformerConfig, Norm
+from models.data.batches import Batch, pad
+from models.data.tokenizer import EOS, PAD
+from models.network.context import Architecture, Attend, Context, State
+from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
+from models.network.transformer import EncoderLayer, Transformer
+
+
+class Gate(nn.Module):
+    """g = sigmoid(W_i x + W_s y), a vector for each position (eq. 12)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.sentence = nn.Linear(width, width, bias=False)
+        self.context = nn.Linear(width, width, bias=False)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Weight of the sentence stream x against the context y, both (B, S, D)."""
+        return torch.sigmoid(self.sentence(x) + self.context(y))
+
+
+class ContextAttention(nn.Module):
+    """The context sub-layer: attention to the context states, the gate, and a norm of its own."""
+
+    def __init__(self, config: BackboneConfig, dropout: float, *, gating: bool) -> None:
+        super().__init__()
+        self.attention = Attention(config.width, config.heads)
+        self.norm = nn.LayerNorm(config.width)
+        self.gate = Gate(config.width) if gating else None
+        self.dropout = nn.Dropout(dropout)
+        self.order: Norm = config.norm
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """Mix the context into x (R, T, D); keys, values and mask as in `Attention`."""
+        query = self.norm(x) if self.order == "pre" else x
+        y = self.attention(query, keys, values, mask)
+        if self.gate is None:
+            y = x + self.dropout(y)
+        else:
+            g = self.gate(query, y)
+            y = x + (1 - g) * y if self.order == "pre" else g * x + (1 - g) * y
+        return y if self.order == "pre" else self.norm(y)  # type: ignore[no-any-return]
+
+
+class ContextEncoder(nn.Module):
+    """A Transformer encoder over the embeddings of the joined context (eq. 1 to 3)."""
+
+    def __init__(self, config: BackboneConfig, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config, dropout) for _ in range(layers))
+        self.norm = final_norm(config.width, config.norm)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Context states (B, C, D) of embeddings (B, C, D)."""
+        for layer in self.layers:
+            assert isinstance(layer, EncoderLayer)
+            x = layer.self_residual(x, layer.self_attention.over_itself(mask))
+            x = layer.feed_residual(x, layer.feed_forward)
+        return self.norm(x)  # type: ignore[no-any-return]
+
+
+class DocTransformer(Architecture):
+    """Context encoder, and context attention in the layers that `integration` names."""
+
+    no_context: ClassVar[Literal["module", "backbone"]] = "module"
+
+    def __init__(self, config: DocTransformerConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        self.window = config.context_sentences if config.integration != "none" else 0
+        self.max_length = backbone.max_length
+        in_encoder = backbone.encoder_layers if config.integration in ("encoder", "both") else 0
+        in_decoder = backbone.decoder_layers if config.integration in ("decoder", "both") else 0
+        layers = config.context_layers if self.window else 0
+        self.context_encoder = ContextEncoder(backbone, layers, dropout) if layers else None
+        self.encoder = self._sublayers(in_encoder, config, backbone, dropout)
+        self.decoder = self._sublayers(in_decoder, config, backbone, dropout)
+
+    @staticmethod
+    def _sublayers(count: int, config: DocTransformerConfig, backbone: BackboneConfig, dropout: float) -> nn.ModuleList:
+        return nn.ModuleList(ContextAttention(backbone, dropout, gating=config.gating) for _ in range(count))
+
+    def reset(self) -> None:
+        """Start at the sentence model where the backbone is pre-norm; call after the general initialisation."""
+        for sublayer in (*self.encoder, *self.decoder):
+            assert isinstance(sublayer, ContextAttention)
+            if sublayer.order == "pre":
+                nn.init.zeros_(sublayer.attention.output.weight)
+
+    def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """The latest sentences, at most `window`, that fit into the position table with the end of sentence."""
+        room = self.max_length - 1
+        chosen: list[Sequence[int]] = []
+        for tokens in reversed(preceding[max(0, len(preceding) - self.window) :]):
+            room -= len(tokens)
+            if room < 0:
+                break
+            chosen.insert(0, tokens)
+        return chosen
+
+    def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
+        """Each context joined without separator, with one end of sentence; alone it is the boundary token of no context."""
+        if self.context_encoder is None:
+            return {}
+        return {"tokens": pad([[token for tokens in sentences for token in tokens] + [EOS] for sentences in preceding])}
+
+    def encode(self, batch: Batch, backbone: Transformer) -> Context:
+        """Context states (B, C, D); the context input has no dropout, as in the authors' code."""
+        if self.context_encoder is None:
+            return {}
+        tokens = batch.context["tokens"]
+        mask = padding_mask(tokens, PAD)
+        embedded = backbone.embed(backbone.source_embedding, tokens)
+        return {"states": self.context_encoder(embedded, mask), "mask": mask}
+
+    def encoder_self_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context) -> Tensor:
+        """The backbone's sub-layer, then context attention."""
+        x = super().encoder_self_attention(layer, x, attend, residual, context)
+        if not self.encoder:
+            return x
+        sublayer = self.encoder[layer]
+        assert isinstance(sublayer, ContextAttention)
+        return sublayer(x, *sublayer.attention.keys_values(context["states"]), context["mask"])  # type: ignore[no-any-return]
+
+    def start(self, context: Context, state: State) -> None:
+        """Keys and values of the context for each decoder layer."""
+        for index, sublayer in enumerate(self.decoder):
+            assert isinstance(sublayer, ContextAttention)
+            keys, values = sublayer.attention.keys_values(context["states"])
+            state.fixed |= {f"context.{index}.keys": keys, f"context.{index}.values": values, "context.mask": context["mask"]}
+
+    def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
+        """Context attention, then the backbone's sub-layer."""
+        if self.decoder:
+            fixed = state.fixed
+            keys, values = fixed[f"context.{layer}.keys"], fixed[f"context.{layer}.values"]
+            x = self.decoder[layer](x, keys, values, fixed["context.mask"])
+        return super().source_attention(layer, x, attend, residual, state)

@@ -1,0 +1,66 @@
+"""Backbone and architecture together: the model that is trained, exported and served."""
+
+from torch import Tensor, nn
+
+from models.config import ArchitectureConfig, BackboneConfig, DocTransformerConfig
+from models.data.batches import Batch
+from models.network.context import Architecture, State
+from models.network.doc_transformer import DocTransformer
+from models.network.transformer import Transformer
+
+
+def build_architecture(config: ArchitectureConfig, backbone: BackboneConfig, dropout: float) -> Architecture:
+    """The architecture that a config names."""
+    if isinstance(config, DocTransformerConfig):
+        return DocTransformer(config, backbone, dropout)
+    return Architecture()
+
+
+class TranslationModel(nn.Module):
+    """A sentence Transformer with an architecture over its hooks; with the base architecture, the sentence model."""
+
+    def __init__(
+        self,
+        backbone: BackboneConfig,
+        architecture: ArchitectureConfig,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.backbone = Transformer(backbone, source_vocabulary, target_vocabulary, dropout)
+        self.architecture = build_architecture(architecture, backbone, dropout)
+
+    def start(self, batch: Batch, *, cached: bool) -> State:
+        """Encode a batch, with its context, and prepare decoding (see `Transformer.start`)."""
+        context = self.architecture.encode(batch, self.backbone)
+        memory = self.backbone.encode(batch.source, self.architecture, context)
+        state = self.backbone.start(batch.source, memory, cached=cached)
+        self.architecture.start(context, state)
+        return state
+
+    def decode(self, tokens: Tensor, state: State) -> Tensor:
+        """Hidden states (R, T, D) of the next target tokens (R, T)."""
+        return self.backbone.decode(tokens, self.architecture, state)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Unnormalised scores (..., V) of hidden states (..., D)."""
+        return self.backbone.output(hidden)  # type: ignore[no-any-return]
+
+    def initialize(self) -> None:
+        """Xavier uniform weights, zero biases, embeddings N(0, D^-0.5), drawn from torch's global generator."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=self.backbone.config.width**-0.5)
+        if self.backbone.config.embeddings != "separate":
+            nn.init.normal_(self.backbone.output.weight, std=self.backbone.config.width**-0.5)
+        self.architecture.reset()
+
+    def freeze(self) -> None:
+        """Leave only the parameters that the architecture declares for step two to be trained."""
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad_(self.architecture.trains(name))

@@ -1,0 +1,133 @@
+"""The sentence Transformer, the backbone of every architecture (Vaswani et al. 2017)."""
+
+import math
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from models.config import BackboneConfig
+from models.data.tokenizer import PAD
+from models.network.context import Architecture, Attend, Context, State
+from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask, sinusoidal_positions
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward sub-layers."""
+
+    def __init__(self, config: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = Attention(config.width, config.heads)
+        self.self_residual = Residual(config.width, config.norm, dropout)
+        self.feed_forward = FeedForward(config.width, config.feed_forward, config.activation)
+        self.feed_residual = Residual(config.width, config.norm, dropout)
+
+
+class DecoderLayer(EncoderLayer):
+    """An encoder layer with attention to the source in between."""
+
+    def __init__(self, config: BackboneConfig, dropout: float) -> None:
+        super().__init__(config, dropout)
+        self.source_attention = Attention(config.width, config.heads)
+        self.source_residual = Residual(config.width, config.norm, dropout)
+
+
+class Transformer(nn.Module):
+    """Encoder, decoder and embeddings; every sub-layer that an architecture may change goes through its hook."""
+
+    positions: Tensor
+
+    def __init__(self, config: BackboneConfig, source_vocabulary: int, target_vocabulary: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.config: Final = config
+        width = config.width
+        self.target_embedding = nn.Embedding(target_vocabulary, width)
+        shared = config.embeddings == "shared"
+        self.source_embedding = self.target_embedding if shared else nn.Embedding(source_vocabulary, width)
+        self.output = nn.Linear(width, target_vocabulary, bias=False)
+        if config.embeddings != "separate":
+            self.output.weight = self.target_embedding.weight
+        self.encoder = nn.ModuleList(EncoderLayer(config, dropout) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config, dropout) for _ in range(config.decoder_layers))
+        self.encoder_norm = final_norm(width, config.norm)
+        self.decoder_norm = final_norm(width, config.norm)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("positions", sinusoidal_positions(config.max_length, width), persistent=False)
+
+    def embed(self, embedding: nn.Embedding, tokens: Tensor, start: int = 0) -> Tensor:
+        """Scaled embeddings plus positions from `start`: (B, S) to (B, S, D)."""
+        positions = self.positions[start : start + tokens.size(1)]
+        return embedding(tokens) * math.sqrt(self.config.width) + positions  # type: ignore[no-any-return]
+
+    def encode(self, tokens: Tensor, architecture: Architecture, context: Context) -> Tensor:
+        """Encode a source.
+
+        Args:
+            tokens: (B, S) ids, end of sentence included, padded.
+            architecture: whose hooks are called.
+            context: what its `encode` gave.
+
+        Returns:
+            The decoder's memory, (B, S, D).
+        """
+        mask = padding_mask(tokens, PAD)
+        x = self.dropout(architecture.embed_source(tokens, self))
+        outputs = [x]
+        for index, layer in enumerate(self.encoder):
+            assert isinstance(layer, EncoderLayer)
+            attend = layer.self_attention.over_itself(mask)
+            x = architecture.encoder_self_attention(index, x, attend, layer.self_residual, context)
+            x = layer.feed_residual(x, layer.feed_forward)
+            outputs.append(x)
+        return architecture.encoder_output(outputs, self.encoder_norm(x), context)
+
+    def start(self, tokens: Tensor, memory: Tensor, *, cached: bool) -> State:
+        """The state before the first target token; keys and values of the source are computed once, here."""
+        fixed = {"source.mask": padding_mask(tokens, PAD)}
+        for index, layer in enumerate(self.decoder):
+            assert isinstance(layer, DecoderLayer)
+            fixed[f"source.{index}.keys"], fixed[f"source.{index}.values"] = layer.source_attention.keys_values(memory)
+        return State(fixed, cached=cached)
+
+    def decode(self, tokens: Tensor, architecture: Architecture, state: State) -> Tensor:
+        """Decode the next tokens, given all before them.
+
+        Args:
+            tokens: (R, T) ids; the first ones begin with the beginning of sentence.
+            architecture: whose hooks are called.
+            state: from `start`; advanced by T positions if it is cached.
+
+        Returns:
+            Hidden states for the output projection, (R, T, D).
+        """
+        x = self.dropout(architecture.embed_target(tokens, self, state))
+        for index, layer in enumerate(self.decoder):
+            assert isinstance(layer, DecoderLayer)
+            attend = self._self_attend(index, layer.self_attention, state)
+            x = architecture.decoder_self_attention(index, x, attend, layer.self_residual, state)
+            x = architecture.source_attention(index, x, self._source_attend(index, layer, state), layer.source_residual, state)
+            x = layer.feed_residual(x, layer.feed_forward)
+        x = architecture.decoder_output(self.decoder_norm(x), state)
+        if state.cached:
+            state.position += tokens.size(1)
+        return x
+
+    def _self_attend(self, index: int, attention: Attention, state: State) -> Attend:
+        def attend(y: Tensor) -> Tensor:
+            keys, values = attention.keys_values(y)
+            keys = state.extend(f"self.{index}.keys", keys)
+            values = state.extend(f"self.{index}.values", values)
+            new, total = y.size(1), keys.size(2)
+            if new in (1, total):
+                return attention(y, keys, values, causal=new > 1)  # type: ignore[no-any-return]
+            visible = torch.ones(new, total, dtype=torch.bool, device=y.device).tril(total - new)
+            return attention(y, keys, values, visible)  # type: ignore[no-any-return]
+
+        return attend
+
+    def _source_attend(self, index: int, layer: DecoderLayer, state: State) -> Attend:
+        def attend(y: Tensor) -> Tensor:
+            keys, values = state.fixed[f"source.{index}.keys"], state.fixed[f"source.{index}.values"]
+            return layer.source_attention(y, keys, values, state.fixed["source.mask"])  # type: ignore[no-any-return]
+
+        return attend

@@ -1,0 +1,209 @@
+"""Checkpoints: weights, optimiser and progress in a folder of safetensors and JSON; nothing is pickled.
+
+A checkpoint appears whole or not at all: it is written beside its place and renamed into it, so a full disk or a kill
+leaves the last good one as it was.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from models.config import RunConfig
+from models.data.tokenizer import Tokenizer
+from models.errors import CheckpointError
+from models.network.model import TranslationModel
+
+FORMAT = 1
+WEIGHTS = "model.safetensors"
+OPTIMIZER = "optimizer.safetensors"
+DESCRIPTION = "checkpoint.json"
+
+
+@dataclass
+class Progress:
+    """Where a run stands; with the seed it decides all that follows (dropout is seeded anew at each update)."""
+
+    update: int = 0
+    epoch: int = 0
+    position: int = 0
+    """Batches of the epoch that are done, of all processes together."""
+    target_tokens: int = 0
+    best_loss: float | None = None
+    stale: int = 0
+    """Validations since the best one."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a folder holds."""
+
+    config: RunConfig
+    progress: Progress
+    tokenizer: Tokenizer
+    weights: dict[str, Tensor]
+    optimizer: dict[str, Tensor]
+
+
+def save_checkpoint(
+    folder: Path,
+    config: RunConfig,
+    tokenizer: Tokenizer,
+    weights: dict[str, Tensor],
+    progress: Progress,
+    optimizer: dict[str, Tensor] | None = None,
+) -> None:
+    """Write a checkpoint, atomically.
+
+    Raises:
+        CheckpointError: it could not be written, for instance on a full disk; what was there before stands.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir()
+        tokenizer.save(partial)
+        save_file(_contiguous(weights), partial / WEIGHTS)
+        if optimizer is not None:
+            save_file(_contiguous(optimizer), partial / OPTIMIZER)
+        description = {
+            "format": FORMAT,
+            "config": config.model_dump(mode="json"),
+            "progress": asdict(progress),
+            "files": {file.name: _sha256(file) for file in sorted(partial.iterdir())},
+        }
+        (partial / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+        _sync(partial)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise CheckpointError(f"{folder}: could not be written: {error}") from error
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """Read a checkpoint and check it.
+
+    Raises:
+        CheckpointError: it is missing, damaged, or was not written by this project.
+    """
+    description = _describe(folder)
+    try:
+        for name, digest in description["files"].items():
+            if _sha256(folder / name) != digest:
+                raise CheckpointError(f"{folder}: {name} is damaged: its checksum does not match")
+        optimizer = folder / OPTIMIZER
+        return Checkpoint(
+            RunConfig.model_validate(description["config"]),
+            Progress(**description["progress"]),
+            Tokenizer.load(folder),
+            load_file(folder / WEIGHTS),
+            load_file(optimizer) if optimizer.exists() else {},
+        )
+    except (OSError, KeyError, TypeError, SafetensorError, ValidationError) as error:
+        raise CheckpointError(f"{folder}: is damaged or foreign: {error}") from error
+
+
+def is_checkpoint(folder: Path) -> bool:
+    """Whether a folder claims to be a checkpoint."""
+    return (folder / DESCRIPTION).is_file()
+
+
+def load_model(checkpoint: Checkpoint, dropout: float = 0.0) -> TranslationModel:
+    """The model of a checkpoint, in evaluation mode.
+
+    Raises:
+        CheckpointError: the weights do not fit the config that came with them.
+    """
+    model = build_model(checkpoint.config, checkpoint.tokenizer, dropout)
+    load_weights(model, checkpoint.weights)
+    return model.eval()
+
+
+def build_model(config: RunConfig, tokenizer: Tokenizer, dropout: float) -> TranslationModel:
+    """An uninitialised model for a config and its vocabularies."""
+    sizes = len(tokenizer.source_pieces), len(tokenizer.target_pieces)
+    return TranslationModel(config.backbone, config.architecture, *sizes, dropout)
+
+
+def weights_of(model: TranslationModel) -> dict[str, Tensor]:
+    """All tensors of a model by name, tied ones once."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: str = "") -> None:
+    """Copy weights into a model: all, or those whose names start with `prefix`.
+
+    Raises:
+        CheckpointError: a tensor is missing, superfluous or of another shape.
+    """
+    own = {name: p for name, p in model.named_parameters() if name.startswith(prefix)}
+    given = {name: tensor for name, tensor in weights.items() if name.startswith(prefix)}
+    if odd := own.keys() ^ given.keys():
+        raise CheckpointError(f"the weights do not fit the model: {sorted(odd)[0]} is on one side only")
+    for name, parameter in own.items():
+        if parameter.shape != given[name].shape:
+            shapes = f"{list(given[name].shape)}, not {list(parameter.shape)}"
+            raise CheckpointError(f"the weights do not fit the model: {name} has the shape {shapes}")
+    with torch.no_grad():
+        for name, parameter in own.items():
+            parameter.copy_(given[name])
+
+
+def list_checkpoints(run: Path) -> list[Path]:
+    """The checkpoints of a run, oldest first."""
+    return sorted((run / "checkpoints").glob("update-*"))
+
+
+def average(folders: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), summed in float64.
+
+    A tensor that is the same in all of them, as a frozen one, stays the same to the bit.
+    """
+    first = load_checkpoint(folders[0]).weights
+    total = {name: tensor.double() for name, tensor in first.items()}
+    constant = dict.fromkeys(first, True)
+    for folder in folders[1:]:
+        for name, tensor in load_checkpoint(folder).weights.items():
+            total[name] += tensor
+            constant[name] = constant[name] and torch.equal(tensor, first[name])
+    mean = {name: (tensor / len(folders)).to(first[name].dtype) for name, tensor in total.items()}
+    return {name: first[name] if constant[name] else tensor for name, tensor in mean.items()}
+
+
+def _describe(folder: Path) -> dict[str, Any]:
+    try:
+        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder}: is no checkpoint: it has no {DESCRIPTION}") from None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{folder}: {DESCRIPTION} cannot be read: {error}") from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise CheckpointError(f"{folder}: is not a checkpoint of format {FORMAT}")
+    return description
+
+
+def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    for file in folder.iterdir():
+        with file.open("rb") as stream:
+            os.fsync(stream.fileno())

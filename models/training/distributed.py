@@ -1,0 +1,68 @@
+"""The processes of a run: one, or those that torchrun started."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class World:
+    """This process among all of the run."""
+
+    rank: int = 0
+    size: int = 1
+    device: torch.device = torch.device("cpu")
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and shows progress."""
+        return self.rank == 0
+
+    def sum(self, value: float) -> float:
+        """The sum of a number over all processes."""
+        if self.size == 1:
+            return value
+        total = torch.tensor(value, dtype=torch.float64, device=self.device)
+        dist.all_reduce(total)
+        return total.item()
+
+    def sum_gradients(self, gradients: list[Tensor]) -> None:
+        """Add up each gradient over all processes, in place, in one message."""
+        if self.size == 1:
+            return
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        dist.all_reduce(flat)
+        parts = flat.split([gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
+
+    def agree(self, flag: bool) -> bool:
+        """What the leading process says."""
+        if self.size == 1:
+            return flag
+        told = torch.tensor(int(flag), device=self.device)
+        dist.broadcast(told, 0)
+        return bool(told.item())
+
+
+@contextmanager
+def join_world() -> Iterator[World]:
+    """Join the run: its processes are told by torchrun's environment variables; without them there is one."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    cuda = torch.cuda.is_available()
+    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if cuda else torch.device("cpu")
+    if cuda:
+        torch.cuda.set_device(device)
+    if size == 1:
+        yield World(device=device)
+        return
+    dist.init_process_group("nccl" if cuda else "gloo")
+    try:
+        yield World(dist.get_rank(), size, device)
+    finally:
+        dist.destroy_process_group()

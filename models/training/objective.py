@@ -1,0 +1,45 @@
+"""The training objective and the learning-rate schedule."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.config import ScheduleConfig
+from models.data.batches import Batch
+from models.data.tokenizer import PAD
+from models.errors import CheckpointError
+from models.network.model import TranslationModel
+
+
+def target_of(batch: Batch) -> Tensor:
+    """The target of a batch that has one, (B, T + 1)."""
+    if batch.target is None:
+        raise CheckpointError("a batch without a target has no loss")
+    return batch.target
+
+
+def token_losses(model: TranslationModel, batch: Batch, label_smoothing: float = 0.0) -> Tensor:
+    """Cross-entropy of every target token given those before it, end of sentence included, in nats.
+
+    Args:
+        model: in training or evaluation mode.
+        batch: with a target.
+        label_smoothing: probability mass spread over all classes (Szegedy et al. 2016).
+
+    Returns:
+        (B, T), zero at padding.
+    """
+    target = target_of(batch)
+    state = model.start(batch, cached=False)
+    hidden = model.decode(target[:, :-1], state)
+    expected = target[:, 1:]
+    real = expected.ne(PAD)
+    # The projection is the widest product of all, so padding is left out of it.
+    logits = model.logits(hidden[real]).float()
+    losses = F.cross_entropy(logits, expected[real], reduction="none", label_smoothing=label_smoothing)
+    return torch.zeros(expected.shape, dtype=losses.dtype, device=losses.device).masked_scatter(real, losses)
+
+
+def learning_rate(schedule: ScheduleConfig, update: int) -> float:
+    """Inverse square root with linear warm-up (Vaswani et al. 2017, eq. 3), for the update counted from 1."""
+    return schedule.peak * min(update / schedule.warmup, (schedule.warmup / update) ** 0.5)
