@@ -6,6 +6,7 @@ SentencePiece does not parse control symbols, so that `</s>` in a sentence is ch
 
 import io
 import os
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -29,6 +30,7 @@ TARGET_FILE: Final = "tokenizer.target.model"
 
 _SAMPLE = 400_000
 """Sentences that SentencePiece learns from; its suffix array takes some 20 bytes for each of their characters."""
+_SAMPLE_SEED = 1
 _TRAINER_THREADS = 4  # a constant: the sums of unigram training depend on how the sentences are divided
 _BATCH_FOR_THREADS = 1000
 _DAMAGED = "is damaged, or is not a SentencePiece model"
@@ -118,7 +120,7 @@ def train_tokenizer(
         config: Kind and size of the vocabularies, and where they are written.
         sources: Source sentences; read once.
         targets: Target sentences; read once.
-        sample: Sentences, at most, that each model learns from (over 100), drawn evenly from all with a fixed seed.
+        sample: Sentences, at most, that each model learns from, drawn evenly from all with a fixed seed.
 
     Raises:
         DataError: there is no text, or too little for a vocabulary of this size.
@@ -133,14 +135,13 @@ def train_tokenizer(
 
 
 def _train(config: TokenizerConfig, texts: Iterable[str], sample: int) -> sentencepiece.SentencePieceProcessor:
-    sentences = (text for text in texts if text.strip())
-    first = next(sentences, None)
-    if first is None:
+    sentences = _sample((text for text in texts if text.strip()), sample)
+    if not sentences:
         raise DataError("a vocabulary cannot be learnt from no text at all")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=chain([first], sentences),
+            sentence_iterator=iter(sentences),
             model_writer=model,
             model_type=config.kind,
             vocab_size=config.vocabulary,
@@ -151,8 +152,6 @@ def _train(config: TokenizerConfig, texts: Iterable[str], sample: int) -> senten
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
-            input_sentence_size=sample,
-            shuffle_input_sentence=True,
             num_threads=_TRAINER_THREADS,
             minloglevel=2,
         )
@@ -162,6 +161,21 @@ def _train(config: TokenizerConfig, texts: Iterable[str], sample: int) -> senten
             f"no {config.kind} vocabulary of {config.vocabulary} pieces can be learnt from this text: {reason}"
         ) from None
     return sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def _sample(texts: Iterable[str], size: int) -> list[str]:
+    """Draw evenly from a stream of unknown length (Vitter 1985, algorithm R).
+
+    SentencePiece samples too, but differently in every process, whatever its seed.
+    """
+    chooser = random.Random(_SAMPLE_SEED)  # noqa: S311
+    kept: list[str] = []
+    for seen, text in enumerate(texts):
+        if seen < size:
+            kept.append(text)
+        elif (place := chooser.randrange(seen + 1)) < size:
+            kept[place] = text
+    return kept
 
 
 def _load(path: Path) -> sentencepiece.SentencePieceProcessor:
