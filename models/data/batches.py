@@ -3,8 +3,9 @@
 Shape letters as in `models.network.layers`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -15,8 +16,17 @@ from models.data.documents import Document
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from models.errors import DataError
 
-Collate = Callable[[Sequence[Sequence[Sequence[int]]]], dict[str, Tensor]]
-Select = Callable[[Sequence[Sequence[int]]], Sequence[Sequence[int]]]
+
+class ContextReader(Protocol):
+    """The part of an architecture that decides what it reads of a document, and in which tensors."""
+
+    window: int
+
+    def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """What is used of the tokens of the preceding sentences, oldest first."""
+
+    def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
+        """Context tensors of a batch, from what was selected for each sentence."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +91,15 @@ class TokenizedCorpus:
         """Source tokens of the `window` sentences before sentence `index`, oldest first, of its document only."""
         return self.sources[max(int(self.first[index]), index - window) : index]
 
-    def batch(self, indices: Sequence[int] | NDArray[np.int64], window: int, select: Select, collate: Collate) -> Batch:
-        """The batch of these sentences, with the context that an architecture selects and collates."""
-        context = collate([select(self.preceding(int(i), window)) for i in indices])
+    def batch(self, indices: Sequence[int] | NDArray[np.int64], reader: ContextReader) -> Batch:
+        """The batch of these sentences, with the context that `reader` takes from their documents."""
+        context = reader.collate([reader.select(self.preceding(int(i), reader.window)) for i in indices])
         return make_batch([self.sources[i] for i in indices], [self.targets[i] for i in indices], context)
 
 
-def plan(lengths: NDArray[np.int64], usable: NDArray[np.int64], budget: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+def plan(
+    lengths: NDArray[np.int64], usable: NDArray[np.int64], budget: int, seed: int, epoch: int
+) -> list[NDArray[np.int64]]:
     """Batches of one pass: sentences of like length together, in an order that seed and epoch alone decide.
 
     Args:

@@ -82,7 +82,7 @@ class Architecture(nn.Module):
         """Change the general initialisation where the architecture needs another one."""
 
     def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
-        """Of the tokens of the preceding sentences, oldest first, those that are used: whole sentences, the latest ones."""
+        """Of the preceding sentences' tokens, oldest first, what is used: whole sentences, the latest ones."""
         return ()
 
     def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
@@ -101,9 +101,11 @@ class Architecture(nn.Module):
         """Embed the next tokens (R, T) to (R, T, D), with scaling and positions."""
         return backbone.embed(backbone.target_embedding, tokens, state.position)
 
-    def encoder_self_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context) -> Tensor:
+    def encoder_self_attention(
+        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context
+    ) -> Tensor:
         """Self-attention sub-layer of the encoder, (B, S, D)."""
-        return residual(x, attend)  # type: ignore[no-any-return]
+        return residual(x, attend)
 
     def encoder_output(self, layers: list[Tensor], memory: Tensor, context: Context) -> Tensor:
         """The decoder's memory (B, S, D) from every layer's output (embeddings first) and the closing norm's."""
@@ -114,11 +116,11 @@ class Architecture(nn.Module):
 
     def decoder_self_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
         """Self-attention sub-layer of the decoder, (R, T, D)."""
-        return residual(x, attend)  # type: ignore[no-any-return]
+        return residual(x, attend)
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
         """Attention of the decoder to the source, (R, T, D)."""
-        return residual(x, attend)  # type: ignore[no-any-return]
+        return residual(x, attend)
 
     def decoder_output(self, x: Tensor, state: State) -> Tensor:
         """What the output projection reads, (R, T, D)."""

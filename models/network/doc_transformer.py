@@ -3,8 +3,8 @@
 The preceding source sentences, joined to one sequence, go through a context encoder of their own; its output is read by
 a context attention in every encoder layer (eq. 4) and decoder layer (eq. 8), each behind a gate (eq. 12, 13).
 
-A post-norm backbone gets the paper's sub-layer, LN(g * x + (1 - g) * y). In a pre-norm backbone the residual stream must
-stay whole, so there the sub-layer is x + (1 - g) * y with an output projection that starts at zero: step two
+A post-norm backbone gets the paper's sub-layer, LN(g * x + (1 - g) * y). In a pre-norm backbone the residual stream
+must stay whole, so there the sub-layer is x + (1 - g) * y with an output projection that starts at zero: step two
 starts exactly at the sentence model.
 """
 
@@ -18,7 +18,7 @@ from models.config import BackboneConfig, DocTransformerConfig, Norm
 from models.data.batches import Batch, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.context import Architecture, Attend, Context, State
-from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
+from models.network.layers import Attention, Residual, final_norm, padding_mask
 from models.network.transformer import EncoderLayer, Transformer
 
 
@@ -55,7 +55,7 @@ class ContextAttention(nn.Module):
         else:
             g = self.gate(query, y)
             y = x + (1 - g) * y if self.order == "pre" else g * x + (1 - g) * y
-        return y if self.order == "pre" else self.norm(y)  # type: ignore[no-any-return]
+        return y if self.order == "pre" else self.norm(y)
 
 
 class ContextEncoder(nn.Module):
@@ -72,7 +72,7 @@ class ContextEncoder(nn.Module):
             assert isinstance(layer, EncoderLayer)
             x = layer.self_residual(x, layer.self_attention.over_itself(mask))
             x = layer.feed_residual(x, layer.feed_forward)
-        return self.norm(x)  # type: ignore[no-any-return]
+        return self.norm(x)
 
 
 class DocTransformer(Architecture):
@@ -114,7 +114,7 @@ class DocTransformer(Architecture):
         return chosen
 
     def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
-        """Each context joined without separator, with one end of sentence; alone it is the boundary token of no context."""
+        """Each context joined without separator and closed by </s>, which alone is the boundary token of no context."""
         if self.context_encoder is None:
             return {}
         return {"tokens": pad([[token for tokens in sentences for token in tokens] + [EOS] for sentences in preceding])}
@@ -128,21 +128,27 @@ class DocTransformer(Architecture):
         embedded = backbone.embed(backbone.source_embedding, tokens)
         return {"states": self.context_encoder(embedded, mask), "mask": mask}
 
-    def encoder_self_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context) -> Tensor:
+    def encoder_self_attention(
+        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context
+    ) -> Tensor:
         """The backbone's sub-layer, then context attention."""
         x = super().encoder_self_attention(layer, x, attend, residual, context)
         if not self.encoder:
             return x
         sublayer = self.encoder[layer]
         assert isinstance(sublayer, ContextAttention)
-        return sublayer(x, *sublayer.attention.keys_values(context["states"]), context["mask"])  # type: ignore[no-any-return]
+        return sublayer(x, *sublayer.attention.keys_values(context["states"]), context["mask"])
 
     def start(self, context: Context, state: State) -> None:
         """Keys and values of the context for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
             keys, values = sublayer.attention.keys_values(context["states"])
-            state.fixed |= {f"context.{index}.keys": keys, f"context.{index}.values": values, "context.mask": context["mask"]}
+            state.fixed |= {
+                f"context.{index}.keys": keys,
+                f"context.{index}.values": values,
+                "context.mask": context["mask"],
+            }
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
         """Context attention, then the backbone's sub-layer."""

@@ -1,7 +1,7 @@
 """The parts that every network here is made of.
 
-Shape letters, used through the whole package: B batch (sentences), N hypotheses a sentence, R = B x N rows, S source length,
-T target length, C context length, D width, H heads, V vocabulary.
+Shape letters, used through the whole package: B batch (sentences), N hypotheses a sentence, R = B x N rows,
+S source length, T target length, C context length, D width, H heads, V vocabulary.
 """
 
 import math
@@ -55,7 +55,9 @@ class Attention(nn.Module):
         keys, values = self.key_value(memory).chunk(2, dim=-1)
         return self._split(keys), self._split(values)
 
-    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Tensor:
+    def forward(
+        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
+    ) -> Tensor:
         """Attend; the N hypotheses of a sentence share its keys, so nothing is ever copied for them.
 
         Args:
@@ -70,11 +72,11 @@ class Attention(nn.Module):
         """
         queries = self._split(self.query(x).reshape(keys.size(0), -1, x.size(-1)))  # (B, H, N x T, D/H)
         mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, is_causal=causal)
-        return self.output(mixed.transpose(1, 2).reshape(x.shape))  # type: ignore[no-any-return]
+        return self.output(mixed.transpose(1, 2).reshape(x.shape))
 
     def over_itself(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
         """Self-attention under `mask` as a function of (B, S, D)."""
-        return lambda x: self(x, *self.keys_values(x), mask)
+        return lambda x: self.forward(x, *self.keys_values(x), mask)
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
@@ -91,7 +93,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
-        return self.outer(self.activation(self.inner(x)))  # type: ignore[no-any-return]
+        return self.outer(self.activation(self.inner(x)))
 
 
 class Residual(nn.Module):
@@ -106,8 +108,8 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Apply `sublayer` to (..., D) inside the connection."""
         if self.pre:
-            return x + self.dropout(sublayer(self.norm(x)))  # type: ignore[no-any-return]
-        return self.norm(x + self.dropout(sublayer(x)))  # type: ignore[no-any-return]
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
 
 
 def final_norm(width: int, norm: Norm) -> nn.Module:

@@ -45,7 +45,7 @@ class TranslationModel(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Unnormalised scores (..., V) of hidden states (..., D)."""
-        return self.backbone.output(hidden)  # type: ignore[no-any-return]
+        return self.backbone.output(hidden)
 
     def initialize(self) -> None:
         """Xavier uniform weights, zero biases, embeddings N(0, D^-0.5), drawn from torch's global generator."""

@@ -37,7 +37,9 @@ class Transformer(nn.Module):
 
     positions: Tensor
 
-    def __init__(self, config: BackboneConfig, source_vocabulary: int, target_vocabulary: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self, config: BackboneConfig, source_vocabulary: int, target_vocabulary: int, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         self.config: Final = config
         width = config.width
@@ -57,7 +59,7 @@ class Transformer(nn.Module):
     def embed(self, embedding: nn.Embedding, tokens: Tensor, start: int = 0) -> Tensor:
         """Scaled embeddings plus positions from `start`: (B, S) to (B, S, D)."""
         positions = self.positions[start : start + tokens.size(1)]
-        return embedding(tokens) * math.sqrt(self.config.width) + positions  # type: ignore[no-any-return]
+        return embedding(tokens) * math.sqrt(self.config.width) + positions
 
     def encode(self, tokens: Tensor, architecture: Architecture, context: Context) -> Tensor:
         """Encode a source.
@@ -105,7 +107,9 @@ class Transformer(nn.Module):
             assert isinstance(layer, DecoderLayer)
             attend = self._self_attend(index, layer.self_attention, state)
             x = architecture.decoder_self_attention(index, x, attend, layer.self_residual, state)
-            x = architecture.source_attention(index, x, self._source_attend(index, layer, state), layer.source_residual, state)
+            x = architecture.source_attention(
+                index, x, self._source_attend(index, layer, state), layer.source_residual, state
+            )
             x = layer.feed_residual(x, layer.feed_forward)
         x = architecture.decoder_output(self.decoder_norm(x), state)
         if state.cached:
@@ -119,15 +123,15 @@ class Transformer(nn.Module):
             values = state.extend(f"self.{index}.values", values)
             new, total = y.size(1), keys.size(2)
             if new in (1, total):
-                return attention(y, keys, values, causal=new > 1)  # type: ignore[no-any-return]
+                return attention(y, keys, values, causal=new > 1)
             visible = torch.ones(new, total, dtype=torch.bool, device=y.device).tril(total - new)
-            return attention(y, keys, values, visible)  # type: ignore[no-any-return]
+            return attention(y, keys, values, visible)
 
         return attend
 
     def _source_attend(self, index: int, layer: DecoderLayer, state: State) -> Attend:
         def attend(y: Tensor) -> Tensor:
             keys, values = state.fixed[f"source.{index}.keys"], state.fixed[f"source.{index}.values"]
-            return layer.source_attention(y, keys, values, state.fixed["source.mask"])  # type: ignore[no-any-return]
+            return layer.source_attention(y, keys, values, state.fixed["source.mask"])
 
         return attend

@@ -43,6 +43,13 @@ class Progress:
     stale: int = 0
     """Validations since the best one."""
 
+    def judge(self, loss: float) -> None:
+        """Take note of the dev loss of a validation."""
+        if self.best_loss is None or loss < self.best_loss:
+            self.best_loss, self.stale = loss, 0
+        else:
+            self.stale += 1
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -151,7 +158,7 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: st
     own = {name: p for name, p in model.named_parameters() if name.startswith(prefix)}
     given = {name: tensor for name, tensor in weights.items() if name.startswith(prefix)}
     if odd := own.keys() ^ given.keys():
-        raise CheckpointError(f"the weights do not fit the model: {sorted(odd)[0]} is on one side only")
+        raise CheckpointError(f"the weights do not fit the model: {min(odd)} is on one side only")
     for name, parameter in own.items():
         if parameter.shape != given[name].shape:
             shapes = f"{list(given[name].shape)}, not {list(parameter.shape)}"
@@ -163,7 +170,13 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: st
 
 def list_checkpoints(run: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    return sorted((run / "checkpoints").glob("update-*"))
+    return sorted(folder for folder in (run / "checkpoints").glob("update-*") if is_checkpoint(folder))
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """Delete a checkpoint; its description goes first, so that half of one is never taken for a whole."""
+    (folder / DESCRIPTION).unlink()
+    shutil.rmtree(folder)
 
 
 def average(folders: Sequence[Path]) -> dict[str, Tensor]:

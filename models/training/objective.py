@@ -1,5 +1,7 @@
 """The training objective and the learning-rate schedule."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -42,4 +44,4 @@ def token_losses(model: TranslationModel, batch: Batch, label_smoothing: float =
 
 def learning_rate(schedule: ScheduleConfig, update: int) -> float:
     """Inverse square root with linear warm-up (Vaswani et al. 2017, eq. 3), for the update counted from 1."""
-    return schedule.peak * min(update / schedule.warmup, (schedule.warmup / update) ** 0.5)
+    return schedule.peak * min(update / schedule.warmup, math.sqrt(schedule.warmup / update))

@@ -2,17 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch.optim import Adam
-from tqdm import tqdm
 
 from models.config import RunConfig, TrainingConfig
 from models.data.batches import Batch, TokenizedCorpus, plan
-from models.data.tokenizer import Tokenizer
+from models.data.tokenizer import PAD, Tokenizer
 from models.errors import CheckpointError, ConfigError
 from models.network.model import TranslationModel
 from models.training.checkpoints import (
@@ -23,12 +21,14 @@ from models.training.checkpoints import (
     list_checkpoints,
     load_checkpoint,
     load_weights,
+    remove_checkpoint,
     save_checkpoint,
     weights_of,
 )
 from models.training.curves import Curves
 from models.training.distributed import World
 from models.training.objective import learning_rate, target_of, token_losses
+from models.training.precision import autocast
 
 Validate = Callable[[TranslationModel], dict[str, float]]
 """Dev-set figures of a model by name; `loss` is among them."""
@@ -38,6 +38,12 @@ class Trainer:
     """One run: one step of training, from a config to a final checkpoint."""
 
     def __init__(self, config: RunConfig, tokenizer: Tokenizer, corpus: TokenizedCorpus, world: World) -> None:
+        """Build the model, from `training.init` where there is one, and its optimiser.
+
+        Raises:
+            CheckpointError: `training.init` is damaged or does not fit.
+            ConfigError: the step has nothing to train.
+        """
         self.config = config
         self.settings: TrainingConfig = config.training
         self.tokenizer = tokenizer
@@ -48,9 +54,8 @@ class Trainer:
         self.trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
         if not self.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
-        self.optimizer = Adam(
-            self.trained.values(), betas=self.settings.adam_betas, eps=self.settings.adam_epsilon, fused=True
-        )
+        betas, epsilon = self.settings.adam_betas, self.settings.adam_epsilon
+        self.optimizer = Adam(self.trained.values(), betas=betas, eps=epsilon, fused=True)
         self.updates = self.settings.updates or self._updates_of_epochs(self.settings.epochs or 1)
 
     def resume(self) -> bool:
@@ -64,84 +69,66 @@ class Trainer:
             return False
         checkpoint = load_checkpoint(checkpoints[-1])
         if not _same_run(checkpoint.config, self.config):
-            raise CheckpointError(f"{checkpoints[-1]}: was made by another configuration; give the run another output")
+            raise CheckpointError(
+                f"{checkpoints[-1]}: was made by another configuration; give this run another output folder"
+            )
         load_weights(self.model, checkpoint.weights)
         self._load_optimizer(checkpoint)
         self.progress = checkpoint.progress
         return True
 
     def run(self, validate: Validate, curves: Curves, minutes: float | None = None) -> Path:
-        """Train to the end, or for so many minutes, and give the folder of the final checkpoint.
+        """Train to the end, or for so many minutes, and give the folder of the final, averaged checkpoint.
 
         Raises:
             CheckpointError: a checkpoint could not be written.
         """
         deadline = None if minutes is None else time.monotonic() + minutes * 60
-        bar = tqdm(total=self.updates, initial=self.progress.update, unit="update", disable=not self.world.leads)
-        with bar, curves:
-            self._train(validate, curves, bar, deadline)
+        with curves.progress(self.updates, self.progress.update):
+            for batches in self._groups():
+                self._update(batches, curves)
+                self._report(validate, curves)
+                if self.world.agree(self._over(deadline)):
+                    break
         if self.world.leads:
             self._checkpoint()
             self._finish()
         return self.config.output / "final"
 
-    def _train(self, validate: Validate, curves: Curves, bar: "tqdm[None]", deadline: float | None) -> None:
-        settings = self.settings
-        started, counted = time.monotonic(), self.progress.target_tokens
-        for batches in self._groups():
-            loss = self._update(batches)
-            update = self.progress.update
-            bar.update()
-            if update % settings.log_every == 0:
-                speed = (self.progress.target_tokens - counted) / (time.monotonic() - started)
-                bar.set_postfix(loss=f"{loss:.3f}", tokens_per_s=f"{speed:.0f}")
-                curves.add({"loss": loss, "tokens_per_second": speed}, "train", update)
-            if update % settings.validate_every == 0 or update == self.updates:
-                self._validate(validate, curves, bar)
-            if update % settings.checkpoint_every == 0 and self.world.leads:
-                self._checkpoint()
-            if self.world.agree(self._over(deadline)):
-                break
-
-    def _over(self, deadline: float | None) -> bool:
-        impatient = self.settings.patience is not None and self.progress.stale >= self.settings.patience
-        late = deadline is not None and time.monotonic() > deadline
-        return impatient or late
-
     def _groups(self) -> Iterator[list[Batch]]:
         """The batches of each update that are this process's share."""
-        size = self.world.size * self.settings.accumulation
-        progress = self.progress
+        size, progress, settings = self.world.size * self.settings.accumulation, self.progress, self.settings
         while progress.update < self.updates:
-            batches = plan(
-                self.corpus.lengths, self.corpus.usable, self.settings.batch_tokens, self.settings.seed, progress.epoch
-            )
-            while progress.position + size <= len(batches) and progress.update < self.updates:
-                group = batches[progress.position : progress.position + size][self.world.rank :: self.world.size]
-                architecture = self.model.architecture
-                yield [self.corpus.batch(i, architecture.window, architecture.select, architecture.collate) for i in group]
-            if progress.position + size > len(batches):
+            order = plan(self.corpus.lengths, self.corpus.usable, settings.batch_tokens, settings.seed, progress.epoch)
+            if len(order) < size:
+                raise ConfigError(f"the corpus makes {len(order)} batches, but an update takes {size}")
+            while progress.position + size <= len(order) and progress.update < self.updates:
+                group = order[progress.position : progress.position + size][self.world.rank :: self.world.size]
+                yield [self.corpus.batch(indices, self.model.architecture) for indices in group]
+            if progress.position + size > len(order):
                 progress.epoch, progress.position = progress.epoch + 1, 0
 
-    def _update(self, batches: list[Batch]) -> float:
-        """One step of the optimiser; gives the loss a token, in nats, over all processes."""
+    def _update(self, batches: list[Batch], curves: Curves) -> None:
+        """One step of the optimiser on the mean loss a token of all batches of all processes."""
         settings, progress = self.settings, self.progress
         # Dropout depends on the run's seed, the update and the process alone, so no generator state has to be kept.
         torch.manual_seed(hash((settings.seed, progress.update, self.world.rank)))
         self.model.train()
-        tokens = self.world.sum(sum(int(target_of(batch)[:, 1:].ne(0).sum()) for batch in batches))
-        total = 0.0
+        tokens = self.world.sum(sum(int(target_of(batch)[:, 1:].ne(PAD).sum()) for batch in batches))
+        total = torch.zeros((), device=self.world.device)
         for batch in batches:
-            with autocast(settings, self.world.device):
+            with autocast(settings.precision, self.world.device):
                 losses = token_losses(self.model, batch.to(self.world.device), settings.label_smoothing)
             loss = losses.sum() / tokens
             loss.backward()
-            total += loss.item()
+            total += loss.detach()
         self._step(progress.update + 1)
         progress.update += 1
         progress.position += self.world.size * settings.accumulation
         progress.target_tokens += int(tokens)
-        return self.world.sum(total)
+        curves.advance(int(tokens))
+        if progress.update % settings.log_every == 0:
+            curves.add({"loss": self.world.sum(total.item())}, "train", progress.update)
 
     def _step(self, update: int) -> None:
         gradients = [p.grad for p in self.trained.values() if p.grad is not None]
@@ -152,26 +139,28 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def _validate(self, validate: Validate, curves: Curves, bar: "tqdm[None]") -> None:
-        if self.world.leads:
+    def _report(self, validate: Validate, curves: Curves) -> None:
+        settings, update = self.settings, self.progress.update
+        if not self.world.leads:
+            return
+        if update % settings.validate_every == 0 or update == self.updates:
             self.model.eval()
             figures = validate(self.model)
-            curves.add(figures, "dev", self.progress.update)
-            bar.write(f"update {self.progress.update}: " + ", ".join(f"{k} {v:.4g}" for k, v in figures.items()))
-            self._judge(figures["loss"])
+            curves.add(figures, "dev", update)
+            self.progress.judge(figures["loss"])
+        if update % settings.checkpoint_every == 0:
+            self._checkpoint()
 
-    def _judge(self, loss: float) -> None:
-        best = self.progress.best_loss
-        better = best is None or loss < best
-        self.progress.best_loss = loss if better else best
-        self.progress.stale = 0 if better else self.progress.stale + 1
+    def _over(self, deadline: float | None) -> bool:
+        impatient = self.settings.patience is not None and self.progress.stale >= self.settings.patience
+        return impatient or (deadline is not None and time.monotonic() > deadline)
 
     def _checkpoint(self) -> None:
         folder = self.config.output / "checkpoints" / f"update-{self.progress.update:08d}"
         state = self._optimizer_tensors()
         save_checkpoint(folder, self.config, self.tokenizer, weights_of(self.model), self.progress, state)
-        for old in list_checkpoints(self.config.output)[: -self.settings.keep]:
-            _remove(old)
+        for old in list_checkpoints(self.config.output)[: -max(self.settings.keep, self.settings.average)]:
+            remove_checkpoint(old)
 
     def _finish(self) -> None:
         latest = list_checkpoints(self.config.output)[-self.settings.average :]
@@ -203,23 +192,11 @@ class Trainer:
             self.optimizer.state[self.trained[name]][kind] = tensor.to(self.world.device)
 
 
-def autocast(settings: TrainingConfig, device: torch.device) -> AbstractContextManager[object]:
-    """Mixed precision in bfloat16: where asked for, or with `auto` on a GPU and on a CPU with bfloat16 instructions."""
-    wanted = settings.precision == "bfloat16"
-    capable = device.type == "cuda" or torch.cpu._is_avx512_bf16_supported()
-    if wanted or (settings.precision == "auto" and capable):
-        return torch.autocast(device.type, torch.bfloat16)
-    return nullcontext()
-
-
 def _same_run(one: RunConfig, other: RunConfig) -> bool:
     """Whether two configs differ at most in when the run ends and what it reports."""
-    free = {"updates", "epochs", "patience", "log_every", "validate_every", "checkpoint_every", "keep", "average"}
-    exclude = {"training": free | {"dev_sentences"}, "output": True, "name": True, "decoding": True}
-    return one.model_dump(exclude=exclude) == other.model_dump(exclude=exclude)
-
-
-def _remove(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.unlink()
-    folder.rmdir()
+    free = ("updates", "epochs", "patience", "log_every", "validate_every", "checkpoint_every", "keep", "average")
+    same = dict.fromkeys((*free, "dev_sentences"))
+    values = [config.model_dump(exclude={"output", "name", "decoding"}) for config in (one, other)]
+    return values[0] | {"training": values[0]["training"] | same} == values[1] | {
+        "training": values[1]["training"] | same
+    }

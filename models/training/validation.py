@@ -14,10 +14,9 @@ BUDGET = 4096
 @torch.inference_mode()
 def dev_loss(model: TranslationModel, corpus: TokenizedCorpus, device: torch.device) -> float:
     """Cross-entropy a target token, in nats and without label smoothing, with the real context."""
-    architecture = model.architecture
     total, tokens = 0.0, 0
     for indices in plan(corpus.lengths, corpus.usable, BUDGET, seed=0, epoch=0):
-        batch = corpus.batch(indices, architecture.window, architecture.select, architecture.collate).to(device)
+        batch = corpus.batch(indices, model.architecture).to(device)
         total += token_losses(model, batch).sum().item()
         tokens += int(target_of(batch)[:, 1:].ne(PAD).sum())
     return total / tokens
