@@ -47,6 +47,15 @@ class DataConfig(Frozen):
     """Training leaves out sentence pairs with more tokens than this on either side."""
 
 
+class Provenance(Frozen):
+    """What a bundle says about the text that its model learnt from; travels with the model, as licences ask."""
+
+    training_data: str = ""
+    licence: str = ""
+    """Of the model, as an SPDX identifier."""
+    attribution: str = ""
+
+
 class TokenizerConfig(Frozen):
     """SentencePiece models: one for both languages (`joint`) or one each."""
 
@@ -165,6 +174,7 @@ class RunConfig(Frozen):
     name: str
     languages: Languages
     data: DataConfig
+    provenance: Provenance = Provenance()
     tokenizer: TokenizerConfig
     backbone: BackboneConfig = BackboneConfig()
     architecture: ArchitectureConfig = SentenceConfig()
