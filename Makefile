@@ -5,12 +5,12 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet --quiet
 PYTEST := $(PY) -m pytest --quiet --durations=10
 STAMP := $(VENV)/.stamp
-PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
+PYTHON_PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
 MODEL := models/pretrained/ja-en
 RUNS := models/configs/default
 
 # The Python that .venv is made from.
-PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "$(PROBE)" 2>/dev/null && echo $$p && break; done)
+PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "$(PYTHON_PROBE)" 2>/dev/null && echo $$p && break; done)
 
 # Where torch comes from: the CPU builds where they can be reached, else pip's own indexes, which on plain Linux bring CUDA.
 # With CUDA: make clean setup TORCH_INDEX=https://download.pytorch.org/whl/cu130. From pip's own indexes in any case: TORCH_INDEX=
