@@ -31,7 +31,7 @@ from models.training.objective import learning_rate, target_of, token_losses
 from models.training.precision import autocast
 
 Validate = Callable[[TranslationModel], dict[str, float]]
-"""Dev-set figures of a model by name; `loss` is among them."""
+"""Dev-set figures of a model by name; early stopping goes by `loss`."""
 
 
 class Trainer:
@@ -147,7 +147,8 @@ class Trainer:
             self.model.eval()
             figures = validate(self.model)
             curves.add(figures, "dev", update)
-            self.progress.judge(figures["loss"])
+            if "loss" in figures:
+                self.progress.judge(figures["loss"])
         if update % settings.checkpoint_every == 0:
             self._checkpoint()
 
@@ -196,7 +197,7 @@ def _same_run(one: RunConfig, other: RunConfig) -> bool:
     """Whether two configs differ at most in when the run ends and what it reports."""
     free = ("updates", "epochs", "patience", "log_every", "validate_every", "checkpoint_every", "keep", "average")
     same = dict.fromkeys((*free, "dev_sentences"))
-    values = [config.model_dump(exclude={"output", "name", "decoding"}) for config in (one, other)]
+    values = [config.model_dump(exclude={"output", "name", "provenance", "decoding"}) for config in (one, other)]
     return values[0] | {"training": values[0]["training"] | same} == values[1] | {
         "training": values[1]["training"] | same
     }

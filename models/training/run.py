@@ -1,0 +1,79 @@
+"""A whole run: reads what its config names, trains, and leaves a final checkpoint."""
+
+import sys
+from pathlib import Path
+
+from models.config import Corpus, RunConfig, data_folder
+from models.data.batches import TokenizedCorpus
+from models.data.documents import BadLines, Document, read_documents
+from models.data.tokenizer import Tokenizer, train_tokenizer
+from models.errors import CheckpointError
+from models.training.checkpoints import list_checkpoints
+from models.training.curves import Curves
+from models.training.distributed import World, join_world
+from models.training.trainer import Trainer
+from models.training.validation import Validation
+
+NAMED_BAD_LINES = 20
+
+
+def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) -> list[Document]:
+    """The documents of a corpus in the data folder; with `skip_bad`, what was left out is counted and named.
+
+    Raises:
+        DataError: a file is missing, or a line cannot be used and `skip_bad` is not set.
+    """
+    bad = BadLines() if skip_bad else None
+    folder = data_folder()
+    documents = read_documents(folder / corpus.source, folder / corpus.target, bad=bad)
+    if bad is not None and bad.count and not quiet:
+        print(f"{corpus.source}: {bad.count} pairs of lines were left out", file=sys.stderr)
+        for reason in bad.found[:NAMED_BAD_LINES]:
+            print(f"  {reason}", file=sys.stderr)
+        if bad.count > NAMED_BAD_LINES:
+            print(f"  and {bad.count - NAMED_BAD_LINES} more", file=sys.stderr)
+    return documents
+
+
+def make_tokenizer(config: RunConfig, *, skip_bad: bool = False) -> Tokenizer:
+    """Train the SentencePiece models of a run on its training corpus, and write them where the config says.
+
+    Raises:
+        DataError: the corpus cannot be read, or is too small for the vocabulary.
+    """
+    documents = read_corpus(config.data.train, skip_bad=skip_bad)
+    sentences = [sentence for document in documents for sentence in document.sentences]
+    return train_tokenizer(config.tokenizer, (s.source for s in sentences), (s.target or "" for s in sentences))
+
+
+def train(config: RunConfig, *, resume: bool = False, minutes: float | None = None, skip_bad: bool = False) -> Path:
+    """Train one run, in this process or in all that torchrun started.
+
+    Args:
+        config: of the run.
+        resume: continue from the newest checkpoint where there is one.
+        minutes: end after so many minutes, with a final checkpoint; `resume` goes on from there.
+        skip_bad: leave out, count and name lines that cannot be used.
+
+    Returns:
+        The folder of the final checkpoint.
+
+    Raises:
+        CheckpointError: the run has checkpoints and is not resumed, or one is damaged or could not be written.
+        ConfigError: the config contradicts itself or the corpus.
+        DataError: the corpus cannot be read.
+    """
+    if not resume and list_checkpoints(config.output):
+        raise CheckpointError(f"{config.output}: has checkpoints of an earlier run; continue it with --resume")
+    with join_world() as world:
+        tokenizer = Tokenizer.load(config.tokenizer.path)
+        trainer = Trainer(config, tokenizer, _corpus(config, tokenizer, world, skip_bad=skip_bad), world)
+        if resume:
+            trainer.resume()
+        curves = Curves(config.output / "curves" if world.leads else None)
+        return trainer.run(Validation(config, tokenizer), curves, minutes)
+
+
+def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: bool) -> TokenizedCorpus:
+    documents = read_corpus(config.data.train, skip_bad=skip_bad, quiet=not world.leads)
+    return TokenizedCorpus(documents, tokenizer, config.data.max_tokens)

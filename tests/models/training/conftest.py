@@ -1,0 +1,47 @@
+"""A tiny corpus and a run on it that takes seconds."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+WORDS = {f"{a}{b}a": f"{a}{b}o" for a in "kstnm" for b in "aeiou"}
+BACKBONE = {"width": 16, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
+TRAINING = {"step": "sentence", "updates": 12, "batch_tokens": 128, "checkpoint_every": 1, "precision": "float32"}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> dict[str, str]:
+    """Forty documents of four sentences, translated word by word."""
+    random_words = random.Random(1)
+    documents = [
+        [random_words.choices(list(WORDS), k=random_words.randint(2, 6)) for _ in range(4)] + [[]] for _ in range(40)
+    ]
+    source = "".join(" ".join(words) + "\n" for document in documents for words in document)
+    target = "".join(" ".join(WORDS[word] for word in words) + "\n" for document in documents for words in document)
+    for side, text in (("source", source), ("target", target)):
+        (tmp_path / side).write_text(text, encoding="utf-8")
+    return {"source": str(tmp_path / "source"), "target": str(tmp_path / "target")}
+
+
+@pytest.fixture
+def make_run(tmp_path: Path, corpus: dict[str, str]) -> Callable[..., Path]:
+    """Write the YAML file of a run on the corpus; keyword arguments change sections of the config."""
+
+    def make(name: str = "run", training: dict[str, object] | None = None, **sections: object) -> Path:
+        config = {
+            "name": name,
+            "languages": {"source": "ss", "target": "tt"},
+            "data": {"train": corpus, "dev": corpus},
+            "tokenizer": {"path": str(tmp_path / "tokenizer"), "vocabulary": 50, "byte_fallback": False},
+            "backbone": BACKBONE,
+            "output": str(tmp_path / name),
+            "training": TRAINING | (training or {}),
+        }
+        file = tmp_path / f"{name}.yaml"
+        file.write_text(yaml.safe_dump(config | sections), encoding="utf-8")
+        return file
+
+    return make

@@ -1,0 +1,96 @@
+"""Checkpoints are whole or absent, and say what is wrong with them."""
+
+import errno
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from models.config import load_config
+from models.errors import CheckpointError
+from models.training import checkpoints
+from models.training.checkpoints import average, list_checkpoints, load_checkpoint
+from models.training.run import make_tokenizer, train
+
+
+@pytest.fixture
+def run(make_run: Callable[..., Path]) -> Path:
+    """The folder of a run with a few checkpoints."""
+    config = load_config(make_run(training={"updates": 4}))
+    make_tokenizer(config)
+    return train(config).parent
+
+
+def test_a_flipped_bit_is_found(run: Path) -> None:
+    """A checkpoint with one byte changed is refused with the name of the file."""
+    folder = list_checkpoints(run)[-1]
+    content = bytearray((folder / "model.safetensors").read_bytes())
+    content[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is damaged"):
+        load_checkpoint(folder)
+
+
+def test_a_truncated_file_is_found(run: Path) -> None:
+    """A checkpoint whose optimiser file was cut is refused."""
+    file = list_checkpoints(run)[-1] / "optimizer.safetensors"
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_checkpoint(file.parent)
+
+
+def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
+    """A folder without a description, or with another program's, is no checkpoint."""
+    with pytest.raises(CheckpointError, match="is no checkpoint"):
+        load_checkpoint(tmp_path)
+    (tmp_path / "checkpoint.json").write_text('{"format": 99}', encoding="utf-8")
+    with pytest.raises(CheckpointError, match="format 1"):
+        load_checkpoint(tmp_path)
+    (tmp_path / "checkpoint.json").write_text("not json", encoding="utf-8")
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_missing_key_is_refused(run: Path) -> None:
+    """A description without what it must have is refused in a sentence."""
+    file = list_checkpoints(run)[-1] / "checkpoint.json"
+    description = json.loads(file.read_text(encoding="utf-8"))
+    del description["progress"]["update"]
+    description["progress"]["elsewhere"] = 1
+    file.write_text(json.dumps(description), encoding="utf-8")
+    with pytest.raises(CheckpointError, match="damaged or foreign"):
+        load_checkpoint(file.parent)
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint that cannot be written raises, leaves no half of itself and keeps the one before."""
+    folder = list_checkpoints(run)[-1]
+    good = load_checkpoint(folder)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "save_file", full)
+    with pytest.raises(CheckpointError, match="No space left"):
+        checkpoints.save_checkpoint(folder, good.config, good.tokenizer, good.weights, good.progress)
+    assert all(torch.equal(good.weights[name], tensor) for name, tensor in load_checkpoint(folder).weights.items())
+    assert not list(folder.parent.glob(".*"))
+
+
+def test_average_is_the_mean(run: Path) -> None:
+    """Averaging gives the arithmetic mean of each tensor."""
+    folders = list_checkpoints(run)[-3:]
+    name = "backbone.target_embedding.weight"
+    expected = torch.stack([load_file(folder / "model.safetensors")[name] for folder in folders]).mean(0)
+    torch.testing.assert_close(average(folders)[name], expected)
+
+
+def test_weights_of_another_model_do_not_load(run: Path, make_run: Callable[..., Path]) -> None:
+    """A checkpoint of another width is refused with the tensor's name and both shapes."""
+    wider = {"width": 32, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
+    config = load_config(make_run("wide", backbone=wider, training={"init": str(run / "final"), "updates": 1}))
+    with pytest.raises(CheckpointError, match=r"has the shape \[\d+, 16\], not \[\d+, 32\]"):
+        train(config)

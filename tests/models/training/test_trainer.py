@@ -1,0 +1,169 @@
+"""A run comes to the same end however it is interrupted or divided, and refuses what it cannot continue."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from models.config import load_config
+from models.errors import CheckpointError, ConfigError
+from models.training.checkpoints import list_checkpoints, load_checkpoint
+from models.training.run import make_tokenizer, train
+
+MakeRun = Callable[..., Path]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    """Tensors of a checkpoint."""
+    return load_file(folder / "model.safetensors")
+
+
+def assert_same_weights(one: Path, other: Path) -> None:
+    """Both checkpoints have the same tensors, to the bit."""
+    first, second = weights(one), weights(other)
+    assert first.keys() == second.keys()
+    for name, tensor in first.items():
+        assert torch.equal(tensor, second[name]), name
+
+
+def command_line(*arguments: str) -> list[str]:
+    """The project's command line in a process of its own."""
+    return [sys.executable, "-m", "models", *arguments]
+
+
+def kill_after_checkpoints(run: Path, output: Path, count: int) -> None:
+    """Train in another process and kill it as soon as it has written so many checkpoints."""
+    process = subprocess.Popen(command_line("train", str(run), "--resume"), env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not any(f"{count:08d}" in folder.name for folder in list_checkpoints(output)):
+        time.sleep(0.01)
+    assert process.poll() is None, "the run ended before it could be killed"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture
+def one_thread() -> None:
+    """Sums are in the same order as in the processes with one thread."""
+    torch.set_num_threads(1)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun) -> None:
+    """A run that is killed twice, at any moment, ends with the weights of one that was not, to the bit."""
+    settings = {"updates": 60, "dropout": 0.2, "accumulation": 2, "keep": 3}
+    whole, broken = make_run("whole", training=settings), make_run("broken", training=settings)
+    make_tokenizer(load_config(whole))
+    final = train(load_config(whole))
+    config = load_config(broken)
+    kill_after_checkpoints(broken, config.output, 7)
+    kill_after_checkpoints(broken, config.output, 23)
+    subprocess.run(command_line("train", str(broken), "--resume"), env=ENVIRONMENT, check=True, capture_output=True)
+    assert_same_weights(config.output / "final", final)
+    optimizers = [
+        load_file(list_checkpoints(run)[-1] / "optimizer.safetensors") for run in (config.output, final.parent)
+    ]
+    assert all(torch.equal(tensor, optimizers[1][name]) for name, tensor in optimizers[0].items())
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_two_processes_train_like_one_with_twice_the_batch(make_run: MakeRun) -> None:
+    """Two torchrun processes give the losses and weights of one process that accumulates two batches."""
+    settings = {"updates": 6, "dropout": 0.0, "validate_every": 1}
+    alone = make_run("alone", training=settings | {"accumulation": 2})
+    pair = make_run("pair", training=settings)
+    make_tokenizer(load_config(alone))
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    printed = [
+        subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True, text=True)
+        for command in (command_line("train", str(alone)), [*torchrun, "-m", "models", "train", str(pair)])
+    ]
+    losses = [[float(x) for x in re.findall(r"loss (\d+\.\d+)", run.stdout + run.stderr)] for run in printed]
+    assert len(losses[0]) == 6
+    assert losses[1] == pytest.approx(losses[0], abs=2e-3)
+    one, two = (weights(load_config(run).output / "final") for run in (alone, pair))
+    for name, tensor in one.items():
+        torch.testing.assert_close(two[name], tensor, atol=1e-5, rtol=1e-4)
+
+
+def test_step_two_leaves_the_backbone_as_it_was(make_run: MakeRun) -> None:
+    """After step two, averaged checkpoints included, every tensor of step one is bit-identical and the others moved."""
+    first = make_run("first", training={"updates": 4})
+    make_tokenizer(load_config(first))
+    start = train(load_config(first))
+    second = make_run(
+        "second",
+        architecture={"kind": "doc_transformer"},
+        training={"step": "document", "init": str(start), "updates": 6, "average": 3, "dropout": 0.1},
+    )
+    before, after = weights(start), weights(train(load_config(second)))
+    assert before.keys() < after.keys()
+    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    moved = load_checkpoint(load_config(second).output / "checkpoints" / "update-00000004").weights
+    assert any(not torch.equal(after[name], moved[name]) for name in after.keys() - before.keys())
+
+
+def test_reference_continues_step_one(make_run: MakeRun) -> None:
+    """Step one can be trained on from a checkpoint, as the fair reference of step two is."""
+    first = make_run("first", training={"updates": 4})
+    make_tokenizer(load_config(first))
+    start = train(load_config(first))
+    on = make_run("on", training={"init": str(start), "updates": 1, "schedule": {"peak": 1e-9, "warmup": 1}})
+    before, after = weights(start), weights(train(load_config(on)))
+    for name, tensor in before.items():
+        torch.testing.assert_close(after[name], tensor, atol=1e-6, rtol=0)
+
+
+def test_joint_training_trains_everything_from_scratch(make_run: MakeRun) -> None:
+    """Step `joint` moves backbone and context modules together."""
+    joint = make_run("joint", architecture={"kind": "doc_transformer"}, training={"step": "joint", "updates": 3})
+    make_tokenizer(load_config(joint))
+    train(load_config(joint))
+    first, last = (weights(folder) for folder in (list_checkpoints(load_config(joint).output)[i] for i in (0, -1)))
+    assert not torch.equal(first["backbone.target_embedding.weight"], last["backbone.target_embedding.weight"])
+    gate = "architecture.encoder.0.attention.output.weight"
+    assert not torch.equal(first[gate], last[gate])
+
+
+def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) -> None:
+    """With patience, a run whose dev loss stands still ends before its last update."""
+    still = {"schedule": {"peak": 1e-12, "warmup": 1}, "updates": 50, "validate_every": 1, "patience": 3}
+    run = make_run("still", training=still)
+    make_tokenizer(load_config(run))
+    assert load_checkpoint(train(load_config(run))).progress.update < 50
+
+
+def test_a_time_budget_ends_with_a_final_checkpoint_and_can_be_continued(make_run: MakeRun) -> None:
+    """`--minutes` ends a run early; `--resume` goes on to the end from there."""
+    run = load_config(make_run("short", training={"updates": 9}))
+    make_tokenizer(run)
+    assert load_checkpoint(train(run, minutes=0)).progress.update == 1
+    assert load_checkpoint(train(run, resume=True)).progress.update == 9
+
+
+def test_an_earlier_run_is_never_overwritten(make_run: MakeRun) -> None:
+    """A folder with checkpoints is refused unless the run is to be resumed, and by another config in any case."""
+    run = make_run("run", training={"updates": 2})
+    make_tokenizer(load_config(run))
+    train(load_config(run))
+    with pytest.raises(CheckpointError, match="--resume"):
+        train(load_config(run))
+    other = load_config(make_run("run", training={"updates": 2, "seed": 2}))
+    with pytest.raises(CheckpointError, match="another configuration"):
+        train(other, resume=True)
+
+
+def test_a_corpus_too_small_for_an_update_is_an_error(make_run: MakeRun) -> None:
+    """An update that takes more batches than the corpus has is refused instead of looping for ever."""
+    run = load_config(make_run("small", training={"updates": 2, "accumulation": 10_000}))
+    make_tokenizer(run)
+    with pytest.raises(ConfigError, match="batches"):
+        train(run)
