@@ -114,8 +114,8 @@ class _Reader:
                     yield line, None
 
     def _aligned(self) -> Iterator[tuple[bytes, bytes]]:
-        sources = _read_lines(self.source)
-        targets = sources if self.target is None else _read_lines(self.target)
+        sources = read_lines(self.source)
+        targets = sources if self.target is None else read_lines(self.target)
         if len(sources) != len(targets):
             pair = [(len(sources), str(self.source)), (len(targets), str(self.target))]
             (fewer, shorter), (more, longer) = sorted(pair)
@@ -148,7 +148,7 @@ def _is_blank(raw: bytes) -> bool:
     return not raw.decode("utf-8", errors="replace").strip()
 
 
-def _read_lines(path: Path) -> list[bytes]:
+def read_lines(path: Path) -> list[bytes]:
     """Give the lines of a file; only a line feed ends one, so that U+2028 or U+0085 in a sentence stays in it."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.data.documents import BadLines, Document, Sentence, Window, read_documents, windows
@@ -170,6 +170,7 @@ def test_windows_hold_the_sentences_just_before_oldest_first() -> None:
     assert list(windows(Document((a, b)), 0)) == [Window(a), Window(b)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 6), max_size=6), st.integers(0, 4))
 def test_windows_never_cross_a_document(lengths: list[int], size: int) -> None:
     """No preceding sentence comes from another document, whatever the lengths."""

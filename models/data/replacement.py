@@ -1,0 +1,149 @@
+"""Other context than the real one, to measure what a model makes of it.
+
+Guo and Le Nguyen 2020 replace the preceding sentence by random words or by one constant sentence, in training and in
+test alike, and see how much of the gain the real context has to itself. A replacement keeps the number of context
+sentences, changes source and target of them alike, and never the current sentence.
+"""
+
+import random
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, assert_never
+
+from models.data.documents import Sentence, Window
+from models.data.tokenizer import SPECIAL_PIECES, Tokenizer
+from models.errors import ConfigError, DataError
+
+ContextKind = Literal["real", "none", "empty", "random", "fixed", "shuffled"]
+
+_BYTE_PIECE: Final = re.compile(r"<0x[0-9A-F]{2}>")
+_SPACE: Final = "\u2581"
+"""What SentencePiece writes for a space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Pieces of text that random context is made of."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
+        """Give the pieces of both languages that are text: no control symbols, no bytes."""
+        return cls(_text_pieces(tokenizer.source_pieces), _text_pieces(tokenizer.target_pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What stands in place of the preceding sentences.
+
+    - `real`: they stay;
+    - `none` and `empty`: there are none; `none` is for a model without context at all, the sentence backbone, which the
+      caller chooses, and `empty` for the context model as it translates the first sentence of a document;
+    - `random`: sentences as long as they, of pieces drawn evenly from `vocabulary`;
+    - `fixed`: one sentence, drawn once, the same in every place;
+    - `shuffled`: as many sentences in a row of another document.
+
+    The same windows and `seed` give the same replacement.
+
+    Raises:
+        ConfigError: `random` without a vocabulary.
+    """
+
+    kind: ContextKind = "real"
+    seed: int = 1
+    vocabulary: Vocabulary | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind == "random" and self.vocabulary is None:
+            raise ConfigError("random context needs a vocabulary to draw words from")
+
+    def apply(self, windows: Sequence[Window], documents: Sequence[Hashable]) -> list[Window]:
+        """Replace the context of each window.
+
+        Args:
+            windows: Windows of one or more documents, in order.
+            documents: For each window, which document it belongs to.
+
+        Raises:
+            DataError: `shuffled`, but all windows belong to one document.
+        """
+        chooser = random.Random(self.seed)  # noqa: S311
+        match self.kind:
+            case "real":
+                return list(windows)
+            case "none" | "empty":
+                return [replace(window, preceding=()) for window in windows]
+            case "random":
+                return self._random(windows, chooser)
+            case "fixed":
+                return _fixed(windows, chooser)
+            case "shuffled":
+                return _shuffled(windows, documents, chooser)
+            case _:
+                assert_never(self.kind)
+
+    def _random(self, windows: Sequence[Window], chooser: random.Random) -> list[Window]:
+        assert self.vocabulary is not None
+        source, target = self.vocabulary.source, self.vocabulary.target
+
+        def draw(sentence: Sentence) -> Sentence:
+            translation = None if sentence.target is None else _random_text(target, len(sentence.target), chooser)
+            return Sentence(_random_text(source, len(sentence.source), chooser), translation)
+
+        return [replace(window, preceding=tuple(map(draw, window.preceding))) for window in windows]
+
+
+REAL: Final = Replacement()
+"""The context that is there."""
+
+
+def _fixed(windows: Sequence[Window], chooser: random.Random) -> list[Window]:
+    current = {window.current.source for window in windows}
+    everywhere = list(dict.fromkeys(sentence for window in windows for sentence in window.preceding))
+    # a sentence that is never translated itself tells no window what it asks for
+    candidates = [sentence for sentence in everywhere if sentence.source not in current] or everywhere
+    if not candidates:
+        return list(windows)
+    constant = chooser.choice(candidates)
+    return [replace(window, preceding=(constant,) * len(window.preceding)) for window in windows]
+
+
+def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser: random.Random) -> list[Window]:
+    found: dict[Hashable, dict[Sentence, None]] = {}
+    for window, document in zip(windows, documents, strict=True):
+        found.setdefault(document, {}).update(dict.fromkeys((*window.preceding, window.current)))
+    if len(found) < 2:
+        raise DataError("shuffled context needs sentences of more than one document")
+    names = list(found)
+    pools = {document: list(sentences) for document, sentences in found.items()}
+
+    def elsewhere(document: Hashable, size: int) -> tuple[Sentence, ...]:
+        other = document
+        while other == document:
+            other = chooser.choice(names)
+        pool = pools[other]
+        start = chooser.randrange(len(pool))
+        return tuple(pool[(start + offset) % len(pool)] for offset in range(size))
+
+    return [
+        replace(window, preceding=elsewhere(document, len(window.preceding)))
+        for window, document in zip(windows, documents, strict=True)
+    ]
+
+
+def _random_text(pieces: Sequence[str], characters: int, chooser: random.Random) -> str:
+    """Draw pieces until the text is as long as the one that it replaces."""
+    drawn: list[str] = []
+    length = 0
+    while length < characters:
+        drawn.append(chooser.choice(pieces))
+        length += len(drawn[-1])
+    return "".join(drawn).replace(_SPACE, " ").strip()
+
+
+def _text_pieces(pieces: Sequence[str]) -> tuple[str, ...]:
+    text = pieces[len(SPECIAL_PIECES) :]
+    return tuple(piece for piece in text if piece != _SPACE and not _BYTE_PIECE.fullmatch(piece))

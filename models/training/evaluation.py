@@ -1,0 +1,211 @@
+"""BLEU and chrF of a translator on documents, and whether one system is better than another by more than chance.
+
+Scores are sacreBLEU's (Post 2018), with its signature. Takes any translator: a runtime, a checkpoint, a fake.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Protocol
+
+from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest, Result
+
+from models.data.documents import Document, Sentence, Window
+from models.data.documents import windows as windows_of
+from models.data.replacement import REAL, Replacement
+from models.errors import ConfigError, DataError
+
+
+class Translated(Protocol):
+    """One translation; `models.bundle.runtime.Translation` is one."""
+
+    @property
+    def text(self) -> str:
+        """The translation, detokenized."""
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens that were generated."""
+
+
+class Translator(Protocol):
+    """What is evaluated."""
+
+    def translate(self, windows: Sequence[Window]) -> Sequence[Translated]:
+        """Translate the current sentence of each window: as many translations, in the same order.
+
+        No sentence of a window has a target, so that no reference can find its way into a translation.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOptions:
+    """How sacreBLEU compares text."""
+
+    lowercase: bool = False
+    tokenize: str = "13a"
+    """sacreBLEU's tokenizer for BLEU: 13a, intl, char, zh, none, ja-mecab, ..."""
+
+
+DEFAULT_METRICS: Final = MetricOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Quality and speed on a test set; BLEU and chrF between 0 and 100."""
+
+    bleu: float
+    chrf: float
+    document_bleu: float
+    """BLEU with each document as one segment, so that sentences may be divided otherwise than in the reference."""
+    signature: str
+    chrf_signature: str
+    tokens_per_second: float
+    """Target tokens generated, by the time that the translator took."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The scores, and the translations that they are of: one for each sentence of the documents, in order."""
+
+    scores: Scores
+    translations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One metric of two systems; `p_value` is small where the difference is hardly chance."""
+
+    baseline: float
+    system: float
+    p_value: float
+
+
+def evaluate(
+    translator: Translator,
+    documents: Sequence[Document],
+    window: int,
+    *,
+    replacement: Replacement = REAL,
+    options: MetricOptions = DEFAULT_METRICS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Evaluation:
+    """Translate every sentence of the documents and score the translations against their targets.
+
+    Args:
+        translator: What is evaluated.
+        documents: Sentences with their reference translations.
+        window: Preceding sentences that the translator is given.
+        replacement: What it is given in their place.
+        options: How text is compared.
+        clock: Seconds; for `tokens_per_second`.
+
+    Raises:
+        DataError: there is no sentence, or one has no reference.
+        ConfigError: sacreBLEU does not offer the tokenizer here.
+    """
+    references = [[_reference(document, sentence) for sentence in document.sentences] for document in documents]
+    if not any(references):
+        raise DataError("there is no sentence to evaluate on")
+    scorer = _Scorer(options)
+    windows = _windows(documents, window, replacement)
+    start = clock()
+    translated = translator.translate(windows)
+    seconds = clock() - start
+    texts = [each.text for each in translated]
+    speed = sum(each.tokens for each in translated) / seconds if seconds > 0 else 0.0
+    return Evaluation(scorer.scores(texts, references, speed), tuple(texts))
+
+
+def compare(
+    baseline: Sequence[str],
+    system: Sequence[str],
+    references: Sequence[str],
+    *,
+    options: MetricOptions = DEFAULT_METRICS,
+    samples: int = 1000,
+) -> dict[str, Comparison]:
+    """Paired bootstrap resampling (Koehn 2004) of two systems' translations, by sacreBLEU; keys `bleu` and `chrf`.
+
+    The seed is sacreBLEU's: 12345, or the environment variable SACREBLEU_SEED.
+
+    Raises:
+        DataError: the three differ in their number of sentences, or have none.
+        ConfigError: sacreBLEU does not offer the tokenizer here.
+    """
+    if not len(baseline) == len(system) == len(references) > 0:
+        raise DataError(
+            f"baseline, system and reference have {len(baseline)}, {len(system)} and {len(references)} sentences:"
+            " only translations of the same text can be compared"
+        )
+    named: list[tuple[str, Sequence[str]]] = [("baseline", list(baseline)), ("system", list(system))]
+    scorer = _Scorer(options)
+    metrics: dict[str, Metric] = {"bleu": scorer.bleu, "chrf": scorer.chrf}
+    _, results = PairedTest(named, metrics, [list(references)], test_type="bs", n_samples=samples)()
+    return {key: _comparison(results[name]) for key, name in (("bleu", "BLEU"), ("chrf", "chrF2"))}
+
+
+def _comparison(row: Sequence[str | Result]) -> Comparison:
+    baseline, system = (result for result in row if isinstance(result, Result))
+    p_value = system.p_value
+    if p_value is None or baseline.score == system.score:
+        p_value = 1.0  # sacreBLEU calls it significant where two systems never differ: no sample exceeds nought
+    return Comparison(baseline.score, system.score, p_value)
+
+
+class _Scorer:
+    """sacreBLEU's metrics with one set of options."""
+
+    def __init__(self, options: MetricOptions) -> None:
+        self.bleu = _bleu(options)
+        self.chrf = CHRF(lowercase=options.lowercase)
+
+    def scores(self, texts: Sequence[str], references: Sequence[Sequence[str]], tokens_per_second: float) -> Scores:
+        flat = [reference for document in references for reference in document]
+        if len(texts) != len(flat):
+            raise ValueError(f"{len(texts)} translations of {len(flat)} sentences")
+        return Scores(
+            bleu=self.bleu.corpus_score(texts, [flat]).score,
+            chrf=self.chrf.corpus_score(texts, [flat]).score,
+            document_bleu=self.bleu.corpus_score(_joined(texts, references), [_joined(flat, references)]).score,
+            signature=str(self.bleu.get_signature()),
+            chrf_signature=str(self.chrf.get_signature()),
+            tokens_per_second=tokens_per_second,
+        )
+
+
+def _bleu(options: MetricOptions) -> BLEU:
+    if options.tokenize not in BLEU.TOKENIZERS:
+        offered = ", ".join(BLEU.TOKENIZERS)
+        raise ConfigError(f"sacreBLEU has no tokenizer {options.tokenize!r}; it has {offered}")
+    try:
+        return BLEU(lowercase=options.lowercase, tokenize=options.tokenize)
+    except (ImportError, OSError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"sacreBLEU's tokenizer {options.tokenize} is not available here: {reason}") from None
+
+
+def _windows(documents: Sequence[Document], size: int, replacement: Replacement) -> list[Window]:
+    windows: list[Window] = []
+    numbers: list[int] = []
+    for number, document in enumerate(documents):
+        sources = tuple(Sentence(sentence.source) for sentence in document.sentences)
+        windows.extend(windows_of(Document(sources, document.name), size))
+        numbers.extend([number] * len(sources))
+    return replacement.apply(windows, numbers)
+
+
+def _reference(document: Document, sentence: Sentence) -> str:
+    if sentence.target is None:
+        raise DataError("a sentence has no reference translation", document.name)
+    return sentence.target
+
+
+def _joined(texts: Sequence[str], documents: Sequence[Sequence[str]]) -> list[str]:
+    """Join sentences into documents of as many sentences as those given."""
+    remaining = iter(texts)
+    return [" ".join(islice(remaining, len(document))) for document in documents]
