@@ -1,0 +1,26 @@
+"""What a model is made of: its parameters by part."""
+
+from dataclasses import dataclass
+
+from models.network.model import TranslationModel
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The parameters of one part; a tied matrix counts once, where it is first used."""
+
+    name: str
+    trained: int
+    """Parameters that step two trains."""
+    frozen: int
+    """Parameters that it leaves as they are."""
+
+
+def count_parameters(model: TranslationModel) -> list[Part]:
+    """Parameters of each part of backbone and architecture, in the order of the model."""
+    counts: dict[str, list[int]] = {}
+    for name, parameter in model.named_parameters():
+        part = ".".join(name.split(".")[:2])
+        trained_frozen = counts.setdefault(part, [0, 0])
+        trained_frozen[0 if model.architecture.trains(name) else 1] += parameter.numel()
+    return [Part(name, *numbers) for name, numbers in counts.items()]
