@@ -1,0 +1,68 @@
+"""What search is asked for and what it gives."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from models.config import DecodingConfig
+from models.errors import UnsupportedOptionError
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How to search.
+
+    Raises:
+        UnsupportedOptionError: a value makes no sense, or more hypotheses are asked for than the beam holds.
+    """
+
+    beam_size: int = 4
+    n_best: int = 1
+    """Hypotheses given for each sentence."""
+    normalization: Literal["power", "wu"] = "power"
+    alpha: float = 1.0
+    min_length: int = 1
+    """Tokens before the end of sentence; by default no translation is empty."""
+
+    def __post_init__(self) -> None:
+        if self.beam_size < 1 or self.alpha < 0 or self.min_length < 0:
+            raise UnsupportedOptionError("beam_size must be at least 1, alpha and min_length at least 0")
+        if not 1 <= self.n_best <= self.beam_size:
+            raise UnsupportedOptionError(f"n_best {self.n_best} must be between 1 and the beam_size {self.beam_size}")
+
+    def normalize(self, log_probability: float, length: int) -> float:
+        """The score by which hypotheses of different lengths are compared; `length` counts the end of sentence.
+
+        `power` is log p / n^alpha, CTranslate2's rule; `wu` is log p / ((5 + n) / 6)^alpha, Wu et al. 2016, eq. 14.
+        """
+        base = length if self.normalization == "power" else (5 + length) / 6
+        return log_probability / float(base**self.alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A translation that search found."""
+
+    tokens: list[int]
+    """Without control tokens."""
+    score: float
+    """Normalised by the rule of the options."""
+    log_probability: float
+    """Of all tokens, and of the end of sentence where it was generated."""
+    finished: bool = True
+    """Whether the end of sentence was generated; else the translation was ended at its maximum length."""
+
+    @property
+    def length(self) -> int:
+        """Tokens generated, end of sentence included."""
+        return len(self.tokens) + self.finished
+
+
+def max_target_length(source_tokens: int, config: DecodingConfig, limit: int) -> int:
+    """The most tokens, end of sentence included, of a translation.
+
+    Args:
+        source_tokens: without the end of sentence.
+        config: ratio and offset.
+        limit: of the model, `BackboneConfig.max_length`.
+    """
+    return min(max(1, int(config.length_ratio * source_tokens) + config.length_offset), limit)
