@@ -190,6 +190,12 @@ class RunConfig(Frozen):
             raise ValueError(f"step {self.training.step} does not train architecture {self.architecture.kind}")
         return self
 
+    @model_validator(mode="after")
+    def _shared_embeddings_have_one_vocabulary(self) -> Self:
+        if self.backbone.embeddings == "shared" and not self.tokenizer.joint:
+            raise ValueError("shared embeddings need a joint vocabulary")
+        return self
+
 
 def data_folder() -> Path:
     """The folder that corpus paths are relative to: `ANTECEDENT_DATA`, or `data`."""

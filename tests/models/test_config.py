@@ -1,0 +1,75 @@
+"""Run files say what is wrong with them, and inherit key by key."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from models.config import load_config
+from models.errors import ConfigError
+
+CONFIGS = Path(__file__).parents[2] / "models" / "configs"
+RUN = {
+    "name": "run",
+    "languages": {"source": "ja", "target": "en"},
+    "data": {"train": {"source": "a.ja", "target": "a.en"}},
+    "tokenizer": {"path": "tokenizer"},
+    "training": {"updates": 10},
+    "output": "runs/run",
+}
+
+
+def write(folder: Path, values: object, name: str = "run.yaml") -> Path:
+    """Write a run file."""
+    file = folder / name
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("file", sorted(CONFIGS.rglob("*.yaml")), ids=lambda file: str(file.relative_to(CONFIGS)))
+def test_shipped_configs_are_valid(file: Path) -> None:
+    """Every run file of the project loads; a base alone is not a run."""
+    if file.name == "base.yaml":
+        with pytest.raises(ConfigError, match="Field required"):
+            load_config(file)
+    else:
+        load_config(file)
+
+
+def test_own_values_win_key_by_key(tmp_path: Path) -> None:
+    """A run that inherits changes single keys of a section and keeps the others."""
+    write(tmp_path, RUN | {"training": {"updates": 10, "seed": 7}}, "base.yaml")
+    child = load_config(write(tmp_path, {"inherit": "base.yaml", "training": {"updates": 20}}))
+    assert (child.training.updates, child.training.seed) == (20, 7)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"trainnig": {}}, "trainnig: Extra inputs"),
+        ({"training": {"updates": -1}}, "training.updates"),
+        ({"training": {}}, "one of updates and epochs"),
+        ({"training": {"updates": 1, "step": "document"}}, "needs init"),
+        ({"backbone": {"width": 100, "heads": 8}}, "multiple of heads"),
+        ({"backbone": {"embeddings": "shared"}, "tokenizer": {"path": "t", "joint": False}}, "joint vocabulary"),
+        ({"architecture": {"kind": "doc_transformer"}}, "does not train architecture"),
+        ({"architecture": {"kind": "unknown"}}, "architecture"),
+    ],
+)
+def test_a_wrong_value_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    """A mistake is refused with its key and what is wrong with it."""
+    with pytest.raises(ConfigError, match=message):
+        load_config(write(tmp_path, RUN | change))
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    """A missing file, broken YAML, a list and a circle of files are each refused in a sentence."""
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_config(tmp_path / "missing.yaml")
+    (tmp_path / "broken.yaml").write_text("a: [", encoding="utf-8")
+    with pytest.raises(ConfigError, match="is not YAML"):
+        load_config(tmp_path / "broken.yaml")
+    with pytest.raises(ConfigError, match="must be a mapping"):
+        load_config(write(tmp_path, [1]))
+    with pytest.raises(ConfigError, match="inherits from itself"):
+        load_config(write(tmp_path, {"inherit": "circle.yaml"}, "circle.yaml"))
