@@ -1,0 +1,102 @@
+"""The sentence backbone in CTranslate2: translations without context."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+
+import ctranslate2
+import torch
+
+from models.bundle.conversion import vocabulary_tokens
+from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest, Tokens
+from models.data.tokenizer import Tokenizer
+from models.search.hypotheses import Hypothesis, SearchOptions
+
+
+class BackboneEngine:
+    """A converted backbone; it is loaded when it is first asked for anything.
+
+    Once CTranslate2 has run in a process, torch computes more slowly there (both use OpenMP, each in its own way), so a
+    process that never translates without context never pays for it.
+
+    Its only normalisation is log p / n^alpha: it ranks by that also where a bundle asks for another one.
+    """
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer, device: str, compute_type: str, threads: int) -> None:
+        """Describe the engine; nothing is read yet.
+
+        Args:
+            folder: of the converted model.
+            tokenizer: whose vocabularies it has.
+            device: a name of torch's, as `cpu` or `cuda:1`.
+            compute_type: one of CTranslate2's; float32 where the device does not offer it.
+            threads: that compute, on a CPU.
+        """
+        self._folder = folder
+        self._source_tokens = vocabulary_tokens(tokenizer.source_pieces)
+        self._target_tokens = vocabulary_tokens(tokenizer.target_pieces)
+        self._device = torch.device(device)
+        self._compute_type = compute_type
+        self._threads = threads
+
+    @cached_property
+    def _translator(self) -> ctranslate2.Translator:
+        kind, index = self._device.type, self._device.index or 0
+        offered = ctranslate2.get_supported_compute_types(kind, index)
+        compute_type = self._compute_type if self._compute_type in offered else "float32"
+        return ctranslate2.Translator(
+            str(self._folder), kind, device_index=index, compute_type=compute_type, intra_threads=self._threads
+        )
+
+    @cached_property
+    def _target_ids(self) -> dict[str, int]:
+        return {token: i for i, token in enumerate(self._target_tokens)}
+
+    def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
+        """For each request its `n_best` hypotheses, best first; one call for each maximum length."""
+        results: dict[int, list[Hypothesis]] = {}
+        order = sorted(range(len(requests)), key=lambda i: requests[i].max_length)
+        for max_length, group in groupby(order, key=lambda i: requests[i].max_length):
+            indices = list(group)
+            results |= zip(indices, self._translate([requests[i] for i in indices], options, max_length), strict=True)
+        return [results[i] for i in range(len(requests))]
+
+    def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
+        """For each request the log-probability of every token of its target, and of the end of sentence."""
+        found = self._translator.score_batch(
+            [self._strings(request) for request in requests],
+            [[self._target_tokens[i] for i in target] for target in targets],
+            max_batch_size=BATCH_TOKENS,
+            batch_type="tokens",
+            max_input_length=0,
+        )
+        return [list(result.log_probs) for result in found]
+
+    def _translate(
+        self, requests: Sequence[TokenizedRequest], options: SearchOptions, max_length: int
+    ) -> list[list[Hypothesis]]:
+        found = self._translator.translate_batch(
+            [self._strings(request) for request in requests],
+            max_batch_size=BATCH_TOKENS,
+            batch_type="tokens",
+            beam_size=options.beam_size,
+            num_hypotheses=options.n_best,
+            length_penalty=options.alpha,
+            min_decoding_length=options.min_length,
+            max_decoding_length=max_length,
+            max_input_length=0,  # nothing is cut: the runtime lets nothing pass that is too long
+            return_scores=True,
+        )
+        return [
+            [self._hypothesis(*one, options, max_length) for one in zip(result.hypotheses, result.scores, strict=True)]
+            for result in found
+        ]
+
+    def _hypothesis(self, tokens: list[str], score: float, options: SearchOptions, max_length: int) -> Hypothesis:
+        finished = len(tokens) < max_length
+        total = score * float((len(tokens) + finished) ** options.alpha)
+        return Hypothesis([self._target_ids[token] for token in tokens], score, total, finished)
+
+    def _strings(self, request: TokenizedRequest) -> list[str]:
+        return [self._source_tokens[i] for i in request.source]

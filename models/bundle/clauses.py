@@ -1,0 +1,52 @@
+"""A sentence that is too long for a model, divided at clause boundaries; no character is lost or added."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+_CLAUSE: Final = re.compile(
+    r"""
+    .+?
+    (?: [、，；：。！？…،؛؟।॥\n]+ [」』）】〉》”’]*     # marks that end a clause wherever they stand
+      | [,;:.!?]+ ["')\]”’»]* (?=\s)                   # marks that also stand inside numbers, times and names
+      | \Z )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_WRITTEN_WITHOUT_SPACES: Final = frozenset({"bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh"})
+
+
+def split_clauses(text: str) -> list[str]:
+    """The clauses of a text, each with its marks; joined they are the text."""
+    return _CLAUSE.findall(text)
+
+
+def pack(clauses: list[str], size: Callable[[str], int], limit: int) -> list[str]:
+    """Join consecutive clauses into as few parts as possible, each within the limit.
+
+    Args:
+        clauses: in order.
+        size: of a text; longer texts are not smaller.
+        limit: of a part; a clause beyond it becomes a part of its own.
+
+    Returns:
+        The parts; joined they are the clauses joined.
+    """
+    parts: list[str] = []
+    for clause in clauses:
+        if parts and size(parts[-1] + clause) <= limit:
+            parts[-1] += clause
+        else:
+            parts.append(clause)
+    return parts
+
+
+def join_translations(parts: list[str], language: str) -> str:
+    """The translations of a sentence's parts as one sentence.
+
+    Args:
+        parts: in order.
+        language: ISO 639 code, perhaps with a script or region, of the language that they are in.
+    """
+    primary = re.split("[-_]", language.lower())[0]
+    return ("" if primary in _WRITTEN_WITHOUT_SPACES else " ").join(filter(None, parts))

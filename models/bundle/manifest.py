@@ -1,0 +1,177 @@
+"""The manifest of a bundle: what its model is, what it was trained on, and the checksum of each of its files.
+
+Reading it is cheap and imports no torch, so that a process without a model can tell what a bundle offers.
+"""
+
+import hashlib
+import json
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, Field, FiniteFloat, StringConstraints, ValidationError
+
+from models.config import ArchitectureConfig, BackboneConfig, DecodingConfig, Frozen, Languages, Provenance
+from models.errors import BundleError
+
+FORMAT_VERSION: Final = 1
+MANIFEST: Final = "manifest.json"
+WEIGHTS: Final = "model.safetensors"
+BACKBONE: Final = "backbone"
+
+Quantization = Literal["float32", "float16", "int8"]
+
+
+def _inside(name: str) -> str:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or str(path) != name:
+        raise ValueError(f"{name!r} is not the path of a file inside the bundle")
+    return name
+
+
+FileName = Annotated[str, AfterValidator(_inside)]
+Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+
+
+class ContextWindow(Frozen):
+    """Which sentences of a document are a sentence's context: the `size` before it."""
+
+    kind: Literal["sliding"] = "sliding"
+    size: int = Field(ge=0)
+
+
+class Vocabulary(Frozen):
+    """Pieces of each language; `joint` where both share them."""
+
+    source: int = Field(ge=4)
+    target: int = Field(ge=4)
+    joint: bool
+
+
+class Limits(Frozen):
+    """How long a source sentence may be, in tokens without the end of sentence."""
+
+    split_tokens: int = Field(ge=1)
+    """A longer sentence is translated in parts where it has clause boundaries: training saw none longer."""
+    source_tokens: int = Field(ge=1)
+    """A longer part is refused: the model has no positions for it."""
+
+
+class Manifest(Frozen):
+    """What `manifest.json` says."""
+
+    format_version: Literal[1] = FORMAT_VERSION
+    name: str
+    languages: Languages
+    backbone: BackboneConfig
+    architecture: ArchitectureConfig
+    vocabulary: Vocabulary
+    window: ContextWindow
+    no_context: Literal["module", "backbone"]
+    """Who translates a sentence without context: the context module on its null input, or the backbone alone."""
+    reads_target_context: bool
+    """Whether the translations of the preceding sentences are read too."""
+    decoding: DecodingConfig
+    limits: Limits
+    quantization: Quantization
+    """Of the backbone's stored weights."""
+    provenance: Provenance
+    scores: dict[str, FiniteFloat]
+    """Figures on test sets, by a name that says which."""
+    files: dict[FileName, Sha256]
+
+    @property
+    def training_data(self) -> str:
+        """What the model learnt from."""
+        return self.provenance.training_data
+
+    @property
+    def licence(self) -> str:
+        """Of the model."""
+        return self.provenance.licence
+
+    @property
+    def attribution(self) -> str:
+        """Whom the licence asks to name."""
+        return self.provenance.attribution
+
+    @classmethod
+    def load(cls, folder: Path) -> "Manifest":
+        """Read and check the manifest of a bundle; `verify` checks the other files.
+
+        Raises:
+            BundleError: there is none, it is malformed, or it is of a format that this release does not know.
+        """
+        values = _read(folder)
+        version = values.get("format_version")
+        if version != FORMAT_VERSION:
+            raise BundleError(
+                f"{folder}: has bundle format {version!r}, but this release reads format {FORMAT_VERSION} only;"
+                " use the release that it was exported with, or export it anew"
+            )
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise BundleError(f"{folder}: {MANIFEST} is malformed: {where}: {first['msg']}") from None
+
+    def save(self, folder: Path) -> None:
+        """Write the manifest into a bundle's folder."""
+        values = self.model_dump(mode="json")
+        (folder / MANIFEST).write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def verify(self, folder: Path) -> None:
+        """Check that the files of a bundle are those that it was exported with.
+
+        Raises:
+            BundleError: one is missing, has other content, or is there although the manifest does not name it.
+        """
+        if unknown := _read_by_runtime(folder) - self.files.keys():
+            raise BundleError(f"{folder}: {min(unknown)} is not part of the bundle; remove it, or copy the bundle anew")
+        for name, checksum in self.files.items():
+            try:
+                found = sha256(folder / name)
+            except OSError as error:
+                raise BundleError(f"{folder}: {name} cannot be read: {error.strerror}; copy the bundle anew") from None
+            if found != checksum:
+                raise BundleError(f"{folder}: {name} is damaged: its checksum does not match; copy the bundle anew")
+
+    def require(self, source: str, target: str) -> None:
+        """Refuse another language pair than the bundle's.
+
+        Raises:
+            BundleError: it does not translate from `source` to `target`.
+        """
+        if (source, target) != (self.languages.source, self.languages.target):
+            pair = f"{self.languages.source} to {self.languages.target}"
+            raise BundleError(f"{self.name} translates {pair}, not {source} to {target}")
+
+
+def sha256(file: Path) -> str:
+    """Checksum of a file, in hexadecimal.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    try:
+        values = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise BundleError(f"{folder}: is no bundle: it has no {MANIFEST}") from None
+    except OSError as error:
+        raise BundleError(f"{folder}: {MANIFEST} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{folder}: {MANIFEST} is not JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise BundleError(f"{folder}: {MANIFEST} is not a mapping of keys to values")
+    return values
+
+
+def _read_by_runtime(folder: Path) -> set[str]:
+    """Files that loading would read; another one beside the bundle, a note or a licence, does no harm."""
+    found = (*folder.glob("*.model"), *folder.glob("*.safetensors"), *(folder / BACKBONE).rglob("*"))
+    return {path.relative_to(folder).as_posix() for path in found if path.is_file()}

@@ -1,0 +1,49 @@
+"""What a runtime is asked and what it answers: plain data, without torch, for both ends of a pipe."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from models.data.documents import Sentence
+
+Strategy = Literal["direct", "sentence"]
+"""`direct`: the model with its context; `sentence`: the sentence backbone, whatever context there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationRequest:
+    """A sentence to translate, and the sentences before it in its document, oldest first."""
+
+    source: str
+    preceding: tuple[Sentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to translate; without a beam size, the bundle's own."""
+
+    strategy: Strategy = "direct"
+    beam_size: int | None = None
+    n_best: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A translation and its mean log-probability per token, end of sentence included."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The best translation of a sentence, and what it was made with."""
+
+    text: str
+    score: float
+    """Mean log-probability per token, end of sentence included."""
+    context_size: int
+    """Preceding sentences that were used."""
+    tokens: int
+    """Target tokens generated, without the end of sentence."""
+    alternatives: tuple[Hypothesis, ...]
+    """The n best, this one first."""

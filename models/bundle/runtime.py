@@ -1,0 +1,264 @@
+"""A bundle, or a checkpoint, ready to translate: sentences in their context in, text out.
+
+Pure: the answer for one request depends on nothing else that is asked with it. Knows nothing of documents that grow,
+of clients or of time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from models.bundle.backbone import BackboneEngine
+from models.bundle.clauses import join_translations, pack, split_clauses
+from models.bundle.description import describe
+from models.bundle.manifest import BACKBONE, WEIGHTS, Manifest
+from models.bundle.requests import Hypothesis, Options, Strategy, Translation, TranslationRequest
+from models.bundle.strategies import Engine, TokenizedRequest, Tokens, TorchEngine, sentence_model
+from models.config import RunConfig
+from models.data.documents import Window
+from models.data.tokenizer import Tokenizer
+from models.errors import BundleError, CheckpointError, DataError, SentenceTooLongError, UnsupportedOptionError
+from models.network.model import TranslationModel
+from models.search import hypotheses as found
+from models.search.hypotheses import SearchOptions, max_target_length
+from models.training.checkpoints import is_checkpoint, load_checkpoint, load_model, load_weights
+
+__all__ = ["Hypothesis", "Options", "Runtime", "Translation", "TranslationRequest", "WindowTranslator"]
+
+DEFAULT_OPTIONS: Final = Options()
+MAX_BEAM: Final = 64
+_PRECISIONS: Final = {"auto": torch.float32, "float32": torch.float32, "bfloat16": torch.bfloat16}
+_LENGTH_STEP: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A request as what an engine translates: its parts (none of an empty sentence), and the context of them all."""
+
+    parts: list[TokenizedRequest]
+    context_size: int
+
+
+class Runtime:
+    """Translates and scores with one model; not to be used by two threads at once."""
+
+    def __init__(
+        self, manifest: Manifest, tokenizer: Tokenizer, model: TranslationModel, engines: Mapping[Strategy, Engine]
+    ) -> None:
+        self.manifest: Final = manifest
+        self.tokenizer: Final = tokenizer
+        self._model = model
+        self._engines = engines
+
+    @classmethod
+    def load(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
+        """Load a bundle.
+
+        Args:
+            folder: of the bundle.
+            device: a name of torch's, as `cpu` or `cuda:1`.
+            compute_type: `float32`, `bfloat16` or `auto`: float32 with context, and without it the type that the
+                backbone is stored in.
+            threads: that compute on a CPU, of torch in this whole process.
+
+        Raises:
+            BundleError: it is damaged, of an unknown format, or the device or compute type is not offered.
+        """
+        manifest = Manifest.load(folder)
+        manifest.verify(folder)
+        _check_compute_type(compute_type)
+        try:
+            tokenizer = Tokenizer.load(folder)
+            model = _model_of(manifest, tokenizer)
+            load_weights(model, load_file(folder / WEIGHTS))
+        except (CheckpointError, DataError, OSError, SafetensorError) as error:
+            raise BundleError(f"{folder}: cannot be loaded: {error}") from error
+        _place(model, device, compute_type, threads)
+        stored = manifest.quantization if compute_type == "auto" else compute_type
+        backbone = BackboneEngine(folder / BACKBONE, tokenizer, device, stored, threads)
+        return cls(manifest, tokenizer, model, {"direct": TorchEngine(model), "sentence": backbone})
+
+    @classmethod
+    def open(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
+        """Load a bundle or a checkpoint; of a checkpoint, both strategies are torch. Arguments as of `load`.
+
+        Raises:
+            BundleError: the bundle cannot be served.
+            CheckpointError: the checkpoint is damaged.
+        """
+        if not is_checkpoint(folder):
+            return cls.load(folder, device=device, compute_type=compute_type, threads=threads)
+        _check_compute_type(compute_type)
+        checkpoint = load_checkpoint(folder)
+        model = load_model(checkpoint)
+        _place(model, device, compute_type, threads)
+        return cls.of(checkpoint.config, checkpoint.tokenizer, model)
+
+    @classmethod
+    def of(cls, config: RunConfig, tokenizer: Tokenizer, model: TranslationModel) -> "Runtime":
+        """A runtime on a model in memory, in evaluation mode; both strategies are torch."""
+        engines: dict[Strategy, Engine] = {
+            "direct": TorchEngine(model),
+            "sentence": TorchEngine(sentence_model(model)),
+        }
+        return cls(describe(config, tokenizer, model.architecture), tokenizer, model, engines)
+
+    def check(self, request: TranslationRequest, options: Options) -> None:
+        """Say why a request cannot be translated, before it meets others in a batch.
+
+        Raises:
+            UnsupportedOptionError: there is no such strategy or beam.
+            SentenceTooLongError: the sentence is too long, and has no clause boundaries at which to divide it.
+        """
+        self._search_options(options)
+        self.engine(options.strategy)
+        self._prepare([request], options)
+
+    def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
+        """Translate sentences, each in its context, in their order; an empty sentence gives an empty text.
+
+        A sentence longer than training has seen is translated in parts that end with clauses, each with the same
+        context; its score is that of all their tokens, and its alternatives are made of their alternatives in turn.
+
+        Raises:
+            RequestError: what `check` raises for any of them.
+        """
+        search_options, engine = self._search_options(options), self.engine(options.strategy)
+        prepared = self._prepare(requests, options)
+        results = iter(engine.translate([part for one in prepared for part in one.parts], search_options))
+        return [self._translation(one, list(islice(results, len(one.parts)))) for one in prepared]
+
+    def score(
+        self, requests: Sequence[TranslationRequest], targets: Sequence[str], options: Options = DEFAULT_OPTIONS
+    ) -> list[float]:
+        """The log-probability of each target as a whole, end of sentence included, in its context.
+
+        Raises:
+            SentenceTooLongError: a source or a target has more tokens than the model has positions.
+            UnsupportedOptionError: there is no such strategy.
+        """
+        sources = self._tokenized(requests, options)
+        encoded = self.tokenizer.encode_targets(targets)
+        for tokens in (*(source.source for source in sources), *encoded):
+            self._check_length(tokens, "a sentence or its translation has {} tokens")
+        return [sum(values) for values in self.engine(options.strategy).log_probabilities(sources, encoded)]
+
+    def engine(self, strategy: Strategy) -> Engine:
+        """What translates token ids by a strategy.
+
+        Raises:
+            UnsupportedOptionError: there is no such strategy.
+        """
+        engine = self._engines.get(strategy)
+        if engine is None:
+            offered = " and ".join(self._engines)
+            raise UnsupportedOptionError(f"there is no strategy {strategy!r}; this model offers {offered}")
+        return engine
+
+    def _search_options(self, options: Options) -> SearchOptions:
+        decoding = self.manifest.decoding
+        beam_size = decoding.beam_size if options.beam_size is None else options.beam_size
+        largest = min(MAX_BEAM, (self.manifest.vocabulary.target - 4) // 2)
+        if beam_size > max(1, largest):
+            raise UnsupportedOptionError(f"beam_size {beam_size} is more than this model offers, which is {largest}")
+        # An empty translation would drop the sentence, which nobody wants, whatever its probability.
+        return SearchOptions(beam_size, options.n_best, decoding.normalization, decoding.alpha, min_length=1)
+
+    def _prepare(self, requests: Sequence[TranslationRequest], options: Options) -> list[_Prepared]:
+        return [self._divided(r, t) for r, t in zip(requests, self._tokenized(requests, options), strict=True)]
+
+    def _divided(self, request: TranslationRequest, tokenized: TokenizedRequest) -> _Prepared:
+        if not tokenized.source:
+            return _Prepared([], 0)
+        parts = [tokenized.source]
+        if len(tokenized.source) > self.manifest.limits.split_tokens:
+            encode = self.tokenizer.encode_source
+            texts = pack(
+                split_clauses(request.source), lambda text: len(encode(text)), self.manifest.limits.split_tokens
+            )
+            parts = [tokens for tokens in self.tokenizer.encode_sources(texts) if tokens]
+        for tokens in parts:
+            self._check_length(tokens, "a sentence has {} tokens without a clause boundary")
+        requests = [self._request(tokens, tokenized.context) for tokens in parts]
+        return _Prepared(requests, len(tokenized.context))
+
+    def _tokenized(self, requests: Sequence[TranslationRequest], options: Options) -> list[TokenizedRequest]:
+        """The sources whole, with the context that the architecture chooses; each text is encoded once."""
+        in_context = options.strategy != "sentence" and self.manifest.window.size > 0
+        preceding = [[s.source for s in request.preceding] if in_context else [] for request in requests]
+        texts = list(dict.fromkeys(text for r, p in zip(requests, preceding, strict=True) for text in (r.source, *p)))
+        ids = dict(zip(texts, self.tokenizer.encode_sources(texts), strict=True))
+        select = self._model.architecture.select
+        return [
+            self._request(ids[request.source], select([ids[text] for text in before]) if in_context else ())
+            for request, before in zip(requests, preceding, strict=True)
+        ]
+
+    def _request(self, source: Tokens, context: Sequence[Tokens]) -> TokenizedRequest:
+        # CTranslate2 takes one maximum length for a call: with the source's length rounded up, many share one.
+        rounded = -(-len(source) // _LENGTH_STEP) * _LENGTH_STEP
+        limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
+        return TokenizedRequest(source, context, limit)
+
+    def _check_length(self, tokens: Tokens, message: str) -> None:
+        if len(tokens) > (limit := self.manifest.limits.source_tokens):
+            raise SentenceTooLongError(f"{message.format(len(tokens))}; this model takes {limit} at most")
+
+    def _translation(self, prepared: _Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
+        if not parts:
+            return Translation("", 0.0, 0, 0, ())
+        best, *others = [self._joined(list(ranked)) for ranked in zip(*parts, strict=True)]
+        tokens = sum(len(part[0].tokens) for part in parts)
+        return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others))
+
+    def _joined(self, parts: list[found.Hypothesis]) -> Hypothesis:
+        texts = [self.tokenizer.decode_target(part.tokens) for part in parts]
+        score = sum(part.log_probability for part in parts) / sum(part.length for part in parts)
+        return Hypothesis(join_translations(texts, self.manifest.languages.target), score)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowTranslator:
+    """A runtime as evaluation sees it: translates and scores windows of documents, always with the same options."""
+
+    runtime: Runtime
+    options: Options = DEFAULT_OPTIONS
+
+    def translate(self, windows: Sequence[Window]) -> list[Translation]:
+        """A translation of each window's current sentence."""
+        return self.runtime.translate([_request_of(window) for window in windows], self.options)
+
+    def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
+        """The log-probability of each target as the translation of its window's current sentence."""
+        return self.runtime.score([_request_of(window) for window in windows], targets, self.options)
+
+
+def _request_of(window: Window) -> TranslationRequest:
+    return TranslationRequest(window.current.source, window.preceding)
+
+
+def _check_compute_type(compute_type: str) -> None:
+    if compute_type not in _PRECISIONS:
+        raise BundleError(f"there is no compute type {compute_type!r}; there are {', '.join(_PRECISIONS)}")
+
+
+def _model_of(manifest: Manifest, tokenizer: Tokenizer) -> TranslationModel:
+    vocabulary = manifest.vocabulary
+    sizes = len(tokenizer.source_pieces), len(tokenizer.target_pieces)
+    if (vocabulary.source, vocabulary.target, vocabulary.joint) != (*sizes, tokenizer.joint):
+        raise DataError("the tokenizer has other vocabularies than the manifest says")
+    return TranslationModel(manifest.backbone, manifest.architecture, *sizes).eval()
+
+
+def _place(model: TranslationModel, device: str, compute_type: str, threads: int) -> None:
+    torch.set_num_threads(threads)
+    try:
+        model.to(torch.device(device), _PRECISIONS[compute_type])
+    except (RuntimeError, AssertionError) as error:  # torch's ways to say that there is no such device
+        raise BundleError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,120 @@
+"""Ways to translate tokenized sentences: what every engine behind a runtime offers, and the one that is torch."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+from models.config import SentenceConfig
+from models.data.batches import Batch, make_batch
+from models.network.decoding import ModelDecoder
+from models.network.model import TranslationModel
+from models.search.hypotheses import Hypothesis, SearchOptions
+from models.search.search import search
+from models.training.objective import token_losses
+
+BATCH_TOKENS = 2048
+"""Padded source tokens of a batch: on a CPU more of them gain nothing."""
+
+Result = TypeVar("Result")
+Tokens = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedRequest:
+    """A sentence as token ids without control tokens, the context that is used, and how long its translation may be."""
+
+    source: Tokens
+    context: Sequence[Tokens]
+    max_length: int
+    """The most target tokens to generate, end of sentence included."""
+
+    @property
+    def size(self) -> int:
+        """Tokens of the longer of source and context, each with its end of sentence."""
+        return max(len(self.source), sum(map(len, self.context))) + 1
+
+
+class Engine(Protocol):
+    """Translates and scores; the result for one request depends on nothing else that is asked with it."""
+
+    def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
+        """For each request its `n_best` hypotheses, best first."""
+
+    def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
+        """For each request the log-probability of every token of its target, and of the end of sentence."""
+
+
+class TorchEngine:
+    """A translation model in torch, with the context that its architecture reads."""
+
+    def __init__(self, model: TranslationModel) -> None:
+        """Translate with `model`, which is in evaluation mode, on its device and in its precision."""
+        self._model = model
+        self._decoder = ModelDecoder(model)
+        self._device = next(model.parameters()).device
+
+    def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
+        """For each request its `n_best` hypotheses, best first."""
+
+        def translate(indices: list[int]) -> list[list[Hypothesis]]:
+            batch = self._batch([requests[i] for i in indices], None)
+            return search(self._decoder, batch, options, [requests[i].max_length for i in indices])
+
+        return in_batches([request.size for request in requests], translate)
+
+    def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
+        """For each request the log-probability of every token of its target, and of the end of sentence."""
+
+        def score(indices: list[int]) -> list[list[float]]:
+            wanted = [targets[i] for i in indices]
+            losses = self._losses(self._batch([requests[i] for i in indices], wanted))
+            return [(-row[: len(target) + 1]).tolist() for row, target in zip(losses, wanted, strict=True)]
+
+        pairs = zip(requests, targets, strict=True)
+        return in_batches([max(request.size, len(target) + 1) for request, target in pairs], score)
+
+    @torch.inference_mode()
+    def _losses(self, batch: Batch) -> Tensor:
+        return token_losses(self._model, batch).cpu()
+
+    def _batch(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens] | None) -> Batch:
+        context = self._model.architecture.collate([request.context for request in requests])
+        return make_batch([request.source for request in requests], targets, context).to(self._device)
+
+
+def sentence_model(model: TranslationModel) -> TranslationModel:
+    """The backbone of a model as a model without context; the weights are shared."""
+    backbone = model.backbone
+    sizes = backbone.source_embedding.num_embeddings, backbone.target_embedding.num_embeddings
+    with torch.device("meta"):  # no memory for the weights that are replaced at once
+        bare = TranslationModel(backbone.config, SentenceConfig(), *sizes)
+    bare.backbone = backbone
+    return bare.eval()
+
+
+def in_batches(sizes: Sequence[int], work: Callable[[list[int]], Sequence[Result]]) -> list[Result]:
+    """Do work in batches of like sizes and give the results in the order of the sizes.
+
+    Args:
+        sizes: tokens of each piece of work.
+        work: takes the indices of a batch and gives a result for each.
+    """
+    results: dict[int, Result] = {}
+    for indices in _batches(sizes):
+        results |= zip(indices, work(indices), strict=True)
+    return [results[i] for i in range(len(sizes))]
+
+
+def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
+    batch: list[int] = []
+    for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
+        # Sorted by size, so the first of a batch is its longest.
+        if batch and (len(batch) + 1) * sizes[batch[0]] > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
