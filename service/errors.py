@@ -1,0 +1,220 @@
+"""What the service answers when it cannot do as asked: each error with its code, HTTP status and when to try again.
+
+Rendered as RFC 9457 problem details. The errors of `models` keep their codes; `status_of` gives each its status. No
+message holds text of a user.
+"""
+
+from typing import Any, ClassVar
+
+from models.errors import AntecedentError, RequestError
+
+PROBLEM_TYPE = "application/problem+json"
+
+HTTP_CODES = {
+    400: "malformed_request",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "body_too_large",
+    415: "unsupported_media_type",
+}
+"""Codes of what goes wrong before a request reaches a route."""
+
+_TITLES = {
+    400: "Bad request",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    410: "Gone",
+    413: "Content too large",
+    415: "Unsupported media type",
+    422: "Cannot be processed",
+    429: "Too many requests",
+    499: "Client closed request",
+    500: "Internal error",
+    503: "Service unavailable",
+    504: "Deadline exceeded",
+}
+
+
+class SettingsError(AntecedentError):
+    """A setting that is wrong or missing; the service does not start."""
+
+    code = "invalid_settings"
+
+
+class StartupError(AntecedentError):
+    """Something that the service needs cannot be started, or is in use already."""
+
+    code = "startup_failed"
+
+
+class ServiceError(AntecedentError):
+    """An error with an HTTP status.
+
+    `retry_after` is in seconds, None where trying again does not help or has no known time; `extras` are further
+    members of the problem, such as `next_position`.
+    """
+
+    status: ClassVar[int] = 500
+    retry_after: ClassVar[int | None] = None
+
+    def __init__(self, message: str, **extras: Any) -> None:  # noqa: ANN401 - any JSON value
+        self.extras = extras
+        super().__init__(message)
+
+
+class InvalidInputError(ServiceError):
+    """A request that does not match its schema or exceeds a limit."""
+
+    code = "invalid_input"
+    status = 422
+
+
+class LanguagePairError(ServiceError):
+    """No bundle, or not the one asked for, serves the language pair; `pairs` are those that are served."""
+
+    code = "language_pair_not_served"
+    status = 422
+
+
+class ModelNotFoundError(ServiceError):
+    """No bundle of that name is loaded; `models` are those that are."""
+
+    code = "model_not_found"
+    status = 404
+
+
+class SessionNotFoundError(ServiceError):
+    """A session that never was, has been deleted, or has outlived its time-to-live."""
+
+    code = "session_not_found"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("no such session: it never was, was deleted, or outlived its time-to-live")
+
+
+class PositionConflictError(ServiceError):
+    """A position, or an idempotency key, that has another text already; `next_position` comes next."""
+
+    code = "position_conflict"
+    status = 409
+
+
+class PositionGapError(ServiceError):
+    """A position beyond the next one; `next_position` comes next."""
+
+    code = "position_gap"
+    status = 409
+
+
+class PositionExpiredError(ServiceError):
+    """A retry of a sentence so old that it is no longer kept; `next_position` comes next."""
+
+    code = "position_expired"
+    status = 410
+
+
+class QueueFullError(ServiceError):
+    """As many sentences wait as may wait."""
+
+    code = "queue_full"
+    status = 429
+    retryable = True
+    retry_after = 1
+
+    def __init__(self) -> None:
+        super().__init__("as many sentences wait as may wait: try again in a moment")
+
+
+class StoreUnavailableError(ServiceError):
+    """Redis is away; sessions wait, whole documents go on."""
+
+    code = "session_store_unavailable"
+    status = 503
+    retryable = True
+    retry_after = 1
+
+    def __init__(self) -> None:
+        super().__init__("the store of the sessions is away: try again in a moment; whole documents are served")
+
+
+class ShuttingDownError(ServiceError):
+    """This replica is about to end."""
+
+    code = "shutting_down"
+    status = 503
+    retryable = True
+    retry_after = 1
+
+    def __init__(self) -> None:
+        super().__init__("this replica is shutting down: try again, at another one")
+
+
+class DeadlineError(ServiceError):
+    """A sentence waited longer for its translation than is allowed."""
+
+    code = "deadline_exceeded"
+    status = 504
+    retryable = True
+    retry_after = 5
+
+    def __init__(self) -> None:
+        super().__init__("a sentence was not translated before its deadline")
+
+
+class WorkerDiedError(ServiceError):
+    """The process that was translating has died; after the second one the request is given up."""
+
+    code = "worker_died"
+    status = 500
+
+    def __init__(self) -> None:
+        super().__init__("the process that translated a sentence died, and so did the one that tried it again")
+
+
+class ClientLeftError(ServiceError):
+    """The client closed its connection before the answer; nobody reads this."""
+
+    code = "client_left"
+    status = 499
+
+    def __init__(self) -> None:
+        super().__init__("the client left before its answer")
+
+
+def status_of(error: AntecedentError) -> int:
+    """HTTP status of any error that is raised on purpose."""
+    if isinstance(error, ServiceError):
+        return error.status
+    return 422 if isinstance(error, RequestError) else 500
+
+
+def title_of(status: int) -> str:
+    """What a status means, in words that do not change."""
+    return _TITLES.get(status, "Error")
+
+
+def problem_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
+    """The members of the RFC 9457 problem that tells a client of `error`."""
+    extras = error.extras if isinstance(error, ServiceError) else {}
+    return problem(status_of(error), error.code, str(error), request_id, retryable=error.retryable) | extras
+
+
+def problem(status: int, code: str, detail: str, request_id: str, *, retryable: bool = False) -> dict[str, Any]:
+    """The members that every problem has."""
+    return {
+        "type": f"urn:antecedent:error:{code}",
+        "title": title_of(status),
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "retryable": retryable,
+        "request_id": request_id,
+    }
+
+
+def retry_after_of(error: AntecedentError) -> dict[str, str]:
+    """The `Retry-After` header, where there is one."""
+    seconds = error.retry_after if isinstance(error, ServiceError) else None
+    return {} if seconds is None else {"Retry-After": str(seconds)}

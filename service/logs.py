@@ -1,0 +1,69 @@
+"""One JSON object a line on standard error, with the request's id; never text, ids or keys of a user.
+
+An exception is logged by its type and the places that it came through: its message may quote what a user sent.
+"""
+
+import logging
+import sys
+import traceback
+from typing import TextIO
+
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+Log = structlog.typing.FilteringBoundLogger
+
+
+def configure(level: str, stream: TextIO | None = None) -> None:
+    """Send structlog's and the standard library's lines of at least `level` to `stream` (default: standard error)."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_processors(),
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(ensure_ascii=False),
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    structlog.configure(
+        processors=[*_processors(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+
+
+def get_logger(name: str) -> Log:
+    """A logger whose lines carry `logger: name`."""
+    logger: Log = structlog.get_logger(name)
+    return logger
+
+
+def where(error: BaseException) -> list[str]:
+    """The places that an exception came through, outermost first: `file:line function`, and nothing of its message."""
+    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def _processors() -> list[structlog.typing.Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _no_messages_of_exceptions,
+    ]
+
+
+def _no_messages_of_exceptions(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Replace `exc_info`, of structlog or of the standard library, by the exception's type and places."""
+    record = event.get("_record")
+    found = event.pop("exc_info", None) or (record.exc_info if record is not None else None)
+    if record is not None:
+        record.exc_info = record.exc_text = None
+    error = sys.exc_info()[1] if found is True else found[1] if isinstance(found, tuple) else found
+    if isinstance(error, BaseException):
+        event["error"] = type(error).__name__
+        event["where"] = where(error)
+    return event

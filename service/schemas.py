@@ -1,0 +1,184 @@
+"""Bodies of requests and answers, HTTP version 1. Unknown members are refused; positions start at 0."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+MAX_BEAM = 8
+Strategy = Literal["direct", "sentence"]
+
+
+def _encodable(text: str) -> str:
+    """JSON can spell half of a surrogate pair, which no UTF-8 text holds."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must not hold half a surrogate pair") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_encodable)]
+Language = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=32, description="ISO 639 code.", examples=["ja"]),
+    AfterValidator(str.lower),
+]
+ModelName = Annotated[str, Field(min_length=1, max_length=128, description="A bundle by name; default: by pair.")]
+
+
+class Body(BaseModel):
+    """Base of everything that comes and goes as JSON."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class DocumentRequest(Body):
+    """A whole document, as text that is split here or as the caller's sentences, whose boundaries are kept."""
+
+    source_lang: Language
+    target_lang: Language
+    text: Text | None = Field(None, examples=["紫式部は宮廷に仕えた。源氏物語を書いた。"])
+    """The document as text; exactly one of `text` and `sentences` is given."""
+    sentences: list[Text] | None = None
+    """The document as sentences."""
+    context: list[Text] = []
+    """Source sentences that precede the document and are not translated, oldest first."""
+    model: ModelName | None = None
+    strategy: Strategy = "direct"
+    """`direct` reads the preceding sentences; `sentence` translates each sentence alone."""
+    beam_size: int | None = Field(None, ge=1, le=MAX_BEAM)
+    """Hypotheses that search keeps; default: the model's."""
+
+    @model_validator(mode="after")
+    def _one_of_text_and_sentences(self) -> Self:
+        if (self.text is None) == (self.sentences is None):
+            raise ValueError("give exactly one of text and sentences")
+        return self
+
+
+class TranslatedSentence(Body):
+    """A sentence and its translation."""
+
+    position: int
+    source: str
+    translation: str
+    score: float
+    """Mean log-probability per token, end of sentence included."""
+    context_size: int
+    """How many preceding sentences the model has used."""
+
+
+class DocumentAnswer(Body):
+    """A translated document."""
+
+    id: str
+    model: str
+    text: str
+    """The translations, with the white space of the original; where sentences were given, one on each line."""
+    sentences: list[TranslatedSentence]
+
+
+class SessionRequest(Body):
+    """A document that will grow sentence by sentence."""
+
+    source_lang: Language
+    target_lang: Language
+    model: ModelName | None = None
+    ttl_seconds: int | None = Field(None, ge=1)
+    """The session is forgotten this long after its last call; default: the service's."""
+
+
+class SessionCreated(Body):
+    """A new session."""
+
+    session_id: str
+    model: str
+    window: int
+    """How many preceding sentences the model reads."""
+    next_position: int
+
+
+class SentenceRequest(Body):
+    """The next sentence of a session, or a retry of an earlier one."""
+
+    text: Text = Field(examples=["源氏物語を書いた。"])
+    position: int | None = Field(None, ge=0, le=2**31)
+    """Where it belongs; without one it is appended."""
+
+
+class KeptSentence(Body):
+    """A sentence that a session keeps; what belongs to its translation is null while there is none."""
+
+    position: int
+    source: str
+    translation: str | None
+    score: float | None
+    context_size: int | None
+
+
+class SessionState(Body):
+    """A session as it stands."""
+
+    session_id: str
+    model: str
+    source_lang: str
+    target_lang: str
+    window: int
+    next_position: int
+    ttl_seconds: int
+    sentences: list[KeptSentence]
+
+
+class ModelInfo(Body):
+    """A bundle that is served."""
+
+    name: str
+    source_lang: str
+    target_lang: str
+    window: int
+    licence: str
+    attribution: str
+
+
+class ModelList(Body):
+    """All bundles that are served."""
+
+    models: list[ModelInfo]
+
+
+class Health(Body):
+    """Whether a probe holds, and if not, why."""
+
+    status: Literal["ok", "unavailable"]
+    reasons: list[str] = []
+
+
+class Dependency(Body):
+    """One of the things that the service needs."""
+
+    name: str
+    status: Literal["up", "down"]
+    detail: str
+
+
+class Dependencies(Body):
+    """All of them."""
+
+    status: Literal["ok", "degraded"]
+    dependencies: list[Dependency]
+
+
+class Problem(BaseModel):
+    """An error as RFC 9457 has it; some have further members, such as `next_position`."""
+
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    """What went wrong, in a word that never changes."""
+    retryable: bool
+    """Whether the same request may succeed later."""
+    request_id: str

@@ -1,0 +1,132 @@
+"""Every setting of the service: one class, one environment variable `ANTECEDENT_*` for each field.
+
+`docs/configuration.md` lists them all; a test keeps the two equal.
+"""
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from service.errors import SettingsError
+
+PREFIX = "ANTECEDENT_"
+_SHIPPED_BUNDLE = Path(__file__).resolve().parent.parent / "models" / "pretrained" / "ja-en"
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))  # a container may have fewer than the machine
+    return os.cpu_count() or 1
+
+
+class Settings(BaseSettings):
+    """The service's configuration; read once at the start and never changed."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, use_attribute_docstrings=True)
+
+    host: str = "127.0.0.1"
+    """Address to listen on. Anything but loopback needs `ANTECEDENT_REDIS_URL`."""
+    port: int = Field(8000, ge=0, le=65535)
+    """Port to listen on; 0 takes a free one."""
+    bundles: Annotated[tuple[Path, ...], NoDecode] = Field((_SHIPPED_BUNDLE,), min_length=1)
+    """Folders of the bundles to serve, separated like `PATH`; the first of a language pair is the pair's default."""
+    workers: int = Field(default_factory=_cores, ge=1)
+    """Worker processes for each bundle, one thread each; the default is one for each CPU core."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where the workers translate."""
+    compute_type: str = "auto"
+    """Arithmetic of the workers, as the runtime names it; the same on all replicas, or their answers may differ."""
+    worker_timeout_seconds: float = Field(120, gt=0)
+    """A worker that takes longer than this over one batch is killed and started anew."""
+
+    redis_url: SecretStr | None = None
+    """Redis that keeps the sessions. Without it, on loopback only, the service starts one of its own."""
+    redis_folder: Path = Path("~/.local/state/antecedent/redis")
+    """Where the service's own Redis keeps its append-only file."""
+    redis_timeout_seconds: float = Field(2, gt=0)
+    """Redis counts as away when it takes longer than this to connect or to answer."""
+
+    batch_characters: int = Field(4096, ge=1)
+    """Characters of a batch, context included; a single longer sentence is a batch of its own."""
+    batch_sentences: int = Field(32, ge=1)
+    """Sentences of a batch."""
+    batch_wait_ms: float = Field(5, ge=0)
+    """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""
+    queue_limit: int = Field(512, ge=1)
+    """Waiting sentences beyond which new requests are refused with 429."""
+    document_concurrency: int = Field(64, ge=1)
+    """Sentences of one document that wait or are translated at a time, so that it leaves room for others."""
+    deadline_seconds: float = Field(60, gt=0)
+    """Longest time from a sentence's entry into the queue to its translation; then the request fails with 504."""
+    drain_seconds: int = Field(25, ge=1)
+    """After SIGTERM, how long requests in flight may take to finish."""
+
+    session_ttl_seconds: int = Field(86_400, ge=1)
+    """A session is forgotten this long after its last call, unless its creator asks for another time."""
+    session_max_ttl_seconds: int = Field(604_800, ge=1)
+    """Longest time-to-live that the creator of a session may ask for."""
+
+    max_document_sentences: int = Field(5000, ge=1)
+    """Sentences of a document, those of its `context` not counted."""
+    max_context_sentences: int = Field(64, ge=0)
+    """Sentences in the `context` of a document."""
+    max_sentence_characters: int = Field(1000, ge=1)
+    """Characters of a sentence."""
+    max_body_bytes: int = Field(4_194_304, ge=1)
+    """Bytes of a request's body."""
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severity of the log lines that are written."""
+
+    @field_validator("bundles", mode="before")
+    @classmethod
+    def _split_paths(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
+        return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
+
+    @field_validator("redis_folder")
+    @classmethod
+    def _expand_home(cls, value: Path) -> Path:
+        return value.expanduser()
+
+    @field_validator("redis_url", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: Any) -> Any:  # noqa: ANN401 - as above
+        return value or None
+
+    @model_validator(mode="after")
+    def _redis_beyond_loopback(self) -> Self:
+        if self.redis_url is None and not is_loopback(self.host):
+            raise ValueError(f"host {self.host} is not loopback, so {PREFIX}REDIS_URL must name a Redis")
+        return self
+
+    @model_validator(mode="after")
+    def _default_ttl_is_allowed(self) -> Self:
+        if self.session_ttl_seconds > self.session_max_ttl_seconds:
+            raise ValueError("session_ttl_seconds is greater than session_max_ttl_seconds")
+        return self
+
+
+def load_settings() -> Settings:
+    """Read the settings from the environment.
+
+    Raises:
+        SettingsError: a variable has a value that it cannot have, or two contradict each other; names the variable.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = "".join(f"{PREFIX}{str(part).upper()}: " for part in first["loc"][:1])
+        raise SettingsError(where + first["msg"].removeprefix("Value error, ")) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches `host`, an address or a name."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
