@@ -1,0 +1,101 @@
+"""A worker: a process with one bundle and one thread that translates the batches that come over a socket.
+
+Started by the HTTP process as `python -m service.worker_process --bundle DIR --socket FD ...`; ends when that process
+closes the connection or dies.
+"""
+
+import argparse
+import importlib
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from models.bundle.requests import Options, Translation, TranslationRequest
+from models.errors import AntecedentError, RequestError
+from service.logs import where
+from service.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
+
+TRANSLATOR = "service.worker_runtime:load"
+CRASHED = 70
+"""Exit status after an error that nobody has foreseen (EX_SOFTWARE)."""
+
+
+class Translator(Protocol):
+    """What a worker drives: `models.bundle.runtime.Runtime`."""
+
+    def check(self, request: TranslationRequest, options: Options) -> None:
+        """Raise RequestError for what cannot be translated."""
+
+    def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
+        """A translation for each request, in their order."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Load the bundle, greet, and translate until the stream ends; returns the exit status."""
+    options = _parse(arguments)
+    with socket.socket(fileno=options.socket) as connection, connection.makefile("rwb") as buffered:
+        stream = cast(BinaryIO, buffered)
+        try:
+            _serve(_load(options), stream)
+        except AntecedentError as error:
+            _send(stream, Greeting(Failure(error.code, str(error))))
+            return 2
+        except (BrokenPipeError, ConnectionResetError):
+            return 0  # the HTTP process is gone
+        except Exception as error:  # noqa: BLE001 - its message may quote a user's text, so Python must not print it
+            print(f"worker crashed: {type(error).__name__}", *where(error), sep="\n  ", file=sys.stderr)
+            return CRASHED
+    return 0
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m service.worker_process", description=__doc__)
+    parser.add_argument("--bundle", type=Path, required=True)
+    parser.add_argument("--socket", type=int, required=True, help="inherited file descriptor")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--compute-type", default="auto")
+    parser.add_argument("--translator", default=TRANSLATOR, help="module:function that loads a bundle")
+    return parser.parse_args(arguments)
+
+
+def _load(options: argparse.Namespace) -> Translator:
+    module, _, function = options.translator.partition(":")
+    load = getattr(importlib.import_module(module), function)
+    return cast(Translator, load(options.bundle, device=options.device, compute_type=options.compute_type))
+
+
+def _serve(translator: Translator, stream: BinaryIO) -> None:
+    _send(stream, Greeting())
+    while header := stream.read(HEADER.size):
+        batch = BATCH.validate_json(stream.read(HEADER.unpack(header)[0]))
+        began = time.perf_counter()
+        results = _translate(translator, batch)
+        _send(stream, Outcomes(results, time.perf_counter() - began))
+
+
+def _translate(translator: Translator, batch: Batch) -> tuple[Translation | Failure, ...]:
+    """Translate together those that can be translated; what is wrong with one does not touch the others."""
+    failures = [_failure(translator, request, batch.options) for request in batch.requests]
+    sound = [request for request, failure in zip(batch.requests, failures, strict=True) if failure is None]
+    translations = iter(translator.translate(sound, batch.options))
+    return tuple(next(translations) if failure is None else failure for failure in failures)
+
+
+def _failure(translator: Translator, request: TranslationRequest, options: Options) -> Failure | None:
+    try:
+        translator.check(request, options)
+    except RequestError as error:
+        return Failure(error.code, str(error))
+    return None
+
+
+def _send(stream: BinaryIO, message: Greeting | Outcomes) -> None:
+    stream.write(encode(message))
+    stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
