@@ -1,0 +1,106 @@
+"""`python -m service`: the HTTP service. Settings are environment variables; see docs/configuration.md."""
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import uvicorn
+import uvloop
+from fastapi import FastAPI
+
+from models.errors import AntecedentError
+from service import logs
+from service.app import create_app
+from service.errors import StartupError
+from service.settings import Settings, load_settings
+from service.worker_process import TRANSLATOR
+
+
+class Server(uvicorn.Server):
+    """uvicorn, with signals left to `serve`, which ends with status 0."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+async def serve(settings: Settings, *, translator: str = TRANSLATOR) -> None:
+    """Serve until SIGTERM or SIGINT; then accept nothing more, finish what is in flight, and return.
+
+    Raises:
+        AntecedentError: the service cannot start.
+    """
+    with _bind(settings.host, settings.port) as listener:
+        app = create_app(settings, translator=translator)
+        server = Server(_configuration(app, settings))
+        _on_signal(partial(_end, app, server, asyncio.current_task()))
+        async with app.router.lifespan_context(app):  # here: uvicorn would print a traceback
+            _announce(app, settings.host, listener.getsockname()[1])
+            await server.serve(sockets=[listener])
+
+
+def main(*, translator: str = TRANSLATOR) -> int:
+    """Read the settings and serve; returns the exit status: 0, or 2 if the service cannot start."""
+    try:
+        settings = load_settings()
+        logs.configure(settings.log_level)
+        uvloop.run(serve(settings, translator=translator))
+    except AntecedentError as error:
+        print(f"antecedent: {error}", file=sys.stderr)
+        return 2
+    except asyncio.CancelledError:
+        return 0  # told to end before it had started
+    return 0
+
+
+def _configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=settings.drain_seconds,
+    )
+
+
+def _on_signal(end: Callable[[], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end)
+
+
+def _end(app: FastAPI, server: Server, starting: asyncio.Task[None] | None) -> None:
+    if server.started:
+        app.state.services.draining = True
+        server.should_exit = True
+    elif starting is not None:
+        starting.cancel()
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """Take the port before the models are loaded: a port in use is known at once."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise StartupError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+    return listener
+
+
+def _announce(app: FastAPI, host: str, port: int) -> None:
+    models = ", ".join(model.name for model in app.state.services.catalogue.models)
+    address = f"[{host}]" if ":" in host else host
+    print(f"Antecedent serves {models} at http://{address}:{port} (its API: /docs)", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

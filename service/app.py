@@ -1,0 +1,113 @@
+"""The application: which parts there are, and in which order they start and end. Wiring only."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+from fastapi import FastAPI
+
+from models.bundle.manifest import Manifest
+from service import problems
+from service.batcher import Admission, Batcher, Budget
+from service.catalogue import Catalogue, Model, check_servable
+from service.context_store import ContextStore, connect
+from service.metrics import Metrics
+from service.middleware import BodyLimitMiddleware, RequestMiddleware
+from service.redis_process import own_redis
+from service.routes import documents, health, sessions
+from service.routes.dependencies import Services
+from service.settings import Settings
+from service.translation import Documents, Sessions
+from service.worker_process import TRANSLATOR
+from service.workers import Worker, WorkerCommand, WorkerPool
+
+
+def create_app(settings: Settings, *, translator: str = TRANSLATOR) -> FastAPI:
+    """The application; everything that it needs starts and ends with its lifespan.
+
+    `translator` is the function, as `module:name`, that loads a bundle in a worker.
+    """
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with running(settings, metrics, translator) as services:
+            app.state.services = services
+            yield
+
+    app = FastAPI(
+        title="Antecedent",
+        summary="Documents translated sentence by sentence, each with the sentences before it",
+        version="1",
+        lifespan=lifespan,
+    )
+    app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes)
+    app.add_middleware(RequestMiddleware, metrics=metrics, new_id=_new_id)
+    problems.install(app, metrics)
+    for router in (documents.router, sessions.router, health.router):
+        app.include_router(router)
+    return app
+
+
+@asynccontextmanager
+async def running(settings: Settings, metrics: Metrics, translator: str) -> AsyncIterator[Services]:
+    """Start Redis, where it is the service's own, and the workers; end them afterwards.
+
+    Raises:
+        BundleError, StartupError, WorkerDiedError: one of them cannot be started.
+    """
+    manifests = [Manifest.load(folder) for folder in settings.bundles]
+    check_servable(manifests)
+    async with AsyncExitStack() as stack:
+        url = await _redis_url(settings, metrics, stack)
+        redis = connect(url, settings.redis_timeout_seconds)
+        stack.push_async_callback(redis.aclose)
+        models = [_model(manifest, settings, metrics, translator, index) for index, manifest in enumerate(manifests)]
+        for model in models:
+            stack.push_async_callback(model.pool.close)
+        await asyncio.gather(*(model.pool.open() for model in models))
+        for model in models:
+            model.batcher.open()
+            stack.push_async_callback(model.batcher.close)
+        yield _services(models, ContextStore(redis, metrics), settings, metrics)
+
+
+async def _redis_url(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> str:
+    if settings.redis_url is not None:
+        return settings.redis_url.get_secret_value()
+    return await stack.enter_async_context(own_redis(settings.redis_folder, metrics))
+
+
+def _model(manifest: Manifest, settings: Settings, metrics: Metrics, translator: str, index: int) -> Model:
+    command = WorkerCommand(
+        bundle=settings.bundles[index],
+        device=settings.device,
+        compute_type=settings.compute_type,
+        timeout=settings.worker_timeout_seconds,
+        translator=translator,
+    )
+    pool = WorkerPool(partial(Worker.start, command), settings.workers, metrics)
+    budget = Budget(settings.batch_characters, settings.batch_sentences, settings.batch_wait_ms / 1000)
+    batcher = Batcher(pool, budget, deadline=settings.deadline_seconds, metrics=metrics)
+    return Model(manifest, pool, batcher)
+
+
+def _services(models: list[Model], store: ContextStore, settings: Settings, metrics: Metrics) -> Services:
+    catalogue = Catalogue(models)
+    admission = Admission(settings.queue_limit, [model.batcher for model in models])
+    metrics.waiting.set_function(lambda: admission.waiting)
+    return Services(
+        catalogue=catalogue,
+        admission=admission,
+        store=store,
+        documents=Documents(catalogue, admission, settings, _new_id),
+        sessions=Sessions(catalogue, admission, store, settings, _new_id),
+        metrics=metrics,
+    )
+
+
+def _new_id() -> str:
+    """22 characters that nobody can guess."""
+    return secrets.token_urlsafe(16)

@@ -1,0 +1,50 @@
+"""Errors into HTTP answers: RFC 9457 problem details."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from models.errors import AntecedentError
+from service.errors import (
+    HTTP_CODES,
+    PROBLEM_TYPE,
+    InvalidInputError,
+    problem,
+    problem_of,
+    retry_after_of,
+)
+from service.metrics import Metrics
+
+_MOST_DETAILS = 5
+
+
+def install(app: FastAPI, metrics: Metrics) -> None:
+    """Have every error that is raised on purpose, by this project or by the frameworks, answered as a problem."""
+
+    def answer(body: dict[str, Any], headers: dict[str, str]) -> Response:
+        metrics.rejections.labels(body["code"]).inc()
+        return JSONResponse(body, body["status"], headers=headers, media_type=PROBLEM_TYPE)
+
+    @app.exception_handler(AntecedentError)
+    async def on_purpose(request: Request, error: AntecedentError) -> Response:
+        return answer(problem_of(error, request.state.request_id), retry_after_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return await on_purpose(request, InvalidInputError(_details(error)))
+
+    @app.exception_handler(HTTPException)
+    async def by_framework(request: Request, error: HTTPException) -> Response:
+        code = HTTP_CODES.get(error.status_code, "http_error")
+        body = problem(error.status_code, code, error.detail, request.state.request_id)
+        return answer(body, dict(error.headers or {}))
+
+
+def _details(error: RequestValidationError) -> str:
+    """What is wrong where, without repeating the values."""
+    found = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+    more = [f"and {len(found) - _MOST_DETAILS} more"] if len(found) > _MOST_DETAILS else []
+    return "; ".join(found[:_MOST_DETAILS] + more)

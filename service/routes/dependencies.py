@@ -1,0 +1,87 @@
+"""What the routes are given: the parts of the service, and answers that end when the client leaves."""
+
+import asyncio
+import re
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Request
+
+from service.batcher import Admission
+from service.catalogue import Catalogue
+from service.context_store import ContextStore, DocumentKey
+from service.errors import PROBLEM_TYPE, ClientLeftError, SessionNotFoundError
+from service.metrics import Metrics
+from service.schemas import Problem
+from service.translation import Documents, Sessions
+
+TENANT = "default"
+"""Whose documents they all are while there are no keys."""
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"description": "A problem.", "content": {PROBLEM_TYPE: {"schema": Problem.model_json_schema()}}}
+    for status in ("4XX", "5XX")
+}
+"""The errors of every route, for the OpenAPI document."""
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Services:
+    """The running parts; `draining` is set once the process is about to end."""
+
+    catalogue: Catalogue
+    admission: Admission
+    store: ContextStore
+    documents: Documents
+    sessions: Sessions
+    metrics: Metrics
+    draining: bool = False
+
+
+def services(request: Request) -> Services:
+    """The parts that this application was started with."""
+    running: Services = request.app.state.services
+    return running
+
+
+def document_key(session_id: str) -> DocumentKey:
+    """The document that a session's id, in the path, stands for.
+
+    Raises:
+        SessionNotFoundError: no session can have this id.
+    """
+    if _SESSION_ID.fullmatch(session_id) is None:
+        raise SessionNotFoundError
+    return DocumentKey(TENANT, session_id)
+
+
+ServicesDep = Annotated[Services, Depends(services)]
+DocumentDep = Annotated[DocumentKey, Depends(document_key)]
+
+
+async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+    """Do the work of a request whose body has been read; cancel it when the client closes the connection.
+
+    Raises:
+        ClientLeftError: it has.
+    """
+    task = asyncio.create_task(work)
+    gone = asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientLeftError
+        return task.result()
+    finally:
+        for started in (task, gone):
+            started.cancel()
+        await asyncio.wait({task, gone})
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

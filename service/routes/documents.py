@@ -1,0 +1,32 @@
+"""Whole documents, and the models that translate them."""
+
+from fastapi import APIRouter, Request
+
+from service.routes.dependencies import PROBLEMS, ServicesDep, unless_client_leaves
+from service.schemas import DocumentAnswer, DocumentRequest, ModelInfo, ModelList
+
+router = APIRouter(prefix="/v1", tags=["documents"], responses=PROBLEMS)
+
+
+@router.post("/documents", operation_id="translateDocument", summary="Translate a whole document")
+async def translate_document(body: DocumentRequest, request: Request, parts: ServicesDep) -> DocumentAnswer:
+    """Each sentence is translated with those before it. Needs no session."""
+    return await unless_client_leaves(request, parts.documents.translate(body))
+
+
+@router.get("/models", operation_id="listModels", summary="List the models")
+async def list_models(parts: ServicesDep) -> ModelList:
+    """The bundles that are loaded; of several with one language pair the first is the pair's default."""
+    return ModelList(
+        models=[
+            ModelInfo(
+                name=model.name,
+                source_lang=model.pair[0],
+                target_lang=model.pair[1],
+                window=model.window,
+                licence=model.manifest.licence,
+                attribution=model.manifest.attribution,
+            )
+            for model in parts.catalogue.models
+        ]
+    )

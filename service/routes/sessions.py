@@ -1,0 +1,81 @@
+"""Documents that grow sentence by sentence."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request, status
+
+from service.context_store import Entry
+from service.routes.dependencies import PROBLEMS, TENANT, DocumentDep, ServicesDep, unless_client_leaves
+from service.schemas import (
+    KeptSentence,
+    SentenceRequest,
+    SessionCreated,
+    SessionRequest,
+    SessionState,
+    TranslatedSentence,
+)
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"], responses=PROBLEMS)
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(min_length=1, max_length=255, description="Makes a sentence without a position safe to send again."),
+]
+
+
+@router.post("", status_code=status.HTTP_201_CREATED, operation_id="createSession", summary="Begin a document")
+async def create_session(body: SessionRequest, parts: ServicesDep) -> SessionCreated:
+    """Its sentences come one by one and are translated with those before them."""
+    session_id, session = await parts.sessions.create(TENANT, body)
+    return SessionCreated(session_id=session_id, model=session.model, window=session.window, next_position=0)
+
+
+@router.post("/{session_id}/sentences", operation_id="translateSentence", summary="Translate the next sentence")
+async def translate_sentence(
+    body: SentenceRequest,
+    document: DocumentDep,
+    request: Request,
+    parts: ServicesDep,
+    idempotency_key: IdempotencyKey = None,
+) -> TranslatedSentence:
+    """The same position, or Idempotency-Key, with the same text is a retry and gets the same answer."""
+    return await unless_client_leaves(
+        request,
+        parts.sessions.translate(document, body.text, position=body.position, idempotency_key=idempotency_key),
+    )
+
+
+@router.get("/{session_id}", operation_id="readSession", summary="Read a document as it stands")
+async def read_session(session_id: str, document: DocumentDep, parts: ServicesDep) -> SessionState:
+    """Unfinished sentences, and those finished last, are kept."""
+    state = await parts.sessions.read(document)
+    session = state.session
+    return SessionState(
+        session_id=session_id,
+        model=session.model,
+        source_lang=session.source_lang,
+        target_lang=session.target_lang,
+        window=session.window,
+        next_position=state.next_position,
+        ttl_seconds=session.ttl_seconds,
+        sentences=[_kept(entry) for entry in state.entries],
+    )
+
+
+@router.delete(
+    "/{session_id}", status_code=status.HTTP_204_NO_CONTENT, operation_id="deleteSession", summary="Forget a document"
+)
+async def delete_session(document: DocumentDep, parts: ServicesDep) -> None:
+    """Its texts are gone at once."""
+    await parts.sessions.delete(document)
+
+
+def _kept(entry: Entry) -> KeptSentence:
+    answer = entry.answer
+    return KeptSentence(
+        position=entry.position,
+        source=entry.source,
+        translation=None if answer is None else answer.translation,
+        score=None if answer is None else answer.score,
+        context_size=None if answer is None else answer.context_size,
+    )
