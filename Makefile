@@ -61,10 +61,10 @@ format: setup ## Format the code and mend what ruff can mend
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-train-default: setup ## Train the shipped model anew: tokenizer, both steps, export
+train-default: setup ## Train the shipped model anew: tokenizer, both steps, export; killed, it goes on where it was
 	$(PY) -m models tokenizer $(RUNS)/sentence.yaml
-	$(PY) -m models train $(RUNS)/sentence.yaml
-	$(PY) -m models train $(RUNS)/document.yaml
+	$(PY) -m models train $(RUNS)/sentence.yaml --resume
+	$(PY) -m models train $(RUNS)/document.yaml --resume
 	$(PY) -m models export runs/default/document/final --out $(MODEL)
 
 bench: setup ## Tokens per second with context against the same backbone in CTranslate2
