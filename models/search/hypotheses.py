@@ -24,7 +24,7 @@ class SearchOptions:
     """Tokens before the end of sentence; by default no translation is empty."""
 
     def __post_init__(self) -> None:
-        if self.beam_size < 1 or self.alpha < 0 or self.min_length < 0:
+        if not (self.beam_size >= 1 and self.alpha >= 0 and self.min_length >= 0):
             raise UnsupportedOptionError("beam_size must be at least 1, alpha and min_length at least 0")
         if not 1 <= self.n_best <= self.beam_size:
             raise UnsupportedOptionError(f"n_best {self.n_best} must be between 1 and the beam_size {self.beam_size}")

@@ -1,0 +1,71 @@
+"""A decoder without a network: what comes next depends on the sentence and on all tokens so far."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.data.batches import Batch, make_batch
+
+V = 60
+PHASES = 7
+
+
+@dataclass
+class HistoryState:
+    """The table of each sentence, and a number for each hypothesis that every token of its history changes."""
+
+    tables: Tensor
+    phases: Tensor
+
+    def reorder(self, rows: Tensor) -> None:
+        """Rearrange the hypotheses."""
+        self.phases = self.phases[rows]
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep some sentences."""
+        self.tables = self.tables[sentences]
+
+
+@dataclass
+class HistoryDecoder:
+    """Looks up the scores of the next token in a table, by the number that the history comes to."""
+
+    tables: Tensor
+    """(sentence kinds, PHASES, V): the first source token says which kind."""
+    rows: list[int] = field(default_factory=list)
+    """Hypotheses of each step so far."""
+
+    def start(self, batch: Batch) -> HistoryState:
+        """Take the tables of the batch."""
+        kinds = batch.source[:, 0]
+        return HistoryState(self.tables[kinds], torch.zeros_like(kinds))
+
+    def step(self, tokens: Tensor, state: HistoryState) -> Tensor:
+        """Scores after the last tokens."""
+        self.rows.append(len(tokens))
+        state.phases = (state.phases * 3 + tokens) % PHASES
+        hypotheses = len(tokens) // len(state.tables)
+        return state.tables.repeat_interleave(hypotheses, 0)[torch.arange(len(tokens)), state.phases].clone()
+
+
+@pytest.fixture
+def make_decoder() -> Callable[..., HistoryDecoder]:
+    """A decoder with random tables; `scores` changes those of single tokens in all of them."""
+
+    def make(kinds: int = 20, seed: int = 1, scores: dict[int, float] | None = None) -> HistoryDecoder:
+        generator = torch.Generator().manual_seed(seed)
+        tables = 2 * torch.randn(kinds, PHASES, V, generator=generator)
+        for token, score in (scores or {}).items():
+            tables[:, :, token] = score
+        return HistoryDecoder(tables)
+
+    return make
+
+
+@pytest.fixture
+def make_sources() -> Callable[[int], Batch]:
+    """A batch of one sentence of each of so many kinds."""
+    return lambda kinds: make_batch([[kind] for kind in range(kinds)], None, {})

@@ -1,0 +1,126 @@
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.data.batches import Batch, make_batch
+from models.data.tokenizer import BOS, EOS
+from models.errors import UnsupportedOptionError
+from models.search.beam import beam_search, best
+from models.search.greedy import greedy_search
+from models.search.hypotheses import SearchOptions
+
+Make = Callable[..., Any]
+Sources = Callable[[int], Batch]
+
+
+def log_probability(decoder: Any, kind: int, tokens: list[int]) -> float:
+    """What the decoder gives a translation of a sentence, all its tokens counted."""
+    state = decoder.start(make_batch([[kind]], None, {}))
+    total = 0.0
+    for previous, token in zip([BOS, *tokens], tokens, strict=False):
+        total += decoder.step(torch.tensor([previous]), state)[0].log_softmax(-1)[token].item()
+    return total
+
+
+def test_a_beam_of_one_is_greedy(make_decoder: Make, make_sources: Sources) -> None:
+    """Beam search with one hypothesis gives the tokens and scores of greedy search."""
+    decoder, batch, options = make_decoder(20, scores={EOS: 4.0}), make_sources(20), SearchOptions(1)
+    greedy, beam = (search(decoder, batch, options, [12] * 20) for search in (greedy_search, beam_search))
+    assert [found[0].tokens for found in beam] == [found[0].tokens for found in greedy]
+    assert [found[0].score for found in beam] == pytest.approx([found[0].score for found in greedy], abs=1e-6)
+
+
+@pytest.mark.parametrize("normalization", ["power", "wu"])
+@pytest.mark.parametrize("alpha", [0.6, 1.0, 1.4])
+def test_a_wide_beam_finds_the_best_of_all(
+    make_decoder: Make, make_sources: Sources, normalization: Any, alpha: float
+) -> None:
+    """Where the beam holds every prefix, the result is the best of all translations under the rule of comparison."""
+    words = range(10, 12)
+    impossible = dict.fromkeys(set(range(60)).difference(words), -float("inf"))
+    decoder = make_decoder(12, scores=impossible | {EOS: 1.0})
+    options = SearchOptions(16, 1, normalization, alpha, min_length=0)
+    for kind, (found,) in enumerate(beam_search(decoder, make_sources(12), options, [4] * 12)):
+        ended = [[*prefix, EOS] for length in range(4) for prefix in product(words, repeat=length)]
+        every = [*ended, *(list(cut) for cut in product(words, repeat=4))]
+        scores = {tuple(t): options.normalize(log_probability(decoder, kind, t), len(t)) for t in every}
+        assert found.score == pytest.approx(max(scores.values()), abs=1e-5)
+        assert (*found.tokens, *[EOS] * found.finished) == max(scores, key=scores.__getitem__)
+
+
+def test_hypotheses_are_what_the_decoder_thinks_of_them(make_decoder: Make, make_sources: Sources) -> None:
+    """Through all reordering, each of the n best keeps its own history: its log-probability is that of its tokens."""
+    decoder, options = make_decoder(10, scores={EOS: 3.0}), SearchOptions(5, 5, alpha=0.8, min_length=0)
+    for kind, found in enumerate(beam_search(decoder, make_sources(10), options, [10] * 10)):
+        assert len({(*hypothesis.tokens, hypothesis.finished) for hypothesis in found}) == 5
+        assert [hypothesis.score for hypothesis in found] == sorted((h.score for h in found), reverse=True)
+        for hypothesis in found:
+            tokens = [*hypothesis.tokens, *[EOS] * hypothesis.finished]
+            assert hypothesis.log_probability == pytest.approx(log_probability(decoder, kind, tokens), abs=1e-4)
+            assert hypothesis.score == pytest.approx(hypothesis.log_probability / len(tokens) ** 0.8, abs=1e-6)
+
+
+def test_a_sentence_is_translated_alike_alone_and_in_a_batch(make_decoder: Make, make_sources: Sources) -> None:
+    """Batch mates that end earlier or later, or have another maximum length, change nothing."""
+    decoder, options = make_decoder(12, scores={EOS: 3.5}), SearchOptions(4, 4)
+    limits = [3 + kind % 7 for kind in range(12)]
+    together = beam_search(decoder, make_sources(12), options, limits)
+    alone = [beam_search(decoder, make_batch([[k]], None, {}), options, limits[k : k + 1])[0] for k in range(12)]
+    assert together == alone
+
+
+def test_a_finished_sentence_leaves_the_batch(make_decoder: Make, make_sources: Sources) -> None:
+    """Sentences take part in no step after their last one; the first step has one hypothesis each."""
+    decoder = make_decoder(3, scores={EOS: -50.0})
+    beam_search(decoder, make_sources(3), SearchOptions(4), [2, 5, 3])
+    assert decoder.rows == [3, 12, 8, 4, 4]
+
+
+def test_a_sentence_that_does_not_end_is_given_as_it_is(make_decoder: Make, make_sources: Sources) -> None:
+    """At the maximum length the best unfinished hypotheses are the result."""
+    found = beam_search(make_decoder(2, scores={EOS: -50.0}), make_sources(2), SearchOptions(4, 4), [6, 1])
+    assert [[hypothesis.length for hypothesis in sentence] for sentence in found] == [[6] * 4, [1] * 4]
+    assert not any(hypothesis.finished for sentence in found for hypothesis in sentence)
+
+
+def test_the_minimum_length_is_kept(make_decoder: Make, make_sources: Sources) -> None:
+    """A model that always wants to end may do so after `min_length` tokens only."""
+    found = beam_search(
+        make_decoder(3, scores={EOS: 50.0}), make_sources(3), SearchOptions(4, 4, min_length=3), [9] * 3
+    )
+    assert min(len(hypothesis.tokens) for sentence in found for hypothesis in sentence) == 3
+
+
+def test_without_normalisation_search_ends_with_the_first_leader(make_decoder: Make, make_sources: Sources) -> None:
+    """With alpha 0 nothing longer can overtake an ended hypothesis that is ahead of the beam."""
+    decoder = make_decoder(1, scores={EOS: 20.0})
+    beam_search(decoder, make_sources(1), SearchOptions(4, alpha=0, min_length=0), [9])
+    assert decoder.rows == [1]
+
+
+def test_of_equal_hypotheses_the_lower_tokens_come_first(make_decoder: Make, make_sources: Sources) -> None:
+    """With every token equally likely, the order of the results is that of their ids."""
+    decoder = make_decoder(1, scores=dict.fromkeys(range(60), 0.0))
+    (found,) = beam_search(decoder, make_sources(1), SearchOptions(4, 4), [2])
+    assert [hypothesis.tokens for hypothesis in found] == [[3], [3, 3], [3, 4], [3, 5]]
+
+
+def test_a_beam_wider_than_the_vocabulary_is_refused(make_decoder: Make, make_sources: Sources) -> None:
+    """There are not enough tokens to fill the candidates: a clear error."""
+    with pytest.raises(UnsupportedOptionError, match="vocabulary of 60"):
+        beam_search(make_decoder(1), make_sources(1), SearchOptions(40), [5])
+
+
+@given(st.lists(st.integers(0, 5), min_size=10, max_size=60), st.integers(1, 9))
+def test_best_breaks_ties_by_the_index(values: list[int], count: int) -> None:
+    """The highest come first, of equal ones the lowest index, for however many are taken."""
+    scores, indices = best(torch.tensor([values, values[::-1]], dtype=torch.float32), count)
+    for row, own in enumerate((values, values[::-1])):
+        expected = sorted(range(len(own)), key=lambda i: (-own[i], i))[:count]
+        assert indices[row].tolist() == expected
+        assert scores[row].tolist() == [own[i] for i in expected]

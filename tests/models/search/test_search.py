@@ -1,0 +1,106 @@
+"""Search finds what CTranslate2 finds with the same weights."""
+
+from collections.abc import Callable
+
+import ctranslate2
+import pytest
+import torch
+
+from models.bundle.conversion import convert_backbone
+from models.config import BackboneConfig, Norm, SentenceConfig
+from models.data.batches import Batch, make_batch
+from models.data.tokenizer import SPECIAL_PIECES
+from models.errors import UnsupportedOptionError
+from models.network.decoding import ModelDecoder
+from models.network.model import TranslationModel
+from models.search.hypotheses import SearchOptions
+from models.search.search import search
+
+PIECES = [*SPECIAL_PIECES, *(f"t{i}" for i in range(36))]
+LIMIT = 24
+CONFIG = BackboneConfig(
+    width=32, feed_forward=64, heads=4, encoder_layers=1, decoder_layers=2, max_length=32, embeddings="separate"
+)
+
+
+def sharp_model(norm: Norm, seed: int) -> TranslationModel:
+    """A random model that has opinions, and that never generates padding or <s>, like a trained one."""
+    torch.manual_seed(seed)
+    model = TranslationModel(CONFIG.model_copy(update={"norm": norm}), SentenceConfig(), len(PIECES), len(PIECES))
+    model.initialize()
+    backbone = model.backbone
+    last = backbone.decoder_norm if norm == "pre" else backbone.decoder[-1].feed_residual.norm
+    with torch.no_grad():
+        backbone.output.weight *= 2.5
+        # The first feature of the last hidden state is a constant that speaks against the two.
+        last.weight[0], last.bias[0] = 0.0, 5.0  # type: ignore[operator, index, union-attr]
+        backbone.output.weight[:, 0] = 0.0
+        backbone.output.weight[:2, 0] = -6.0
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[list[int]]:
+    """Sixty sentences of random tokens."""
+    generator = torch.Generator().manual_seed(1)
+    lengths = torch.randint(1, 15, (60,), generator=generator).tolist()
+    return [torch.randint(4, len(PIECES), (length,), generator=generator).tolist() for length in lengths]
+
+
+@pytest.fixture(scope="module", params=[("pre", 0), ("post", 1)], ids=["pre", "post"])
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[ModelDecoder, ctranslate2.Translator]:
+    """The same model in torch and in CTranslate2."""
+    model = sharp_model(*request.param)
+    folder = tmp_path_factory.mktemp("ctranslate2")
+    convert_backbone(model.backbone, PIECES, PIECES, folder, "float32")
+    return ModelDecoder(model), ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=1)
+
+
+@pytest.mark.parametrize(("beam", "n_best", "alpha"), [(1, 1, 1.0), (4, 1, 1.0), (4, 4, 0.6), (5, 3, 0.0), (2, 2, 1.3)])
+def test_search_finds_what_ctranslate2_finds(
+    pair: tuple[ModelDecoder, ctranslate2.Translator], sources: list[list[int]], beam: int, n_best: int, alpha: float
+) -> None:
+    """Tokens and scores of all n-best translations are CTranslate2's, whether or not they end."""
+    decoder, translator = pair
+    options = SearchOptions(beam, n_best, alpha=alpha)
+    ours = search(decoder, make_batch(sources, None, {}), options, [LIMIT] * len(sources))
+    theirs = translator.translate_batch(
+        [[PIECES[token] for token in source] for source in sources],
+        beam_size=beam,
+        num_hypotheses=n_best,
+        length_penalty=alpha,
+        max_decoding_length=LIMIT,
+        return_scores=True,
+    )
+    for found, expected in zip(ours, theirs, strict=True):
+        assert [[PIECES[token] for token in hypothesis.tokens] for hypothesis in found] == expected.hypotheses
+        assert [hypothesis.score for hypothesis in found] == pytest.approx(expected.scores, abs=1e-4)
+    assert {hypothesis.finished for found in ours for hypothesis in found} == {True, False}
+
+
+def test_beam_of_one_and_wider_beams_answer_in_one_form(
+    make_decoder: Callable[..., ModelDecoder], make_sources: Callable[[int], Batch]
+) -> None:
+    """Whatever the beam, there is a list of n best for each sentence of the batch."""
+    for options in (SearchOptions(1), SearchOptions(3, 2)):
+        found = search(make_decoder(5), make_sources(5), options, [6] * 5)
+        assert [len(hypotheses) for hypotheses in found] == [options.n_best] * 5
+
+
+def test_results_do_not_depend_on_a_training_context(
+    make_decoder: Callable[..., ModelDecoder], make_sources: Callable[[int], Batch]
+) -> None:
+    """Search keeps no gradients, also where the caller does."""
+    decoder = make_decoder(2)
+    decoder.tables.requires_grad_()  # type: ignore[attr-defined]
+    assert search(decoder, make_sources(2), SearchOptions(2), [4, 4])
+
+
+def test_too_wide_a_beam_is_refused(
+    make_decoder: Callable[..., ModelDecoder], make_sources: Callable[[int], Batch]
+) -> None:
+    """The error of the strategy reaches the caller."""
+    with pytest.raises(UnsupportedOptionError):
+        search(make_decoder(1), make_sources(1), SearchOptions(60), [3])
