@@ -1,0 +1,100 @@
+"""The service's own Redis, as a real process."""
+
+import asyncio
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from service import redis_process
+from service.context_store import connect
+from service.errors import StartupError
+from service.metrics import Metrics
+from service.redis_process import find_redis_server, own_redis
+
+
+async def _answers(url: str) -> bool:
+    async with connect(url, 5) as client:
+        try:
+            return bool(await client.ping())
+        except OSError:
+            return False
+        except redis_process.RedisError:
+            return False
+
+
+async def test_what_was_written_outlives_the_service(tmp_path: Path) -> None:
+    """The next service that uses the folder finds what the last one wrote."""
+    for expected in (None, "kept"):
+        async with own_redis(tmp_path / "new" / "folder", Metrics()) as url, connect(url, 5) as client:
+            assert await client.get("key") == expected
+            await client.set("key", "kept")
+
+
+async def test_killed_redis_is_started_again_with_its_data(tmp_path: Path) -> None:
+    """SIGKILL loses nothing, and the same URL serves again."""
+    metrics = Metrics()
+    async with own_redis(tmp_path, metrics) as url:
+        async with connect(url, 5) as client:
+            await client.set("key", "kept")
+            pid = (await client.info("server"))["process_id"]
+        redis_process.os.kill(pid, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            while not await _answers(url):
+                await asyncio.sleep(0.01)
+        async with connect(url, 5) as client:
+            assert await client.get("key") == "kept"
+    assert b"antecedent_redis_restarts_total 1.0" in metrics.render()
+
+
+async def test_it_ends_with_the_service(tmp_path: Path) -> None:
+    """After the block nothing listens any more."""
+    async with own_redis(tmp_path, Metrics()) as url:
+        assert await _answers(url)
+    assert not await _answers(url)
+
+
+async def test_only_this_user_can_connect(tmp_path: Path) -> None:
+    """Socket and folder are closed to others."""
+    async with own_redis(tmp_path / "redis", Metrics()) as url:
+        socket = Path(url.removeprefix("unix://"))
+        for path in (socket, socket.parent, tmp_path / "redis"):
+            assert path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0
+
+
+async def test_folder_has_one_service_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second service is told to take another folder, instead of writing to the same file."""
+    monkeypatch.setattr(redis_process, "_STOP_SECONDS", 0.1)
+    async with own_redis(tmp_path, Metrics()):
+        with pytest.raises(StartupError, match="ANTECEDENT_REDIS_FOLDER"):
+            async with own_redis(tmp_path, Metrics()):
+                pass
+
+
+async def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    """A folder that is a file is refused in a sentence."""
+    (tmp_path / "file").touch()
+    with pytest.raises(StartupError, match="file"):
+        async with own_redis(tmp_path / "file", Metrics()):
+            pass
+
+
+async def test_redis_that_does_not_come_up_is_said_so(tmp_path: Path) -> None:
+    """A damaged append-only file ends the start with the place of Redis's own log."""
+    (tmp_path / "appendonly.aof").write_bytes(b"this is no append-only file\r\n")
+    with pytest.raises(StartupError, match=r"redis\.log"):
+        async with own_redis(tmp_path, Metrics()):
+            pass
+
+
+def test_redis_on_the_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed Redis is preferred to the one that the package carries; with neither the way out is named."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_redis_server().is_file()
+    (tmp_path / "redis-server").touch(mode=0o755)
+    assert find_redis_server() == tmp_path / "redis-server"
+    (tmp_path / "redis-server").unlink()
+    monkeypatch.setattr(redis_process, "files", lambda _: None)
+    with pytest.raises(StartupError, match="ANTECEDENT_REDIS_URL"):
+        find_redis_server()

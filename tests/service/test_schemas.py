@@ -1,0 +1,47 @@
+"""Bodies: what is accepted and what is refused before anything is done."""
+
+import pytest
+from pydantic import ValidationError
+
+from service.schemas import DocumentRequest, SentenceRequest
+
+PAIR = {"source_lang": "ja", "target_lang": "en"}
+
+
+def test_text_and_sentences_exclude_each_other() -> None:
+    """A document is given as text or as sentences: both, or neither, is refused."""
+    DocumentRequest.model_validate(PAIR | {"text": "a"})
+    DocumentRequest.model_validate(PAIR | {"sentences": ["a"]})
+    for wrong in ({}, {"text": "a", "sentences": ["a"]}):
+        with pytest.raises(ValidationError, match="exactly one"):
+            DocumentRequest.model_validate(PAIR | wrong)
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"beam_size": 0},
+        {"beam_size": 9},
+        {"strategy": "magic"},
+        {"colour": "red"},
+        {"source_lang": "japanese!"},
+        {"context": [1]},
+        {"text": "half \ud83d a pair"},
+    ],
+)
+def test_what_is_not_in_the_contract_is_refused(member: dict[str, object]) -> None:
+    """Unknown members, values out of range and text that no UTF-8 can hold do not get in."""
+    with pytest.raises(ValidationError):
+        DocumentRequest.model_validate(PAIR | {"text": "a"} | member)
+
+
+def test_language_codes_know_no_case() -> None:
+    """`JA` is `ja`."""
+    assert DocumentRequest.model_validate({"source_lang": "JA", "target_lang": "pt-BR", "text": ""}).source_lang == "ja"
+
+
+def test_positions_start_at_zero() -> None:
+    """Zero is the first position, and there is none before it."""
+    assert SentenceRequest.model_validate({"text": "a", "position": 0}).position == 0
+    with pytest.raises(ValidationError):
+        SentenceRequest.model_validate({"text": "a", "position": -1})

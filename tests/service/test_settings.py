@@ -1,0 +1,84 @@
+"""The settings: read from the environment, documented, and refused where they make no sense."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from service.errors import SettingsError
+from service.settings import PREFIX, Settings, is_loopback, load_settings
+
+DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        monkeypatch.delenv(name)
+
+
+def test_every_setting_is_documented_and_nothing_else() -> None:
+    """The table in docs/configuration.md names each variable with the sentence that is in the code."""
+    rows = re.findall(r"^\| `(ANTECEDENT_\w+)` \|.*?\| (.*) \|$", DOCUMENTATION.read_text(), re.MULTILINE)
+    fields = Settings.model_fields
+    assert rows == [(PREFIX + name.upper(), field.description) for name, field in fields.items()]
+
+
+def test_documented_defaults_are_the_defaults() -> None:
+    """The table gives each default as one would write it into the variable."""
+    text = DOCUMENTATION.read_text()
+    rows = dict(re.findall(r"^\| `ANTECEDENT_(\w+)` \| `(.*?)` \|", text, re.MULTILINE))
+    for name, field in Settings.model_fields.items():
+        if name.upper() in rows and name not in {"bundles", "workers"}:
+            assert rows[name.upper()] == str(field.default)
+
+
+def test_defaults_serve_the_shipped_bundle_on_loopback() -> None:
+    """With no variable set the service listens on loopback, with a Redis of its own, and serves the shipped model."""
+    settings = load_settings()
+    assert is_loopback(settings.host)
+    assert settings.redis_url is None
+    assert [bundle.name for bundle in settings.bundles] == ["ja-en"]
+
+
+def test_bundles_are_separated_like_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several bundles are given in one variable."""
+    monkeypatch.setenv("ANTECEDENT_BUNDLES", f"/a/one{os.pathsep}/b/two{os.pathsep}")
+    assert load_settings().bundles == (Path("/a/one"), Path("/b/two"))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
+def test_beyond_loopback_a_redis_must_be_named(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """A host that others reach is refused while ANTECEDENT_REDIS_URL is missing, and accepted with it."""
+    monkeypatch.setenv("ANTECEDENT_HOST", host)
+    with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL"):
+        load_settings()
+    monkeypatch.setenv("ANTECEDENT_REDIS_URL", "redis://redis:6379")
+    assert load_settings().host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_loopback_needs_no_redis(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """On loopback, by address or by name, nothing needs to be named."""
+    monkeypatch.setenv("ANTECEDENT_HOST", host)
+    assert load_settings().redis_url is None
+
+
+def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong is said in a sentence that begins with the variable."""
+    monkeypatch.setenv("ANTECEDENT_PORT", "eighty")
+    with pytest.raises(SettingsError, match=r"^ANTECEDENT_PORT: .*integer"):
+        load_settings()
+
+
+def test_default_time_to_live_may_not_exceed_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two settings that contradict each other are refused."""
+    monkeypatch.setenv("ANTECEDENT_SESSION_MAX_TTL_SECONDS", "10")
+    with pytest.raises(SettingsError, match="session_ttl_seconds"):
+        load_settings()
+
+
+def test_password_of_redis_is_not_shown() -> None:
+    """Printing the settings does not reveal what is in the URL."""
+    assert "hunter2" not in repr(Settings(redis_url="redis://:hunter2@redis"))
