@@ -1,0 +1,146 @@
+"""Worker processes, real ones, on the stand-in runtime."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from models.bundle.requests import Options, TranslationRequest
+from models.data.documents import Sentence
+from models.errors import BundleError, RequestError, SentenceTooLongError
+from service.errors import WorkerDiedError
+from service.metrics import Metrics
+from service.wire import Batch, Failure
+from service.workers import Worker, WorkerCommand, WorkerPool, error_of
+from tests.support import stand_in
+from tests.support.servers import bundle
+
+
+def command(folder: Path, *, timeout: float = 60.0) -> WorkerCommand:
+    """How to start a worker on the stand-in runtime."""
+    return WorkerCommand(folder, "cpu", "auto", timeout, stand_in.LOAD)
+
+
+def batch(*sources: str) -> Batch:
+    """Sentences after one that precedes them all."""
+    return Batch(Options(), tuple(TranslationRequest(source, (Sentence("before"),)) for source in sources))
+
+
+@pytest.fixture
+async def pool(stand_in_bundle: Path) -> AsyncIterator[WorkerPool]:
+    """Two workers."""
+    metrics = Metrics()
+    pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 2, metrics)
+    await pool.open()
+    yield pool
+    await pool.close()
+
+
+async def test_batch_comes_back_in_order(stand_in_bundle: Path) -> None:
+    """Each sentence of a batch gets its result or its error, in the batch's order."""
+    worker = await Worker.start(command(stand_in_bundle))
+    found = (await worker.translate(batch("one", "refuse", "二"))).results
+    await worker.stop()
+    assert isinstance(found[1], Failure)
+    texts = [result.text for result in found if not isinstance(result, Failure)]
+    assert texts == [stand_in.expected(source, ["before"]) for source in ("one", "二")]
+
+
+async def test_bundle_that_cannot_be_served_is_reported_in_the_workers_words(tmp_path: Path) -> None:
+    """The start fails with the sentence that the runtime has about the bundle."""
+    bundle(tmp_path)
+    (tmp_path / "damaged").touch()
+    with pytest.raises(BundleError, match="damaged"):
+        await Worker.start(command(tmp_path))
+
+
+async def test_pool_that_cannot_start_leaves_no_process(tmp_path: Path) -> None:
+    """If one worker fails to load, none is left."""
+    bundle(tmp_path)
+    (tmp_path / "damaged").touch()
+    pool = WorkerPool(partial(Worker.start, command(tmp_path)), 2, Metrics())
+    with pytest.raises(BundleError):
+        await pool.open()
+    assert pool.alive == 0
+
+
+async def test_crash_is_noticed_at_once(stand_in_bundle: Path) -> None:
+    """A worker that dies over a batch gives an error, not silence."""
+    worker = await Worker.start(command(stand_in_bundle))
+    with pytest.raises(WorkerDiedError):
+        await worker.translate(batch("crash"))
+    await worker.ended()
+    assert not worker.alive
+
+
+async def test_unforeseen_exception_ends_the_worker_without_its_message(
+    stand_in_bundle: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The runtime's own errors may quote a user's text: only their type and place are printed."""
+    worker = await Worker.start(command(stand_in_bundle))
+    with pytest.raises(WorkerDiedError):
+        await worker.translate(batch("raise my secret"))
+    await worker.ended()
+    printed = capfd.readouterr().err
+    assert "ValueError" in printed
+    assert "secret" not in printed
+
+
+async def test_silent_worker_is_killed(stand_in_bundle: Path, tmp_path: Path) -> None:
+    """One that takes too long over a batch counts as dead."""
+    worker = await Worker.start(command(stand_in_bundle, timeout=0.1))
+    with pytest.raises(WorkerDiedError):
+        await worker.translate(batch(f"wait-for:{tmp_path / 'never'}"))
+    await worker.ended()
+
+
+async def test_cancelled_batch_does_not_answer_the_next(stand_in_bundle: Path, tmp_path: Path) -> None:
+    """A worker whose batch was given up is not used again: its answer would go to others."""
+    worker = await Worker.start(command(stand_in_bundle))
+    given_up = asyncio.create_task(worker.translate(batch(f"wait-for:{tmp_path / 'never'}")))
+    await asyncio.sleep(0.05)
+    given_up.cancel()
+    await asyncio.wait([given_up])
+    assert not worker.alive
+    await worker.stop()
+
+
+async def test_dead_worker_is_replaced(pool: WorkerPool) -> None:
+    """Killed while idle, it is never handed out, and another one takes its place."""
+    victim = await pool.acquire()
+    pool.release(victim)
+    os.kill(victim.pid, signal.SIGKILL)
+    await victim.ended()
+    async with asyncio.timeout(60):
+        while pool.alive < 2:
+            await asyncio.sleep(0.01)
+    lanes = [await pool.acquire() for _ in range(2)]
+    assert victim.pid not in [lane.pid for lane in lanes]
+    for lane in lanes:
+        assert len((await lane.translate(batch("one"))).results) == 1
+
+
+async def test_closing_ends_busy_workers_too(pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process outlives its pool, whatever it is doing."""
+    monkeypatch.setattr("service.workers._STOP_SECONDS", 0.2)
+    worker = await pool.acquire()
+    busy = asyncio.create_task(worker.translate(batch(f"wait-for:{tmp_path / 'never'}")))
+    await asyncio.sleep(0.05)
+    await pool.close()
+    with pytest.raises(WorkerDiedError):
+        await busy
+    assert pool.alive == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [("sentence_too_long", SentenceTooLongError), ("of_another_release", RequestError)]
+)
+def test_reported_errors_keep_their_kind(code: str, kind: type[RequestError]) -> None:
+    """An error crosses the socket by its code; one that is not known counts against the request."""
+    error = error_of(Failure(code, "why"))
+    assert type(error) is kind
+    assert str(error) == "why"

@@ -1,0 +1,132 @@
+"""Tiny real checkpoints and bundles: everything that a trained one has, in a network too small to know anything."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.bundle.export import export_bundle
+from models.bundle.manifest import Quantization
+from models.config import (
+    ArchitectureConfig,
+    BackboneConfig,
+    Corpus,
+    DataConfig,
+    DecodingConfig,
+    DocTransformerConfig,
+    Languages,
+    Provenance,
+    RunConfig,
+    SentenceConfig,
+    TokenizerConfig,
+    TrainingConfig,
+)
+from models.data.documents import Document, Sentence
+from models.data.tokenizer import BOS, PAD, Tokenizer, train_tokenizer
+from models.network.layers import Attention
+from models.network.model import TranslationModel
+from models.training.checkpoints import Progress, build_model, save_checkpoint, weights_of
+
+_WORDS = {f"{a}{b}": f"{b}{a}o" for a in "かきくけこ" for b in "らりるれろ"}
+
+
+def documents(count: int = 6, length: int = 5) -> list[Document]:
+    """Made-up Japanese documents with translations, the same in every run."""
+    chooser = random.Random(1)
+
+    def sentence() -> Sentence:
+        words = chooser.choices(list(_WORDS), k=chooser.randint(2, 6))
+        return Sentence("".join(words[:2]) + "、" + "".join(words[2:]) + "。", " ".join(_WORDS[w] for w in words) + ".")
+
+    return [Document(tuple(sentence() for _ in range(length)), f"made-up:{number}") for number in range(count)]
+
+
+def make_checkpoint(
+    folder: Path,
+    architecture: ArchitectureConfig | None = None,
+    *,
+    name: str = "tiny",
+    max_tokens: int = 40,
+    **backbone: Any,
+) -> Path:
+    """Write a Japanese-English checkpoint with random weights that generate text, and for which context matters.
+
+    Args:
+        folder: of the checkpoint.
+        architecture: a Doc-Transformer with two sentences of context if there is none.
+        name: of the run.
+        max_tokens: of training.
+        **backbone: values that differ from a width of 32 with two encoder and two decoder layers.
+
+    Returns:
+        The folder.
+    """
+    architecture = architecture or DocTransformerConfig()
+    shape = {"width": 32, "feed_forward": 48, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "max_length": 64}
+    joint = backbone.get("embeddings", "shared") == "shared"
+    config = RunConfig(
+        name=name,
+        languages=Languages(source="ja", target="en"),
+        data=DataConfig(train=Corpus(source=Path("a"), target=Path("b")), max_tokens=max_tokens),
+        provenance=Provenance(training_data="Made-up words", licence="CC0-1.0", attribution="Nobody"),
+        tokenizer=TokenizerConfig(path=folder.with_name(f"{folder.name}.tokenizer"), kind="bpe", vocabulary=60, joint=joint),
+        backbone=BackboneConfig.model_validate(shape | backbone),
+        architecture=architecture,
+        training=_training(architecture),
+        decoding=DecodingConfig(length_offset=6),
+        output=folder.parent,
+    )
+    tokenizer = _tokenizer(config.tokenizer)
+    model = build_model(config, tokenizer, dropout=0.0)
+    randomize(model)
+    save_checkpoint(folder, config, tokenizer, weights_of(model), Progress())
+    return folder
+
+
+def make_bundle(
+    folder: Path,
+    architecture: ArchitectureConfig | None = None,
+    *,
+    quantization: Quantization = "int8",
+    **checkpoint: Any,
+) -> Path:
+    """Export a tiny checkpoint (arguments as of `make_checkpoint`) to a bundle."""
+    trained = make_checkpoint(folder.with_name(f"{folder.name}.checkpoint"), architecture, **checkpoint)
+    export_bundle(trained, folder, quantization, documents=documents())
+    return folder
+
+
+def randomize(model: TranslationModel, seed: int = 1) -> None:
+    """Give a model random weights with which context changes the output and no padding is ever generated."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model.initialize()
+        for module in model.modules():
+            if isinstance(module, Attention):  # a new context attention starts at zero
+                torch.nn.init.xavier_uniform_(module.output.weight)
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.data += 0.2 * torch.randn_like(parameter)
+        _never_generate(model, [PAD, BOS])
+
+
+def _never_generate(model: TranslationModel, tokens: list[int]) -> None:
+    norm = model.backbone.decoder_norm
+    last = norm if isinstance(norm, torch.nn.LayerNorm) else model.backbone.decoder[-1].feed_residual.norm
+    bias, output = last.bias, model.backbone.output.weight
+    assert isinstance(bias, Tensor)
+    bias.data += 0.5  # so that the sum of the hidden state, of which these tokens have minus, is never below zero
+    output.data[tokens] = -1.0
+
+
+def _training(architecture: ArchitectureConfig) -> TrainingConfig:
+    step = "sentence" if isinstance(architecture, SentenceConfig) else "joint"
+    return TrainingConfig.model_validate({"step": step, "updates": 1})
+
+
+def _tokenizer(config: TokenizerConfig) -> Tokenizer:
+    sentences = [sentence for document in documents(60) for sentence in document.sentences]
+    characters = config.model_copy(update={"byte_fallback": False})
+    return train_tokenizer(characters, (s.source for s in sentences), (s.target or "" for s in sentences))
