@@ -1,6 +1,6 @@
 """Other context than the real one, to measure what a model makes of it.
 
-Guo and Le Nguyen 2020 replace the preceding sentence by random words or by one constant sentence, in training and in
+Guo and Nguyen 2020 replace the preceding sentence by random words or by one constant sentence, in training and in
 test alike, and see how much of the gain the real context has to itself. A replacement keeps the number of context
 sentences, changes source and target of them alike, and never the current sentence.
 """

@@ -167,10 +167,11 @@ def test_context_is_what_stands_just_before(size: int, expected: list[str]) -> N
         assert [sentence.target for sentence in window.preceding] == [s.replace("source", "target") for s in expected]
 
 
-def test_a_window_longer_than_the_context_takes_all_of_it() -> None:
-    """Ten sentences asked for, two there: two are given."""
+@pytest.mark.parametrize("size", [3, 10])
+def test_a_window_longer_than_the_context_takes_all_of_it(size: int) -> None:
+    """More sentences asked for than are there: all that are there are given."""
     judge = Judge(len)
-    contrast(judge, [item("she")], 10)
+    contrast(judge, [item("she")], size)
     assert [len(window.preceding) for window, _ in judge.seen] == [2, 2, 2]
 
 
@@ -186,11 +187,13 @@ def test_every_variant_is_scored_in_the_same_window() -> None:
 def test_replaced_context_reaches_the_scorer() -> None:
     """With shuffled context no item sees its own document, and its variants still share a window."""
     judge = Judge(len)
-    contrast(judge, [item("she", "D1"), item("he", "D2")], 2, replacement=Replacement("shuffled"))
+    items = [item("she", "D1"), *(item(label, "D2") for label in ("he", "it", "they"))]
+    contrast(judge, items, 2, replacement=Replacement("shuffled"))
     for window, _ in judge.seen:
         own = window.current.source[:2]
         assert [sentence.source[:2] != own for sentence in window.preceding] == [True, True]
-    assert len({window for window, _ in judge.seen}) == 2
+    for start in range(0, len(judge.seen), 3):
+        assert len({window for window, _ in judge.seen[start : start + 3]}) == 1
 
 
 def test_a_scorer_that_leaves_out_a_score_does_not_pass() -> None:

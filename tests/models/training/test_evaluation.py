@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 import sacrebleu
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.significance import PairedTest
 
 from models.data.documents import Document, Sentence, Window
 from models.data.replacement import Replacement
@@ -209,6 +211,8 @@ def test_a_difference_that_sways_either_way_is_chance() -> None:
     found = compare(first, second, references, samples=200)
     assert found["bleu"].baseline != found["bleu"].system
     assert found["bleu"].p_value > 0.2
+    bootstrap = PairedTest([("a", first), ("b", second)], {"BLEU": BLEU()}, [references], "bs", 200)
+    assert found["bleu"].p_value == bootstrap()[1]["BLEU"][1].p_value
 
 
 def test_a_system_does_not_differ_from_itself() -> None:
