@@ -53,7 +53,7 @@ class Runtime:
     ) -> None:
         self.manifest: Final = manifest
         self.tokenizer: Final = tokenizer
-        self._model = model
+        self.model: Final = model
         self._engines = engines
 
     @classmethod
@@ -167,8 +167,7 @@ class Runtime:
         largest = min(MAX_BEAM, (self.manifest.vocabulary.target - 4) // 2)
         if beam_size > max(1, largest):
             raise UnsupportedOptionError(f"beam_size {beam_size} is more than this model offers, which is {largest}")
-        # An empty translation would drop the sentence, which nobody wants, whatever its probability.
-        return SearchOptions(beam_size, options.n_best, decoding.normalization, decoding.alpha, min_length=1)
+        return SearchOptions(beam_size, options.n_best, decoding.normalization, decoding.alpha)
 
     def _prepare(self, requests: Sequence[TranslationRequest], options: Options) -> list[_Prepared]:
         return [self._divided(r, t) for r, t in zip(requests, self._tokenized(requests, options), strict=True)]
@@ -194,7 +193,7 @@ class Runtime:
         preceding = [[s.source for s in request.preceding] if in_context else [] for request in requests]
         texts = list(dict.fromkeys(text for r, p in zip(requests, preceding, strict=True) for text in (r.source, *p)))
         ids = dict(zip(texts, self.tokenizer.encode_sources(texts), strict=True))
-        select = self._model.architecture.select
+        select = self.model.architecture.select
         return [
             self._request(ids[request.source], select([ids[text] for text in before]) if in_context else ())
             for request, before in zip(requests, preceding, strict=True)

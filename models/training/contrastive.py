@@ -9,23 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
-from typing import Protocol
 
 from pydantic import BaseModel, Field, ValidationError
 
 from models.data.documents import Sentence, Window, read_lines
 from models.data.replacement import REAL, Replacement
 from models.errors import DataError
-
-
-class Scorer(Protocol):
-    """What is evaluated."""
-
-    def score(self, windows: Sequence[Window], targets: Sequence[str]) -> Sequence[float]:
-        """Give the log-probability of each target as the translation of its window's current sentence.
-
-        The current sentences have no target; the preceding ones have their reference translations.
-        """
+from models.training.evaluation import Scorer
 
 
 @dataclass(frozen=True, slots=True)

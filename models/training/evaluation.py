@@ -42,6 +42,16 @@ class Translator(Protocol):
         """
 
 
+class Scorer(Protocol):
+    """What tells how likely a translation is."""
+
+    def score(self, windows: Sequence[Window], targets: Sequence[str]) -> Sequence[float]:
+        """Give the log-probability of each target as the translation of its window's current sentence.
+
+        The current sentences have no target.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class MetricOptions:
     """How sacreBLEU compares text."""
@@ -108,9 +118,7 @@ def evaluate(
         DataError: there is no sentence, or one has no reference.
         ConfigError: sacreBLEU does not offer the tokenizer here.
     """
-    references = [[_reference(document, sentence) for sentence in document.sentences] for document in documents]
-    if not any(references):
-        raise DataError("there is no sentence to evaluate on")
+    references = _references(documents)
     scorer = _Scorer(options)
     windows = _windows(documents, window, replacement)
     start = clock()
@@ -119,6 +127,31 @@ def evaluate(
     texts = [each.text for each in translated]
     speed = sum(each.tokens for each in translated) / seconds if seconds > 0 else 0.0
     return Evaluation(scorer.scores(texts, references, speed), tuple(texts))
+
+
+def reference_loss(
+    scorer: Scorer,
+    count_tokens: Callable[[str], int],
+    documents: Sequence[Document],
+    window: int,
+    *,
+    replacement: Replacement = REAL,
+) -> float:
+    """Cross-entropy of the references, in nats a token, end of sentence included.
+
+    Args:
+        scorer: What is evaluated.
+        count_tokens: Tokens of a reference, without the end of sentence.
+        documents: Sentences with their reference translations.
+        window: Preceding sentences that the scorer is given.
+        replacement: What it is given in their place.
+
+    Raises:
+        DataError: there is no sentence, or one has no reference.
+    """
+    references = [reference for document in _references(documents) for reference in document]
+    scores = scorer.score(_windows(documents, window, replacement), references)
+    return -sum(scores) / sum(count_tokens(reference) + 1 for reference in references)
 
 
 def compare(
@@ -197,6 +230,13 @@ def _windows(documents: Sequence[Document], size: int, replacement: Replacement)
         windows.extend(windows_of(Document(sources, document.name), size))
         numbers.extend([number] * len(sources))
     return replacement.apply(windows, numbers)
+
+
+def _references(documents: Sequence[Document]) -> list[list[str]]:
+    references = [[_reference(document, sentence) for sentence in document.sentences] for document in documents]
+    if not any(references):
+        raise DataError("there is no sentence to evaluate on")
+    return references
 
 
 def _reference(document: Document, sentence: Sentence) -> str:

@@ -1,20 +1,27 @@
 """A whole run: reads what its config names, trains, and leaves a final checkpoint."""
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+
+import torch
 
 from models.config import Corpus, RunConfig, data_folder
 from models.data.batches import TokenizedCorpus
 from models.data.documents import BadLines, Document, read_documents
 from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.errors import CheckpointError
+from models.network.model import TranslationModel
 from models.training.checkpoints import list_checkpoints
 from models.training.curves import Curves
 from models.training.distributed import World, join_world
 from models.training.trainer import Trainer
-from models.training.validation import Validation
+from models.training.validation import Candidate, Validation
 
 NAMED_BAD_LINES = 20
+
+MakeCandidate = Callable[[RunConfig, Tokenizer, TranslationModel], Candidate]
 
 
 def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) -> list[Document]:
@@ -46,11 +53,26 @@ def make_tokenizer(config: RunConfig, *, skip_bad: bool = False) -> Tokenizer:
     return train_tokenizer(config.tokenizer, (s.source for s in sentences), (s.target or "" for s in sentences))
 
 
-def train(config: RunConfig, *, resume: bool = False, minutes: float | None = None, skip_bad: bool = False) -> Path:
+def plan_model(config: RunConfig) -> TranslationModel:
+    """The model that a config describes, without weights, for vocabularies of the size that it asks for."""
+    size = config.tokenizer.vocabulary
+    with torch.device("meta"):
+        return TranslationModel(config.backbone, config.architecture, size, size)
+
+
+def train(
+    config: RunConfig,
+    candidate: MakeCandidate,
+    *,
+    resume: bool = False,
+    minutes: float | None = None,
+    skip_bad: bool = False,
+) -> Path:
     """Train one run, in this process or in all that torchrun started.
 
     Args:
         config: of the run.
+        candidate: makes of config, tokenizer and model what translates and scores the dev sets.
         resume: continue from the newest checkpoint where there is one.
         minutes: end after so many minutes, with a final checkpoint; `resume` goes on from there.
         skip_bad: leave out, count and name lines that cannot be used.
@@ -71,7 +93,7 @@ def train(config: RunConfig, *, resume: bool = False, minutes: float | None = No
         if resume:
             trainer.resume()
         curves = Curves(config.output / "curves" if world.leads else None)
-        return trainer.run(Validation(config, tokenizer), curves, minutes)
+        return trainer.run(Validation(config, tokenizer, partial(candidate, config, tokenizer)), curves, minutes)
 
 
 def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: bool) -> TokenizedCorpus:

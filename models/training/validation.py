@@ -1,16 +1,29 @@
-"""Dev-set figures as training goes."""
+"""Dev-set figures as training goes: loss, BLEU and contrastive accuracy."""
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Protocol
 
 import torch
 
 from models.config import RunConfig, data_folder
 from models.data.batches import TokenizedCorpus, plan
-from models.data.documents import read_documents
+from models.data.documents import Document, read_documents
 from models.data.tokenizer import PAD, Tokenizer
 from models.network.model import TranslationModel
+from models.training.contrastive import ContrastiveItem, contrast, read_contrastive
+from models.training.evaluation import Scorer, Translator, evaluate
 from models.training.objective import target_of, token_losses
 
 BUDGET = 4096
 """Padded tokens of a validation batch."""
+
+
+class Candidate(Translator, Scorer, Protocol):
+    """A model in training as evaluation sees it."""
+
+
+MakeCandidate = Callable[[TranslationModel], Candidate]
 
 
 @torch.inference_mode()
@@ -26,22 +39,41 @@ def mean_loss(model: TranslationModel, corpus: TokenizedCorpus) -> float:
 
 
 class Validation:
-    """Gives the dev-set figures of a model in training: loss, BLEU, contrastive accuracy."""
+    """Gives the dev-set figures of a model in training, in evaluation mode; a set that the config lacks gives none."""
 
-    def __init__(self, config: RunConfig, tokenizer: Tokenizer) -> None:
-        """Read the dev sets that the config names; without them a run has no figures.
+    def __init__(self, config: RunConfig, tokenizer: Tokenizer, candidate: MakeCandidate) -> None:
+        """Read the dev sets that the config names.
 
         Raises:
             DataError: one cannot be read.
         """
-        self.corpus: TokenizedCorpus | None = None
-        if config.data.dev is not None:
-            folder = data_folder()
-            documents = read_documents(folder / config.data.dev.source, folder / config.data.dev.target)
-            self.corpus = TokenizedCorpus(documents, tokenizer, config.backbone.max_length)
+        self._candidate = candidate
+        self._corpus: TokenizedCorpus | None = None
+        self._documents: list[Document] = []
+        self._items: list[ContrastiveItem] = []
+        folder, data = data_folder(), config.data
+        if data.dev is not None:
+            documents = read_documents(folder / data.dev.source, folder / data.dev.target)
+            self._corpus = TokenizedCorpus(documents, tokenizer, config.backbone.max_length)
+            self._documents = _first(documents, config.training.dev_sentences)
+        if data.contrastive is not None:
+            self._items = read_contrastive(folder / data.contrastive)
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
         """The figures by name."""
-        if self.corpus is None:
-            return {}
-        return {"loss": mean_loss(model, self.corpus)}
+        figures: dict[str, float] = {}
+        candidate, window = self._candidate(model), model.architecture.window
+        if self._corpus is not None:
+            figures["loss"] = mean_loss(model, self._corpus)
+        if self._documents:
+            figures["bleu"] = evaluate(candidate, self._documents, window).scores.bleu
+        if self._items:
+            scores = contrast(candidate, self._items, window)
+            figures |= {"contrastive": scores.accuracy, "contrastive_macro": scores.macro}
+        return figures
+
+
+def _first(documents: list[Document], sentences: int) -> list[Document]:
+    """Whole documents from the first on, until they have so many sentences."""
+    before = accumulate((len(document.sentences) for document in documents), initial=0)
+    return [document for document, count in zip(documents, before, strict=False) if count < sentences]

@@ -9,7 +9,8 @@ import yaml
 
 WORDS = {f"{a}{b}a": f"{a}{b}o" for a in "kstnm" for b in "aeiou"}
 BACKBONE = {"width": 16, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
-TRAINING = {"step": "sentence", "updates": 12, "batch_tokens": 128, "checkpoint_every": 1, "precision": "float32"}
+TRAINING = {"step": "sentence", "updates": 12, "batch_tokens": 128, "checkpoint_every": 1, "dev_sentences": 0}
+TRAINING |= {"precision": "float32"}
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from models.config import load_config
 from models.errors import CheckpointError
 from models.training import checkpoints
 from models.training.checkpoints import average, list_checkpoints, load_checkpoint
-from models.training.run import make_tokenizer, train
+from models.training.run import make_tokenizer
+from tests.support.training import train
 
 
 @pytest.fixture

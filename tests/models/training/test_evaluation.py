@@ -12,7 +12,7 @@ from sacrebleu.significance import PairedTest
 from models.data.documents import Document, Sentence, Window
 from models.data.replacement import Replacement
 from models.errors import ConfigError, DataError
-from models.training.evaluation import MetricOptions, compare, evaluate
+from models.training.evaluation import MetricOptions, compare, evaluate, reference_loss
 
 REFERENCES = (
     ("The temple was built in the eighth century.", "It burned down twice.", "Today it is a museum."),
@@ -188,6 +188,45 @@ def test_a_test_set_without_a_sentence_is_refused(documents: list[Document]) -> 
     """No figure is made up for nothing."""
     with pytest.raises(DataError, match="no sentence"):
         evaluate(table(), documents, 1)
+
+
+@dataclass
+class Judge:
+    """A scorer that gives each word of the target the same log-probability, and remembers what it was given."""
+
+    word: float
+    seen: list[tuple[Window, str]] = field(default_factory=list)
+
+    def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
+        """Score a target by its words and its end."""
+        self.seen = list(zip(windows, targets, strict=True))
+        return [self.word * (len(target.split()) + 1) for target in targets]
+
+
+def count_words(text: str) -> int:
+    """Give the tokens of a text, for a model whose tokens are words."""
+    return len(text.split())
+
+
+def test_loss_is_a_mean_over_tokens_not_sentences() -> None:
+    """A model that gives every token, ends included, half a nat has half a nat of loss, however long the sentences."""
+    assert reference_loss(Judge(-0.5), count_words, DOCUMENTS, 1) == pytest.approx(0.5)
+
+
+def test_loss_is_of_the_references_in_their_windows() -> None:
+    """Each reference is scored once, in order, in a window that does not contain it, with the context asked for."""
+    judge = Judge(-1.0)
+    reference_loss(judge, count_words, DOCUMENTS, 2, replacement=Replacement("shuffled"))
+    assert [target for _, target in judge.seen] == FLAT
+    for window, _ in judge.seen:
+        assert window.current.target is None
+        assert all(sentence.source[0] != window.current.source[0] for sentence in window.preceding)
+
+
+def test_loss_needs_references() -> None:
+    """Nothing to score is an error, not a loss of nought."""
+    with pytest.raises(DataError, match="no sentence"):
+        reference_loss(Judge(-1.0), count_words, [], 1)
 
 
 def test_a_system_that_is_better_everywhere_is_significantly_better() -> None:

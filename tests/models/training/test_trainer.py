@@ -16,7 +16,8 @@ from safetensors.torch import load_file
 from models.config import load_config
 from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import list_checkpoints, load_checkpoint
-from models.training.run import make_tokenizer, train
+from models.training.run import make_tokenizer
+from tests.support.training import train
 
 MakeRun = Callable[..., Path]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}

@@ -1,0 +1,46 @@
+"""A run reports how good its model is on the dev sets."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from models.config import load_config
+from models.training.run import make_tokenizer
+from tests.support.training import train
+
+
+def test_curves_have_loss_bleu_and_contrastive_accuracy(
+    make_run: Callable[..., Path], corpus: dict[str, str], tmp_path: Path
+) -> None:
+    """Each validation writes dev loss, BLEU of the first documents and contrastive accuracy, and the loss falls."""
+    item = {"document": "d", "position": 0, "pronoun": "p", "context_source": [], "context_target": []}
+    item |= {"source": "kaa sea", "target": "kao seo", "contrastive": ["nio nio nio"]}
+    contrastive = tmp_path / "set.jsonl"
+    contrastive.write_text(json.dumps(item) + "\n", encoding="utf-8")
+    data = {"train": corpus, "dev": corpus, "contrastive": str(contrastive)}
+    training = {"updates": 40, "validate_every": 20, "log_every": 10, "dev_sentences": 5}
+    training |= {"schedule": {"peak": 0.01, "warmup": 10}}
+    config = load_config(make_run(data=data, training=training))
+    make_tokenizer(config)
+    train(config)
+    curves = EventAccumulator(str(config.output / "curves"))
+    curves.Reload()
+    assert set(curves.Tags()["scalars"]) == {
+        "train/loss", "dev/loss", "dev/bleu", "dev/contrastive", "dev/contrastive_macro",
+    }  # fmt: skip
+    first, last = (point.value for point in curves.Scalars("dev/loss"))
+    assert last < first
+    assert len(curves.Scalars("train/loss")) == 4
+
+
+def test_a_run_without_dev_sets_trains_in_silence(
+    make_run: Callable[..., Path], corpus: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without dev sets there are no figures, and nothing fails for want of them."""
+    config = load_config(make_run(data={"train": corpus}, training={"updates": 2, "validate_every": 1}))
+    make_tokenizer(config)
+    assert train(config).is_dir()
+    assert "loss" not in capsys.readouterr().out

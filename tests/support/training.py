@@ -1,0 +1,20 @@
+"""Training runs as the command line starts them."""
+
+from pathlib import Path
+from typing import Any
+
+from models.bundle.runtime import Options, Runtime, WindowTranslator
+from models.config import RunConfig
+from models.data.tokenizer import Tokenizer
+from models.network.model import TranslationModel
+from models.training import run
+
+
+def train(config: RunConfig, **arguments: Any) -> Path:
+    """Train a run to its final checkpoint; arguments as of `models.training.run.train`."""
+    return run.train(config, candidate, **arguments)
+
+
+def candidate(config: RunConfig, tokenizer: Tokenizer, model: TranslationModel) -> WindowTranslator:
+    """A model in training as a greedy translator."""
+    return WindowTranslator(Runtime.of(config, tokenizer, model), Options(beam_size=1))
