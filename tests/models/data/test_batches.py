@@ -1,0 +1,152 @@
+"""Every usable sentence takes part once a pass, in an order that the seed decides, with context of its own document."""
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from models.config import TokenizerConfig
+from models.data.batches import TokenizedCorpus, make_batch, pad, plan
+from models.data.documents import Document, Sentence
+from models.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
+from models.errors import DataError
+
+
+class Reader:
+    """Reads all that there is of so many preceding sentences, and notes it."""
+
+    def __init__(self, window: int) -> None:
+        """Read `window` sentences."""
+        self.window = window
+        self.seen: list[list[list[int]]] = []
+
+    def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """All of them."""
+        return preceding
+
+    def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
+        """How many each sentence has."""
+        self.seen = [[list(tokens) for tokens in sentences] for sentences in preceding]
+        return {"counts": torch.tensor([len(sentences) for sentences in preceding])}
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    """Thirty documents of one to eight sentences."""
+    chooser = random.Random(1)
+
+    def words() -> str:
+        return " ".join("".join(chooser.choices("abcde", k=3)) for _ in range(chooser.randint(1, 6)))
+
+    return [
+        Document(tuple(Sentence(words(), words()) for _ in range(chooser.randint(1, 8))), str(i)) for i in range(30)
+    ]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory, documents: list[Document]) -> Tokenizer:
+    """A joint vocabulary of 40 pieces."""
+    sentences = [sentence for document in documents for sentence in document.sentences]
+    config = TokenizerConfig(path=tmp_path_factory.mktemp("tokenizer"), vocabulary=40, byte_fallback=False)
+    return train_tokenizer(config, (s.source for s in sentences), (s.target or "" for s in sentences))
+
+
+LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=80)
+
+
+@given(LENGTHS, st.integers(1, 200), st.integers(0, 5))
+def test_a_pass_has_every_usable_sentence_once(lengths: list[int], budget: int, epoch: int) -> None:
+    """Nothing is dropped and nothing comes twice, whatever the lengths and the budget."""
+    usable = np.arange(0, len(lengths), 2)
+    batches = plan(np.array(lengths), usable, budget, 1, epoch)
+    assert sorted(index for batch in batches for index in batch.tolist()) == usable.tolist()
+
+
+@given(LENGTHS, st.integers(1, 200))
+def test_no_batch_is_over_the_token_budget(lengths: list[int], budget: int) -> None:
+    """Sentences times the longest of them keeps within the budget; only a single sentence may exceed it."""
+    for batch in plan(np.array(lengths), np.arange(len(lengths)), budget, 1, 0):
+        assert len(batch) == 1 or len(batch) * max(lengths[index] for index in batch) <= budget
+
+
+def test_batches_are_as_full_as_the_budget_allows() -> None:
+    """Sentences of like length come together, so that little of a batch is padding."""
+    lengths = np.array(random.Random(1).choices(range(5, 100), k=2000))
+    batches = plan(lengths, np.arange(2000), 1000, 1, 0)
+    padded = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
+    assert padded < 1.02 * lengths.sum()
+    assert padded / len(batches) > 900
+
+
+def test_seed_and_epoch_decide_the_order() -> None:
+    """The same seed and epoch give the same batches; another seed or epoch gives others."""
+    lengths = np.array(random.Random(1).choices(range(5, 30), k=300))
+    first, again, epoch, seed = (
+        [batch.tolist() for batch in plan(lengths, np.arange(300), 200, *numbers)]
+        for numbers in ((1, 0), (1, 0), (1, 1), (2, 0))
+    )
+    assert first == again
+    assert first not in (epoch, seed)
+    assert {tuple(sorted(batch)) for batch in first} != {tuple(sorted(batch)) for batch in epoch}
+
+
+@pytest.mark.parametrize("window", [0, 1, 3])
+def test_context_never_crosses_a_document(documents: list[Document], tokenizer: Tokenizer, window: int) -> None:
+    """Each sentence comes with the sentences just before it, at most `window`, of its own document."""
+    corpus, reader = TokenizedCorpus(documents, tokenizer, 64), Reader(window)
+    batch = corpus.batch(range(len(corpus.sources)), reader)
+    expected = [
+        tokenizer.encode_sources([s.source for s in document.sentences[max(0, position - window) : position]])
+        for document in documents
+        for position in range(len(document.sentences))
+    ]
+    assert reader.seen == expected
+    assert batch.context["counts"].tolist() == [len(sentences) for sentences in expected]
+
+
+def test_a_batch_has_control_tokens_and_padding(documents: list[Document], tokenizer: Tokenizer) -> None:
+    """Source: tokens, </s>; target: <s>, tokens, </s>; padded on the right to the longest."""
+    corpus = TokenizedCorpus(documents, tokenizer, 64)
+    batch = corpus.batch([4, 9, 2], Reader(0))
+    assert batch.target is not None
+    for row, index in enumerate([4, 9, 2]):
+        source = [*corpus.sources[index], EOS]
+        target = [BOS, *corpus.targets[index], EOS]
+        assert batch.source[row].tolist() == source + [PAD] * (batch.source.size(1) - len(source))
+        assert batch.target[row].tolist() == target + [PAD] * (batch.target.size(1) - len(target))
+
+
+def test_a_batch_to_be_translated_has_no_target() -> None:
+    """An empty source is its end of sentence."""
+    batch = make_batch([[], [5, 6]], None, {})
+    assert batch.source.tolist() == [[EOS, PAD, PAD], [5, 6, EOS]]
+    assert batch.target is None
+    assert batch.to(torch.device("cpu")).target is None
+
+
+def test_what_cannot_be_trained_on_is_context_only(tokenizer: Tokenizer) -> None:
+    """Pairs over the maximum, or with an empty side, are not usable, and stay in their documents."""
+    sentences = ("abc", "abc"), ("abc " * 30, "abc"), ("abc", "abc " * 30), ("abc", ""), ("abc", "abc")
+    document = Document(tuple(Sentence(*pair) for pair in sentences))
+    corpus, reader = TokenizedCorpus([document], tokenizer, 20), Reader(3)
+    assert corpus.usable.tolist() == [0, 4]
+    corpus.batch([4], reader)
+    assert reader.seen == [tokenizer.encode_sources([source for source, _ in sentences[1:4]])]
+
+
+def test_a_corpus_with_nothing_to_train_on_is_refused(tokenizer: Tokenizer) -> None:
+    """Every pair too long, or without a translation, is a clear error instead of an endless run."""
+    with pytest.raises(DataError, match="between 1 and 4 tokens"):
+        TokenizedCorpus([Document((Sentence("abc " * 9, "abc " * 9),))], tokenizer, 5)
+    with pytest.raises(DataError, match="no translation"):
+        TokenizedCorpus([Document((Sentence("abc"),))], tokenizer, 64)
+
+
+def test_padding_goes_to_the_right() -> None:
+    """To the longest sequence, with the id of padding."""
+    assert pad([[7], [7, 8, 9], []]).tolist() == [[7, PAD, PAD], [7, 8, 9], [PAD] * 3]

@@ -1,0 +1,101 @@
+"""Every architecture as a tiny random model, and documents to read. A new architecture is one line here."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from models.config import (
+    ArchitectureConfig,
+    BackboneConfig,
+    DocTransformerConfig,
+    Norm,
+    SentenceConfig,
+    TokenizerConfig,
+)
+from models.data.batches import TokenizedCorpus
+from models.data.documents import Document, Sentence
+from models.data.tokenizer import Tokenizer, train_tokenizer
+from models.network.model import TranslationModel
+
+ARCHITECTURES: dict[str, ArchitectureConfig] = {
+    "sentence": SentenceConfig(),
+    "doc_transformer": DocTransformerConfig(),
+    "doc_transformer in the encoder": DocTransformerConfig(integration="encoder", context_sentences=1),
+    "doc_transformer in the decoder": DocTransformerConfig(integration="decoder", context_layers=2, gating=False),
+    "doc_transformer nowhere": DocTransformerConfig(integration="none"),
+}
+
+BACKBONE = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=2, decoder_layers=2, max_length=96)
+
+MakeModel = Callable[..., TranslationModel]
+MakeDocument = Callable[..., Document]
+
+
+@pytest.fixture(params=ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
+def architecture(request: pytest.FixtureRequest) -> ArchitectureConfig:
+    """Each architecture in turn."""
+    config: ArchitectureConfig = request.param
+    return config
+
+
+@pytest.fixture(params=["pre", "post"])
+def norm(request: pytest.FixtureRequest) -> Norm:
+    """Both places of the norms."""
+    order: Norm = request.param
+    return order
+
+
+@pytest.fixture(scope="session")
+def make_document() -> MakeDocument:
+    """A document of random words."""
+
+    def make(seed: int, sentences: int = 5) -> Document:
+        chooser = random.Random(seed)
+
+        def words() -> str:
+            return " ".join("".join(chooser.choices("abcdef", k=3)) for _ in range(chooser.randint(1, 5)))
+
+        return Document(tuple(Sentence(words(), words()) for _ in range(sentences)))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory, make_document: MakeDocument) -> Tokenizer:
+    """A joint vocabulary of 40 pieces."""
+    sentences = [sentence for seed in range(40) for sentence in make_document(seed).sentences]
+    config = TokenizerConfig(path=tmp_path_factory.mktemp("tokenizer"), vocabulary=40, byte_fallback=False)
+    return train_tokenizer(config, (s.source for s in sentences), (s.target or "" for s in sentences))
+
+
+@pytest.fixture(scope="session")
+def make_corpus(tokenizer: Tokenizer) -> Callable[..., TokenizedCorpus]:
+    """Tokenized documents."""
+    return lambda *documents: TokenizedCorpus(documents, tokenizer, BACKBONE.max_length)
+
+
+@pytest.fixture
+def make_model(tokenizer: Tokenizer) -> MakeModel:
+    """A model in evaluation mode; every parameter is random, those that start at zero or one too."""
+
+    def make(
+        architecture: ArchitectureConfig,
+        backbone: BackboneConfig = BACKBONE,
+        *,
+        dropout: float = 0.0,
+        scramble: bool = True,
+        **switches: object,
+    ) -> TranslationModel:
+        size = len(tokenizer.source_pieces)
+        torch.manual_seed(7)
+        model = TranslationModel(backbone.model_copy(update=switches), architecture, size, size, dropout)
+        model.initialize()
+        if scramble:
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.add_(torch.randn_like(parameter), alpha=0.2)
+        return model.eval()
+
+    return make

@@ -1,0 +1,201 @@
+"""What holds for every architecture, on pre-norm and post-norm backbones."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from models.config import ArchitectureConfig, Norm, SentenceConfig
+from models.data.batches import Batch, TokenizedCorpus, make_batch
+from models.data.documents import Document, Sentence
+from models.data.tokenizer import BOS, EOS, PAD
+from models.network.context import State
+from models.network.model import TranslationModel
+from models.training.objective import target_of, token_losses
+
+Make = Callable[..., Any]
+TOLERANCE = 1e-5
+
+
+@pytest.fixture
+def model(make_model: Make, architecture: ArchitectureConfig, norm: Norm) -> TranslationModel:
+    """Each architecture on each backbone."""
+    built: TranslationModel = make_model(architecture, norm=norm)
+    return built
+
+
+@pytest.fixture
+def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
+    """Three documents of five sentences of different lengths."""
+    built: TokenizedCorpus = make_corpus(*(make_document(seed) for seed in range(3)))
+    return built
+
+
+@pytest.fixture
+def batch(corpus: TokenizedCorpus, model: TranslationModel) -> Batch:
+    """All sentences of two documents, the first ones of each included."""
+    return corpus.batch(range(10), model.architecture)
+
+
+@torch.no_grad()
+def outputs(model: TranslationModel, batch: Batch) -> Tensor:
+    """Log-probabilities of a whole target, (B, T, V)."""
+    state = model.start(batch, cached=False)
+    return model.logits(model.decode(target_of(batch)[:, :-1], state)).log_softmax(-1)
+
+
+@torch.no_grad()
+def stepwise(model: TranslationModel, tokens: Tensor, state: State, sizes: list[int]) -> Tensor:
+    """Log-probabilities when so many tokens are decoded at a time."""
+    parts = [model.logits(model.decode(part, state)) for part in tokens.split(sizes, dim=1)]
+    return torch.cat(parts, dim=1).log_softmax(-1)
+
+
+def assert_close(one: Tensor, other: Tensor, mask: Tensor | None = None) -> None:
+    """Equal within the tolerance, where the mask is true."""
+    difference = (one - other).abs().amax(-1)
+    assert (difference if mask is None else difference[mask]).max() < TOLERANCE
+
+
+def changed(document: Document, position: int) -> Document:
+    """The document with other words in one source sentence."""
+    sentences = list(document.sentences)
+    sentences[position] = Sentence("fed cba fff", sentences[position].target)
+    return replace(document, sentences=tuple(sentences))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_step_by_step_is_the_whole_sequence(model: TranslationModel, batch: Batch, size: int) -> None:
+    """Decoding with a cache, one token or several at a time, gives what a single pass gives."""
+    tokens = target_of(batch)[:, :-1]
+    length = tokens.size(1)
+    sizes = [size] * (length // size) + [length % size] * bool(length % size)
+    assert len(sizes) > 3
+    whole = outputs(model, batch)
+    assert_close(stepwise(model, tokens, model.start(batch, cached=True), sizes), whole)
+
+
+def test_step_by_step_is_the_whole_beyond_a_block_of_the_cache(
+    model: TranslationModel, corpus: TokenizedCorpus
+) -> None:
+    """A cache that has grown several times still holds all that came before."""
+    long = torch.randint(4, 40, (2, 75), generator=torch.Generator().manual_seed(1))
+    batch = replace(corpus.batch([3, 4], model.architecture), target=pad(long, (1, 0), value=BOS))
+    tokens = target_of(batch)[:, :-1]
+    assert_close(stepwise(model, tokens, model.start(batch, cached=True), [1] * 75), outputs(model, batch))
+
+
+def test_reordered_hypotheses_go_on_from_their_own_past(model: TranslationModel, batch: Batch) -> None:
+    """After a beam was widened, mixed and rid of sentences, each hypothesis is as if it had been decoded whole."""
+    generator = torch.Generator().manual_seed(3)
+    sentences, everyone, width = torch.arange(10), torch.arange(10), 1
+    state = model.start(batch, cached=True)
+    history = torch.full((10, 1), BOS)
+    last = stepwise(model, history, state, [1])
+    for kept in (everyone, everyone, torch.tensor([7, 2, 5]), torch.arange(3)):
+        rows = (kept[:, None] * width + torch.randint(width, (len(kept), 3), generator=generator)).flatten()
+        state.keep(kept)
+        state.reorder(rows)
+        sentences, width = sentences[kept], 3
+        new = torch.randint(4, 40, (len(rows), 1), generator=generator)
+        history = torch.cat([history[rows], new], dim=1)
+        last = stepwise(model, new, state, [1])
+    whole = model.start(batch, cached=False)
+    whole.keep(sentences)
+    assert_close(last[:, -1], stepwise(model, history, whole, [history.size(1)])[:, -1])
+
+
+def test_batched_is_alone(model: TranslationModel, corpus: TokenizedCorpus, batch: Batch) -> None:
+    """A sentence's outputs do not depend on its batch mates, nor on how long they or their contexts are."""
+    together = outputs(model, batch)
+    for index in range(10):
+        alone = outputs(model, corpus.batch([index], model.architecture))[0]
+        assert_close(together[index, : len(alone)], alone)
+
+
+def test_padding_changes_nothing(model: TranslationModel, batch: Batch) -> None:
+    """Padding after source, target and context tokens is as if it were not there."""
+    context = {name: pad(tensor, (0, 3), value=PAD) for name, tensor in batch.context.items()}
+    padded = Batch(pad(batch.source, (0, 4), value=PAD), pad(target_of(batch), (0, 2), value=PAD), context)
+    assert_close(outputs(model, padded)[:, :-2], outputs(model, batch))
+    assert torch.allclose(token_losses(model, padded)[:, :-2], token_losses(model, batch), atol=TOLERANCE)
+
+
+def test_nothing_leaks_from_the_future_of_the_target(model: TranslationModel, batch: Batch) -> None:
+    """Other tokens from some position on leave all outputs before it as they were."""
+    target = target_of(batch).clone()
+    before = outputs(model, batch)
+    target[:, 4:] = torch.randint(4, 40, target[:, 4:].shape, generator=torch.Generator().manual_seed(2))
+    after = outputs(model, replace(batch, target=target))
+    assert_close(before[:, :4], after[:, :4])
+    assert (before[:, 4:] - after[:, 4:]).abs().max() > 0.01
+
+
+def test_context_is_what_the_window_holds(model: TranslationModel, make_corpus: Make, make_document: Make) -> None:
+    """A preceding sentence within the window changes the output; one before it or after the sentence does not."""
+    document, position = make_document(5, 7), 4
+
+    def output(read: Document) -> Tensor:
+        return outputs(model, make_corpus(read).batch([position], model.architecture))
+
+    expected = output(document)
+    for other in range(7):
+        if other != position:
+            inside = position - model.architecture.window <= other < position
+            difference = (output(changed(document, other)) - expected).abs().max()
+            assert difference > 1e-3 if inside else difference == 0, other
+
+
+def test_a_sentence_of_another_document_is_never_read(
+    model: TranslationModel, make_corpus: Make, make_document: Make
+) -> None:
+    """Whatever the documents before and after are, a document's sentences are translated alike."""
+    first, middle, last = (make_document(seed, 3) for seed in range(3))
+    one = make_corpus(first, middle, last)
+    other = make_corpus(changed(first, 2), middle, changed(last, 0))
+    for index in (3, 4, 5):
+        batches = [read.batch([index], model.architecture) for read in (one, other)]
+        assert torch.equal(outputs(model, batches[0]), outputs(model, batches[1]))
+
+
+def test_no_context_is_what_the_architecture_declares(model: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """`backbone`: a first sentence is translated by the sentence model, to the bit; `module`: by the null input."""
+    first = corpus.batch([5], model.architecture)
+    if model.architecture.no_context == "backbone" or not model.architecture.window:
+        sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
+        sentence.backbone = model.backbone
+        assert torch.equal(outputs(model, first), outputs(sentence, first))
+    else:
+        null = make_batch([corpus.sources[5]], [corpus.targets[5]], model.architecture.collate([[]]))
+        assert torch.equal(outputs(model, first), outputs(model, null))
+
+
+def test_step_two_moves_exactly_what_is_declared(
+    make_model: Make, architecture: ArchitectureConfig, norm: Norm, corpus: TokenizedCorpus
+) -> None:
+    """Updates with dropout after `freeze` leave every other tensor bit-identical, and move all that are declared."""
+    model = make_model(architecture, norm=norm, dropout=0.2, scramble=False).train()
+    model.freeze()
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    assert trained.keys() == {name for name, _ in model.named_parameters() if model.architecture.trains(name)}
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    if trained:
+        optimizer = torch.optim.Adam(trained.values(), lr=1e-2)
+        for _ in range(4):
+            optimizer.zero_grad()
+            token_losses(model, corpus.batch(range(10), model.architecture), 0.1).sum().backward()
+            optimizer.step()
+    moved = {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
+    assert moved == trained.keys()
+
+
+def test_the_end_of_the_target_is_where_the_sentence_ends(model: TranslationModel, batch: Batch) -> None:
+    """Losses count the end of sentence and nothing after it."""
+    target = target_of(batch)
+    losses = token_losses(model, batch)
+    assert torch.equal(losses.gt(0), target[:, 1:].ne(PAD))
+    assert torch.equal(target.eq(EOS).sum(1), torch.ones(10, dtype=torch.long))

@@ -1,0 +1,77 @@
+import math
+
+import pytest
+import torch
+from ctranslate2.specs import common_spec
+
+from models.config import Activation
+from models.network.layers import ACTIVATIONS, Attention, Residual, final_norm, padding_mask, sinusoidal_positions
+
+
+def test_positions_are_sines_then_cosines_from_one() -> None:
+    """Row p has sin and cos of p + 1 over wavelengths from 2 pi to 10000 x 2 pi."""
+    table = sinusoidal_positions(5, 8)
+    timescales = [10000 ** (-i / 3) for i in range(4)]
+    for p, row in enumerate(table.tolist()):
+        expected = [math.sin((p + 1) * t) for t in timescales] + [math.cos((p + 1) * t) for t in timescales]
+        assert row == pytest.approx(expected, abs=1e-6)
+
+
+def test_attention_is_the_papers() -> None:
+    """softmax(Q K^T / sqrt(d)) V in each head (Vaswani et al. 2017, eq. 1), then the output projection."""
+    torch.manual_seed(1)
+    attention, x, memory = Attention(8, 2), torch.randn(3, 4, 8), torch.randn(3, 5, 8)
+    keys, values = (part.view(3, 5, 2, 4) for part in attention.key_value(memory).split(8, -1))
+    scores = torch.einsum("bthd,bshd->bhts", attention.query(x).view(3, 4, 2, 4), keys) / math.sqrt(4)
+    expected = torch.einsum("bhts,bshd->bthd", scores.softmax(-1), values).reshape(3, 4, 8)
+    assert torch.allclose(attention(x, *attention.keys_values(memory)), attention.output(expected), atol=1e-6)
+
+
+def test_hypotheses_share_the_keys_of_their_sentence() -> None:
+    """R = B x N rows attend to B sentences as if each sentence's keys were repeated N times."""
+    torch.manual_seed(1)
+    attention, x, memory = Attention(8, 2), torch.randn(6, 2, 8), torch.randn(2, 5, 8)
+    mask = padding_mask(torch.tensor([[4, 4, 4, 0, 0], [4, 4, 4, 4, 4]]), 0)
+    shared = attention(x, *attention.keys_values(memory), mask)
+    repeated = attention(x, *attention.keys_values(memory.repeat_interleave(3, 0)), mask.repeat_interleave(3, 0))
+    assert torch.allclose(shared, repeated, atol=1e-6)
+
+
+def test_a_causal_query_sees_itself_and_what_is_before() -> None:
+    """Changing a later key changes no earlier output."""
+    torch.manual_seed(1)
+    attention, x = Attention(8, 2), torch.randn(1, 4, 8)
+    other = x.clone()
+    other[:, 2:] = 0.0
+    before, after = (attention(x, *attention.keys_values(memory), causal=True) for memory in (x, other))
+    assert torch.equal(before[:, :2], after[:, :2])
+    assert not torch.allclose(before[:, 2:], after[:, 2:])
+
+
+def test_a_memory_may_have_another_width() -> None:
+    """Keys and values can come from states that are wider than the model."""
+    attention = Attention(8, 2, memory_width=12)
+    assert attention(torch.randn(1, 3, 8), *attention.keys_values(torch.randn(1, 5, 12))).shape == (1, 3, 8)
+
+
+def test_norm_comes_before_or_after() -> None:
+    """Pre-norm is x + f(LN(x)), post-norm LN(x + f(x))."""
+    x, norm = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(1)), torch.nn.LayerNorm(8)
+    assert torch.allclose(Residual(8, "pre", 0.0)(x, torch.tanh), x + norm(x).tanh())
+    assert torch.allclose(Residual(8, "post", 0.0)(x, torch.tanh), norm(x + x.tanh()))
+
+
+def test_only_a_pre_norm_stack_is_closed_by_a_norm() -> None:
+    """A post-norm stack already ends with one."""
+    assert isinstance(final_norm(8, "pre"), torch.nn.LayerNorm)
+    assert not list(final_norm(8, "post").parameters())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("relu", 0.0), ("gelu", -0.158655), ("gelu_tanh", -0.158808), ("swish", -0.268941)]
+)
+def test_activations_are_those_of_ctranslate2(name: Activation, value: float) -> None:
+    """Each has its published value at -1, and CTranslate2 has its like."""
+    assert ACTIVATIONS[name](torch.tensor(-1.0)).item() == pytest.approx(value, abs=1e-6)
+    names = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
+    assert names[name] in common_spec.Activation.__members__

@@ -1,0 +1,80 @@
+"""The loss and the schedule are those of the papers."""
+
+import math
+
+import pytest
+import torch
+
+from models.config import BackboneConfig, ScheduleConfig, SentenceConfig
+from models.data.batches import Batch, make_batch
+from models.errors import CheckpointError
+from models.network.model import TranslationModel
+from models.training.objective import learning_rate, token_losses
+
+V = 20
+BACKBONE = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=1, decoder_layers=1, max_length=16)
+
+
+@pytest.fixture
+def model() -> TranslationModel:
+    """A tiny random sentence model."""
+    torch.manual_seed(1)
+    built = TranslationModel(BACKBONE, SentenceConfig(), V, V)
+    built.initialize()
+    return built.eval()
+
+
+@pytest.fixture
+def batch() -> Batch:
+    """Three sentences of different lengths."""
+    return make_batch([[5, 6, 7], [8], [9, 10]], [[11, 12], [13, 14, 15, 16], []], {})
+
+
+def log_probabilities(model: TranslationModel, batch: Batch) -> torch.Tensor:
+    """Of every class at every position of the target."""
+    assert batch.target is not None
+    hidden = model.decode(batch.target[:, :-1], model.start(batch, cached=False))
+    return model.logits(hidden).log_softmax(-1)
+
+
+@torch.no_grad()
+def test_the_loss_is_the_cross_entropy_of_each_token(model: TranslationModel, batch: Batch) -> None:
+    """Minus the log-probability of each target token, its end of sentence included, and zero at padding."""
+    assert batch.target is not None
+    losses, expected = token_losses(model, batch), -log_probabilities(model, batch)
+    for row, length in enumerate((3, 5, 1)):
+        own = expected[row].gather(1, batch.target[row, 1:, None])[:, 0]
+        assert torch.allclose(losses[row, :length], own[:length], atol=1e-6)
+        assert not losses[row, length:].any()
+
+
+@torch.no_grad()
+def test_label_smoothing_spreads_probability_over_all_classes(model: TranslationModel, batch: Batch) -> None:
+    """Szegedy et al. 2016: (1 - e) of the mass on the token, e / V on every class."""
+    plain, smooth = token_losses(model, batch), token_losses(model, batch, 0.1)
+    uniform = -log_probabilities(model, batch).mean(-1)
+    real = plain.gt(0)
+    assert torch.allclose(smooth[real], 0.9 * plain[real] + 0.1 * uniform[real], atol=1e-6)
+
+
+def test_a_batch_without_a_target_has_no_loss(model: TranslationModel) -> None:
+    """It says so."""
+    with pytest.raises(CheckpointError):
+        token_losses(model, make_batch([[5]], None, {}))
+
+
+def test_the_rate_rises_to_its_peak_and_falls_with_the_square_root() -> None:
+    """Linear warm-up to `peak` at `warmup`, half of it at four times as many updates."""
+    schedule = ScheduleConfig(peak=1e-3, warmup=100)
+    assert learning_rate(schedule, 1) == pytest.approx(1e-5)
+    assert learning_rate(schedule, 50) == pytest.approx(5e-4)
+    assert learning_rate(schedule, 100) == pytest.approx(1e-3)
+    assert learning_rate(schedule, 400) == pytest.approx(5e-4)
+
+
+def test_the_schedule_is_that_of_vaswani() -> None:
+    """With the right peak, d^-0.5 min(t^-0.5, t w^-1.5) (eq. 3)."""
+    schedule = ScheduleConfig(peak=1 / math.sqrt(512 * 4000), warmup=4000)
+    for update in (1, 1000, 4000, 20000):
+        expected = 512**-0.5 * min(update**-0.5, update * 4000**-1.5)
+        assert learning_rate(schedule, update) == pytest.approx(expected)
