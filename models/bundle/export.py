@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import torch
-from safetensors.torch import save_file
-from torch import Tensor
+from safetensors.torch import save
 
 from models.bundle.agreement import CLOSE, Sample, exact_disagreement, mean_shift
 from models.bundle.backbone import BackboneEngine
@@ -129,12 +128,9 @@ def _write(folder: Path, trained: Checkpoint, model: TranslationModel, quantizat
     folder.mkdir(parents=True)
     trained.tokenizer.save(folder)
     precision = torch.float32 if quantization == "float32" else torch.float16
-    save_file({name: _stored(tensor, precision) for name, tensor in weights_of(model).items()}, folder / WEIGHTS)
+    weights = {name: tensor.to(precision).contiguous() for name, tensor in weights_of(model).items()}
+    (folder / WEIGHTS).write_bytes(save(weights))  # `save_file` would let nobody else read it
     _convert(model, trained.tokenizer, folder / BACKBONE, quantization)
-
-
-def _stored(tensor: Tensor, precision: torch.dtype) -> Tensor:
-    return tensor.to(precision).contiguous()
 
 
 def _convert(model: TranslationModel, tokenizer: Tokenizer, folder: Path, quantization: Quantization) -> None:

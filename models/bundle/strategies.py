@@ -87,11 +87,8 @@ class TorchEngine:
 
 def sentence_model(model: TranslationModel) -> TranslationModel:
     """The backbone of a model as a model without context; the weights are shared."""
-    backbone = model.backbone
-    sizes = backbone.source_embedding.num_embeddings, backbone.target_embedding.num_embeddings
-    with torch.device("meta"):  # no memory for the weights that are replaced at once
-        bare = TranslationModel(backbone.config, SentenceConfig(), *sizes)
-    bare.backbone = backbone
+    bare = TranslationModel(model.backbone.config, SentenceConfig(), 1, 1)  # small: its backbone goes at once
+    bare.backbone = model.backbone
     return bare.eval()
 
 

@@ -24,7 +24,7 @@ from models.config import (
     TrainingConfig,
 )
 from models.data.documents import Document, Sentence
-from models.data.tokenizer import BOS, PAD, Tokenizer, train_tokenizer
+from models.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 from models.network.layers import Attention
 from models.network.model import TranslationModel
 from models.training.checkpoints import Progress, build_model, save_checkpoint, weights_of
@@ -64,18 +64,28 @@ def make_checkpoint(
         The folder.
     """
     architecture = architecture or DocTransformerConfig()
-    shape = {"width": 32, "feed_forward": 48, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "max_length": 64}
-    joint = backbone.get("embeddings", "shared") == "shared"
+    shape: dict[str, Any] = {
+        "width": 32,
+        "feed_forward": 48,
+        "heads": 4,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "max_length": 64,
+    }
+    shape |= {"embeddings": "output"} | backbone
+    joint = shape["embeddings"] == "shared"
     config = RunConfig(
         name=name,
         languages=Languages(source="ja", target="en"),
         data=DataConfig(train=Corpus(source=Path("a"), target=Path("b")), max_tokens=max_tokens),
         provenance=Provenance(training_data="Made-up words", licence="CC0-1.0", attribution="Nobody"),
-        tokenizer=TokenizerConfig(path=folder.with_name(f"{folder.name}.tokenizer"), kind="bpe", vocabulary=60, joint=joint),
-        backbone=BackboneConfig.model_validate(shape | backbone),
+        tokenizer=TokenizerConfig(
+            path=folder.with_name(f"{folder.name}.tokenizer"), kind="bpe", vocabulary=60, joint=joint
+        ),
+        backbone=BackboneConfig.model_validate(shape),
         architecture=architecture,
         training=_training(architecture),
-        decoding=DecodingConfig(length_offset=6),
+        decoding=DecodingConfig(length_ratio=1.0, length_offset=4),
         output=folder.parent,
     )
     tokenizer = _tokenizer(config.tokenizer)
@@ -105,20 +115,23 @@ def randomize(model: TranslationModel, seed: int = 1) -> None:
         model.initialize()
         for module in model.modules():
             if isinstance(module, Attention):  # a new context attention starts at zero
-                torch.nn.init.xavier_uniform_(module.output.weight)
+                torch.nn.init.xavier_uniform_(module.output.weight, gain=3.0)
+                module.query.weight.data *= 2.0
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter.data += 0.2 * torch.randn_like(parameter)
-        _never_generate(model, [PAD, BOS])
+        _generate(model)
 
 
-def _never_generate(model: TranslationModel, tokens: list[int]) -> None:
+def _generate(model: TranslationModel) -> None:
+    """Make padding impossible and an end of sentence likely: the sum of every hidden state is above zero."""
     norm = model.backbone.decoder_norm
     last = norm if isinstance(norm, torch.nn.LayerNorm) else model.backbone.decoder[-1].feed_residual.norm
     bias, output = last.bias, model.backbone.output.weight
     assert isinstance(bias, Tensor)
-    bias.data += 0.5  # so that the sum of the hidden state, of which these tokens have minus, is never below zero
-    output.data[tokens] = -1.0
+    bias.data += 0.5
+    output.data[[PAD, BOS]] = -1.0
+    output.data[EOS] += 0.3
 
 
 def _training(architecture: ArchitectureConfig) -> TrainingConfig:

@@ -1,0 +1,50 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.bundle.clauses import join_translations, pack, split_clauses
+
+TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses"),
+    [
+        ("京都は、古い都である。", ["京都は、", "古い都である。"]),
+        ("「行く。」と言い、去った", ["「行く。」", "と言い、", "去った"]),
+        ("It costs 3,000.50, at 12:30; no more.", ["It costs 3,000.50,", " at 12:30;", " no more."]),
+        ('He said "no." Then he left', ['He said "no."', " Then he left"]),
+        ("长句子；继续：结束！", ["长句子；", "继续：", "结束！"]),
+        ("no boundary", ["no boundary"]),
+        ("", []),
+    ],
+)
+def test_clauses_end_with_their_marks(text: str, clauses: list[str]) -> None:
+    """A clause ends after its mark and closing quotes; commas and points inside numbers and times end none."""
+    assert split_clauses(text) == clauses
+
+
+@given(TEXTS)
+def test_no_character_is_lost(text: str) -> None:
+    """The clauses of any text, joined, are the text."""
+    assert "".join(split_clauses(text)) == text
+
+
+@given(TEXTS, st.integers(1, 20))
+def test_parts_are_within_the_limit_and_as_few_as_possible(text: str, limit: int) -> None:
+    """Parts joined are the text; none but a lone clause is over the limit, and no two neighbours would fit in one."""
+    clauses = split_clauses(text)
+    parts = pack(clauses, len, limit)
+    assert "".join(parts) == text
+    assert all(len(part) <= limit or part in clauses for part in parts)
+    first_clauses = [split_clauses(part)[0] for part in parts[1:]]
+    assert all(len(part + after) > limit for part, after in zip(parts, first_clauses, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("language", "joined"),
+    [("en", "a b"), ("ja", "ab"), ("zh-Hans", "ab"), ("zh_TW", "ab"), ("th", "ab"), ("ko", "a b")],
+)
+def test_translations_of_parts_are_joined_as_the_language_is_written(language: str, joined: str) -> None:
+    """Between the translations of two parts is a space where the language has spaces; an empty one leaves none."""
+    assert join_translations(["a", "", "b"], language) == joined

@@ -1,0 +1,138 @@
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.bundle.manifest import Manifest
+from models.errors import BundleError
+
+
+@pytest.fixture
+def copy(bundle: Path, tmp_path: Path) -> Path:
+    """A copy of a bundle, to be damaged."""
+    return Path(shutil.copytree(bundle, tmp_path / "copy"))
+
+
+def change(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
+    """Edit a manifest as JSON."""
+    values = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    edit(values)
+    (folder / "manifest.json").write_text(json.dumps(values), encoding="utf-8")
+
+
+def test_the_manifest_says_what_the_bundle_is(bundle: Path) -> None:
+    """Languages, window, architecture, vocabulary, limits, licence and attribution are read back."""
+    manifest = Manifest.load(bundle)
+    assert (manifest.languages.source, manifest.languages.target) == ("ja", "en")
+    assert (manifest.window.kind, manifest.window.size) == ("sliding", 2)
+    assert (manifest.architecture.kind, manifest.no_context) == ("doc_transformer", "module")
+    assert not manifest.reads_target_context
+    assert not manifest.vocabulary.joint
+    assert (manifest.limits.split_tokens, manifest.limits.source_tokens) == (39, 63)
+    assert (manifest.training_data, manifest.licence, manifest.attribution) == ("Made-up words", "CC0-1.0", "Nobody")
+    manifest.verify(bundle)
+
+
+def test_every_file_has_a_checksum(bundle: Path) -> None:
+    """The manifest names every other file of the bundle, each with its SHA-256."""
+    files = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
+    assert Manifest.load(bundle).files.keys() == files - {"manifest.json"}
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "backbone/model.bin", "tokenizer.source.model"])
+def test_one_changed_byte_is_refused(copy: Path, name: str) -> None:
+    """A file that differs in a single bit is named as damaged."""
+    content = bytearray((copy / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / name).write_bytes(content)
+    with pytest.raises(BundleError, match=f"{name} is damaged: its checksum does not match"):
+        Manifest.load(copy).verify(copy)
+
+
+def test_a_missing_file_is_refused(copy: Path) -> None:
+    """A file that was not copied is named."""
+    (copy / "backbone/model.bin").unlink()
+    with pytest.raises(BundleError, match="backbone/model.bin cannot be read: No such file"):
+        Manifest.load(copy).verify(copy)
+
+
+def test_a_foreign_file_that_loading_would_read_is_refused(copy: Path) -> None:
+    """A second tokenizer in the folder is refused; a text about the bundle does no harm."""
+    (copy / "README.md").write_text("about it", encoding="utf-8")
+    Manifest.load(copy).verify(copy)
+    shutil.copy(copy / "tokenizer.source.model", copy / "tokenizer.model")
+    with pytest.raises(BundleError, match="tokenizer.model is not part of the bundle"):
+        Manifest.load(copy).verify(copy)
+
+
+@pytest.mark.parametrize("version", [2, 0, "1", None])
+def test_an_unknown_format_version_is_refused(copy: Path, version: Any) -> None:
+    """Another format version than this release's is named, before anything else is judged."""
+    change(copy, lambda values: values.update(format_version=version, new_key="of a later release"))
+    with pytest.raises(BundleError, match=rf"has bundle format {version!r}, but this release reads format 1 only"):
+        Manifest.load(copy)
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (lambda values: values.pop("languages"), "languages: Field required"),
+        (lambda values: values["window"].update(size=-1), "window.size: Input should be greater than or equal to 0"),
+        (lambda values: values.update(colour="red"), "colour: Extra inputs are not permitted"),
+        (lambda values: values["files"].update({"../secret": "0" * 64}), "is not the path of a file inside the bundle"),
+        (lambda values: values["files"].update({"/etc/passwd": "0" * 64}), "is not the path of a file inside"),
+        (lambda values: values["files"].update(notes="abc"), "String should match pattern"),
+        (lambda values: values["scores"].update(bleu=float("nan")), "Input should be a finite number"),
+    ],
+)
+def test_a_malformed_manifest_is_refused(copy: Path, edit: Callable[[dict[str, Any]], Any], reason: str) -> None:
+    """A value that is missing, wrong or unknown is named; so is a path that leads out of the bundle."""
+    change(copy, edit)
+    with pytest.raises(BundleError, match=f"manifest.json is malformed: .*{reason}"):
+        Manifest.load(copy)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"{", "is not JSON"), (b"\xff{}", "is not JSON"), (b"[1]", "is not a mapping"), (b"[" * 100_000, "is not JSON")],
+)
+def test_a_manifest_that_is_not_a_mapping_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    """Broken JSON, broken UTF-8, a list, and nesting without end are refused alike."""
+    (tmp_path / "manifest.json").write_bytes(content)
+    with pytest.raises(BundleError, match=f"manifest.json {reason}"):
+        Manifest.load(tmp_path)
+
+
+def test_a_folder_without_manifest_is_no_bundle(tmp_path: Path) -> None:
+    """An empty folder, a missing one and a file are no bundles."""
+    (tmp_path / "file").touch()
+    for folder in (tmp_path, tmp_path / "missing", tmp_path / "file"):
+        with pytest.raises(BundleError, match=r"is no bundle: it has no manifest\.json"):
+            Manifest.load(folder)
+
+
+def test_another_language_pair_is_refused(bundle: Path) -> None:
+    """A bundle serves its own direction only."""
+    manifest = Manifest.load(bundle)
+    manifest.require("ja", "en")
+    for pair in (("ja", "de"), ("en", "ja")):
+        with pytest.raises(BundleError, match=f"tiny translates ja to en, not {pair[0]} to {pair[1]}"):
+            manifest.require(*pair)
+
+
+def test_a_manifest_is_read_without_torch(bundle: Path) -> None:
+    """A process that reads manifests and makes requests loads neither torch nor CTranslate2."""
+    program = f"""
+import sys
+from pathlib import Path
+import models.bundle.requests, models.data.documents, models.errors
+from models.bundle.manifest import Manifest
+Manifest.load(Path({str(bundle)!r})).verify(Path({str(bundle)!r}))
+assert not {{"torch", "ctranslate2", "sentencepiece"}} & sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
