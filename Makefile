@@ -7,7 +7,7 @@ PYTEST := $(PY) -m pytest --quiet --durations=10
 STAMP := $(VENV)/.stamp
 PYTHON_PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
 MODEL := models/pretrained/ja-en
-DATA := $(or $(ANTECEDENT_DATA),data)
+SAMPLE := service/samples/ja.txt
 RUNS := models/configs/default
 
 # The Python that .venv is made from.
@@ -69,7 +69,7 @@ train-default: setup ## Train the shipped model anew: tokenizer, both steps, exp
 	$(PY) -m models export runs/default/document/final --out $(MODEL)
 
 bench: setup ## Tokens per second with context against the same backbone in CTranslate2
-	$(PY) -m models bench $(MODEL) --in $(DATA)/kyoto-ja-en/test.ja
+	$(PY) -m models bench $(MODEL) --in $(SAMPLE)
 
 clean: ## Remove .venv and the caches; trained runs and data stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info
