@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from models.config import RunConfig, load_config
-from models.data.documents import read_documents
+from models.data.documents import read_documents, read_lines
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 from models.errors import AntecedentError
 
@@ -123,9 +123,8 @@ def evaluate(
         out.write_text("".join(line + "\n" for line in result.translations), encoding="utf-8")
     if baseline is not None:
         references = [sentence.target or "" for document in documents for sentence in document.sentences]
-        compared = evaluation.compare(
-            baseline.read_text(encoding="utf-8").split("\n")[:-1], result.translations, references, options=options
-        )
+        other = [line.decode("utf-8", errors="replace") for line in read_lines(baseline)]
+        compared = evaluation.compare(other, result.translations, references, options=options)
         figures["compared"] = {metric: asdict(comparison) for metric, comparison in compared.items()}
     _report(figures, json_file)
 

@@ -1,0 +1,130 @@
+"""The command line gives figures, files, an exit status and, where something is wrong, one clear line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.bundles import documents, make_bundle, make_checkpoint
+
+
+def run(*arguments: str | Path, given: str = "") -> "subprocess.CompletedProcess[str]":
+    """`python -m models` with these arguments and this standard input."""
+    command = [sys.executable, "-m", "models", *map(str, arguments)]
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+def figures(file: Path) -> Any:
+    """What a command wrote with --json."""
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny bundle in float32."""
+    return make_bundle(tmp_path_factory.mktemp("bundle") / "tiny", quantization="float32")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Three documents and their translations."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for side in ("source", "target"):
+        text = "\n".join("".join(f"{getattr(s, side)}\n" for s in document.sentences) for document in documents(3))
+        (folder / side).write_text(text, encoding="utf-8")
+    return folder / "source", folder / "target"
+
+
+def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """`evaluate` gives BLEU, chrF, document BLEU, signature, speed and loss, which depends on the context."""
+    loss = {}
+    for context in ("real", "empty", "none"):
+        file = tmp_path / f"{context}.json"
+        options = ("--source", corpus[0], "--reference", corpus[1], "--context", context, "--beam", "1")
+        done = run("evaluate", bundle, *options, "--json", file, "--out", tmp_path / "out")
+        assert done.returncode == 0, done.stderr
+        found = figures(file)
+        assert {"bleu", "chrf", "document_bleu", "signature", "tokens_per_second", "loss"} <= found.keys()
+        loss[context] = found["loss"]
+    assert len(set(loss.values())) == 3
+    again = run("evaluate", bundle, *options[:4], "--beam", "1", "--baseline", tmp_path / "out", "--json", file)
+    assert again.returncode == 0, again.stderr
+    assert set(figures(file)["compared"]) == {"bleu", "chrf"}
+
+
+def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
+    """`contrast` gives accuracies between 0 and 1, over all sets together."""
+    item = {"document": "d", "position": 1, "pronoun": "he", "context_source": ["から。"], "context_target": ["a"]}
+    item |= {"source": "きく。", "target": "kio", "contrastive": ["oik"]}
+    (tmp_path / "set").write_text(json.dumps(item) + "\n", encoding="utf-8")
+    done = run("contrast", bundle, "--set", tmp_path / "set", "--set", tmp_path / "set", "--json", tmp_path / "json")
+    assert done.returncode == 0, done.stderr
+    found = figures(tmp_path / "json")
+    assert found["items"] == 2
+    assert found["accuracy"] in (0.0, 1.0)
+    assert found["by_class"] == {"he": found["macro"]}
+
+
+def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """`translate` gives a line for each line, empty where that is, from a file or the standard input."""
+    text = "\n\n" + corpus[0].read_text(encoding="utf-8") + "\n\nから。\n"
+    source = tmp_path / "source"
+    source.write_text(text, encoding="utf-8")
+    done = run("translate", bundle, "--in", source, "--out", tmp_path / "out", "--beam", "1")
+    assert done.returncode == 0, done.stderr
+    translated = (tmp_path / "out").read_text(encoding="utf-8")
+    assert [bool(line) for line in translated.split("\n")] == [bool(line) for line in text.split("\n")]
+    assert run("translate", bundle, "--beam", "1", given=text).stdout == translated
+
+
+def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
+    """A checkpoint is described, and a bundle measured: each strategy and its ratio to CTranslate2."""
+    done = run("describe", make_checkpoint(tmp_path / "checkpoint"), "--json", tmp_path / "parts")
+    assert done.returncode == 0, done.stderr
+    parts = {part["name"]: part for part in figures(tmp_path / "parts")["parts"]}
+    assert parts["backbone.encoder"]["trained"] == 0 < parts["architecture.encoder"]["trained"]
+    bundle = make_bundle(tmp_path / "bundle")
+    done = run("bench", bundle, "--in", corpus[0], "--batch", "2", "--rounds", "2", "--json", tmp_path / "rows")
+    assert done.returncode == 0, done.stderr
+    rows = {row["strategy"]: row for row in figures(tmp_path / "rows")["rows"]}
+    assert rows["sentence"]["ratio"] == 1
+    assert rows["direct"]["ratio"] == pytest.approx(
+        rows["direct"]["tokens_per_second"] / rows["sentence"]["tokens_per_second"]
+    )
+    assert all(row["compute_type"] == "float32" and row["batch"] == 2 for row in rows.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "missing.yaml"), "missing.yaml"),
+        (("translate", "missing", "--in", "also-missing"), "is no bundle"),
+        (("evaluate", "missing"), "--source"),
+        (("bench", "missing", "--in", "x", "--beam", "0"), "--beam"),
+        (("nonsense",), "nonsense"),
+    ],
+)
+def test_bad_usage_is_status_2_and_one_clear_line(arguments: tuple[str, ...], message: str) -> None:
+    """What cannot be done is said on standard error, without a traceback."""
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_does_not_wait_for_torch() -> None:
+    """`--help` imports neither torch nor CTranslate2."""
+    code = (
+        "import sys\nfrom models.__main__ import main\nsys.argv = ['models', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    "
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print('torch' in sys.modules, 'ctranslate2' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.endswith("False False\n")
