@@ -57,7 +57,7 @@ def test_one_changed_byte_is_refused(copy: Path, name: str) -> None:
 def test_a_missing_file_is_refused(copy: Path) -> None:
     """A file that was not copied is named."""
     (copy / "backbone/model.bin").unlink()
-    with pytest.raises(BundleError, match="backbone/model.bin cannot be read: No such file"):
+    with pytest.raises(BundleError, match=r"backbone/model\.bin cannot be read: No such file"):
         Manifest.load(copy).verify(copy)
 
 
@@ -66,7 +66,7 @@ def test_a_foreign_file_that_loading_would_read_is_refused(copy: Path) -> None:
     (copy / "README.md").write_text("about it", encoding="utf-8")
     Manifest.load(copy).verify(copy)
     shutil.copy(copy / "tokenizer.source.model", copy / "tokenizer.model")
-    with pytest.raises(BundleError, match="tokenizer.model is not part of the bundle"):
+    with pytest.raises(BundleError, match=r"tokenizer\.model is not part of the bundle"):
         Manifest.load(copy).verify(copy)
 
 

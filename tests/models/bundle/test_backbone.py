@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+
+from models.bundle.backbone import BackboneEngine
+from models.bundle.strategies import TokenizedRequest, TorchEngine, sentence_model
+from models.data.tokenizer import UNK, Tokenizer
+from models.network.model import TranslationModel
+from models.search.hypotheses import SearchOptions
+from tests.support.bundles import documents
+
+
+@pytest.fixture
+def engine(bundle: Path) -> BackboneEngine:
+    """The backbone of a float32 bundle."""
+    return BackboneEngine(bundle / "backbone", Tokenizer.load(bundle), "cpu", "float32", 1)
+
+
+def made_up_requests(bundle: Path) -> list[TokenizedRequest]:
+    """Sentences of different lengths with different maximum lengths, and one that is hardly text."""
+    sources = Tokenizer.load(bundle).encode_sources([s.source for d in documents(3) for s in d.sentences])
+    return [TokenizedRequest(s, [], 5 + i % 3 * 4) for i, s in enumerate([*sources, [UNK, UNK, 4, UNK]])]
+
+
+@pytest.mark.parametrize(("beam_size", "alpha"), [(1, 1.0), (4, 1.0), (4, 0.6), (4, 0.0)])
+def test_translations_are_those_of_torch(
+    bundle: Path, engine: BackboneEngine, model: TranslationModel, beam_size: int, alpha: float
+) -> None:
+    """Both engines give the same n best, each within its own maximum length, with the same log-probabilities."""
+    requests = made_up_requests(bundle)
+    options = SearchOptions(beam_size, n_best=beam_size, alpha=alpha)
+    ours = TorchEngine(sentence_model(model)).translate(requests, options)
+    for mine, theirs in zip(ours, engine.translate(requests, options), strict=True):
+        assert [(h.tokens, h.finished) for h in theirs] == [(h.tokens, h.finished) for h in mine]
+        assert [h.score for h in theirs] == pytest.approx([h.score for h in mine], abs=1e-4)
+        assert [h.log_probability for h in theirs] == pytest.approx([h.log_probability for h in mine], abs=1e-3)
+
+
+def test_log_probabilities_are_those_of_torch(bundle: Path, engine: BackboneEngine, model: TranslationModel) -> None:
+    """Token by token, end of sentence included, also for an empty target."""
+    requests = made_up_requests(bundle)
+    targets = [[4 + i, 30, UNK][: i % 4] for i in range(len(requests))]
+    ours = TorchEngine(sentence_model(model)).log_probabilities(requests, targets)
+    for mine, theirs in zip(ours, engine.log_probabilities(requests, targets), strict=True):
+        assert theirs == pytest.approx(mine, abs=1e-4)
+
+
+def test_nothing_is_read_before_it_is_needed(tmp_path: Path, bundle: Path) -> None:
+    """An engine whose model is not there is an error when it is asked for a translation, and not before."""
+    engine = BackboneEngine(tmp_path / "nowhere", Tokenizer.load(bundle), "cpu", "float32", 1)
+    with pytest.raises(RuntimeError, match="nowhere"):
+        engine.translate([TokenizedRequest([4], [], 5)], SearchOptions(1))
+
+
+def test_a_compute_type_that_the_device_lacks_becomes_float32(
+    bundle: Path, engine: BackboneEngine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """float16 weights on a CPU are computed in float32, without a word on standard error."""
+    other = BackboneEngine(bundle / "backbone", Tokenizer.load(bundle), "cpu", "float16", 1)
+    requests = made_up_requests(bundle)
+    assert other.translate(requests, SearchOptions(1)) == engine.translate(requests, SearchOptions(1))
+    assert capfd.readouterr().err == ""

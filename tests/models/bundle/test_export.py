@@ -1,0 +1,115 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from models.bundle import export
+from models.bundle.conversion import convert_backbone
+from models.bundle.export import export_bundle
+from models.bundle.manifest import Manifest
+from models.bundle.runtime import Options, Runtime, TranslationRequest
+from models.config import Provenance
+from models.data.documents import Document, Sentence
+from models.errors import BundleError, CheckpointError
+from models.network.model import TranslationModel
+from models.network.transformer import Transformer
+from models.training.checkpoints import weights_of
+from tests.support.bundles import documents
+
+
+def test_every_tensor_is_in_the_bundle(bundle: Path, model: TranslationModel) -> None:
+    """A float32 bundle holds the checkpoint's weights to the bit."""
+    stored = load_file(bundle / "model.safetensors")
+    trained = weights_of(model)
+    assert stored.keys() == trained.keys()
+    assert all(torch.equal(stored[name], trained[name]) for name in trained)
+
+
+@pytest.mark.parametrize("quantization", ["int8", "float16"])
+def test_a_rounded_bundle_is_smaller_and_translates(
+    checkpoint: Path, bundle: Path, tmp_path: Path, quantization: Any
+) -> None:
+    """Weights take half the space, the backbone half or less, and both strategies translate."""
+    made = export_bundle(checkpoint, tmp_path / "out", quantization, documents=documents())
+    assert made == Manifest.load(tmp_path / "out")
+    for name in ("model.safetensors", "backbone/model.bin"):
+        assert (tmp_path / "out" / name).stat().st_size < 0.75 * (bundle / name).stat().st_size
+    runtime = Runtime.load(tmp_path / "out")
+    for strategy in ("direct", "sentence"):
+        assert runtime.translate([TranslationRequest("からりき、くろ。")], Options(strategy))[0].tokens > 0
+
+
+def test_provenance_and_scores_are_written_down(checkpoint: Path, tmp_path: Path) -> None:
+    """What the caller knows better than the checkpoint is what the manifest says."""
+    about = Provenance(training_data="Other words", licence="CC-BY-SA-3.0", attribution="Somebody")
+    export_bundle(checkpoint, tmp_path / "out", documents=documents(), provenance=about, scores={"dev.bleu": 12.5})
+    manifest = Manifest.load(tmp_path / "out")
+    assert manifest.provenance == about
+    assert manifest.scores == {"dev.bleu": 12.5}
+
+
+def exchange_keys_and_values(backbone: Transformer, *arguments: Any) -> None:
+    """A conversion with a mistake in one layer."""
+    projection = backbone.decoder[0].source_attention.key_value.weight
+    right = projection.detach().clone()
+    with torch.no_grad():
+        projection.copy_(right.roll(len(right) // 2, 0))
+        convert_backbone(backbone, *arguments)
+        projection.copy_(right)
+
+
+def test_a_wrong_conversion_is_refused(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the converted backbone computes something else than torch, no bundle is written and nothing is left."""
+    monkeypatch.setattr(export, "convert_backbone", exchange_keys_and_values)
+    with pytest.raises(BundleError, match="disagrees with the checkpoint, so no bundle is made: log-probabilities"):
+        export_bundle(checkpoint, tmp_path / "out", "float32", documents=documents())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_quantised_backbone_that_is_worse_is_refused(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model that is shipped is compared too, and not its float32 twin alone."""
+
+    def only_float32_is_right(backbone: Transformer, source: Any, target: Any, folder: Path, quantization: Any) -> None:
+        convert = convert_backbone if quantization == "float32" else exchange_keys_and_values
+        convert(backbone, source, target, folder, quantization)
+
+    monkeypatch.setattr(export, "convert_backbone", only_float32_is_right)
+    with pytest.raises(BundleError, match="in int8, the backbone changed the mean log-probability"):
+        export_bundle(checkpoint, tmp_path / "out", "int8", documents=documents())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_sentences_there_is_no_bundle(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run without a dev set at hand, or sentences without translations, say what is missing."""
+    monkeypatch.setenv("ANTECEDENT_DATA", str(tmp_path))
+    with pytest.raises(BundleError, match="set ANTECEDENT_DATA"):
+        export_bundle(checkpoint, tmp_path / "out")
+    with pytest.raises(BundleError, match="no sentence with a translation"):
+        export_bundle(checkpoint, tmp_path / "out", documents=[Document((Sentence("から"),))])
+
+
+def test_only_a_bundle_is_replaced(checkpoint: Path, tmp_path: Path) -> None:
+    """Exporting again replaces the former bundle as a whole; a folder of other things is left alone."""
+    out = tmp_path / "out"
+    for _ in range(2):
+        export_bundle(checkpoint, out, documents=documents())
+        assert not (out / "note").exists()
+        (out / "note").touch()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "thesis.txt").touch()
+    with pytest.raises(BundleError, match="is there and is no bundle"):
+        export_bundle(checkpoint, tmp_path / "work", documents=documents())
+    assert (tmp_path / "work" / "thesis.txt").exists()
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    """An empty folder is no checkpoint."""
+    with pytest.raises(CheckpointError, match="is no checkpoint"):
+        export_bundle(tmp_path, tmp_path / "out")

@@ -1,0 +1,70 @@
+import torch
+
+from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest, TorchEngine, in_batches, sentence_model
+from models.network.model import TranslationModel
+from models.search.hypotheses import SearchOptions
+
+REQUESTS = [
+    TokenizedRequest([5, 6, 7], [], 6),
+    TokenizedRequest([8] * 20, [[9, 10], [11]], 12),
+    TokenizedRequest([12], [[13] * 30], 4),
+    TokenizedRequest([5, 6, 7], [[20, 21]], 9),
+]
+TARGETS = [[4, 5], [6], [7, 8, 9, 10], []]
+
+
+def test_work_is_done_in_batches_and_given_in_order() -> None:
+    """Work of like size goes together, no batch is over the budget unless it is alone, and results keep their order."""
+    sizes = [3, BATCH_TOKENS // 2, 700, BATCH_TOKENS // 2, 5, BATCH_TOKENS + 1, 700]
+    seen: list[list[int]] = []
+
+    def work(indices: list[int]) -> list[str]:
+        seen.append(indices)
+        return [f"result {i}" for i in indices]
+
+    assert in_batches(sizes, work) == [f"result {i}" for i in range(len(sizes))]
+    assert seen == [[5], [1, 3], [2, 6], [4, 0]]
+    assert in_batches([], work) == []
+
+
+def test_batch_mates_change_nothing(model: TranslationModel) -> None:
+    """Translations and log-probabilities of a request are the same alone and among others, with context and without."""
+    engine = TorchEngine(model)
+    for beam_size in (1, 4):
+        options = SearchOptions(beam_size, n_best=beam_size)
+        together = engine.translate(REQUESTS, options)
+        for request, found in zip(REQUESTS, together, strict=True):
+            (alone,) = engine.translate([request], options)
+            assert [h.tokens for h in found] == [h.tokens for h in alone]
+            torch.testing.assert_close([h.score for h in found], [h.score for h in alone], atol=1e-5, rtol=0)
+    together_scores = engine.log_probabilities(REQUESTS, TARGETS)
+    for request, target, values in zip(REQUESTS, TARGETS, together_scores, strict=True):
+        assert len(values) == len(target) + 1
+        torch.testing.assert_close(values, engine.log_probabilities([request], [target])[0], atol=1e-5, rtol=0)
+
+
+def test_each_translation_has_its_own_maximum_length(model: TranslationModel) -> None:
+    """No translation is longer than its request allows, end of sentence included."""
+    for request, (found,) in zip(REQUESTS, TorchEngine(model).translate(REQUESTS, SearchOptions(1)), strict=True):
+        assert found.length <= request.max_length
+
+
+def test_scores_are_those_of_search(model: TranslationModel) -> None:
+    """Scoring a finished translation gives the log-probability that search gave it."""
+    engine = TorchEngine(model)
+    found = [best for (best,) in engine.translate(REQUESTS, SearchOptions(4, min_length=0))]
+    finished = [(request, best) for request, best in zip(REQUESTS, found, strict=True) if best.finished]
+    assert finished
+    values = engine.log_probabilities([r for r, _ in finished], [best.tokens for _, best in finished])
+    for row, (_, best) in zip(values, finished, strict=True):
+        torch.testing.assert_close(sum(row), best.log_probability, atol=1e-4, rtol=0)
+
+
+def test_the_sentence_model_is_the_backbone_alone(model: TranslationModel) -> None:
+    """It shares the backbone's weights, ignores context, and leaves the model that it was taken from as it was."""
+    bare = sentence_model(model)
+    assert {p.data_ptr() for p in bare.parameters()} == {p.data_ptr() for p in model.backbone.parameters()}
+    values = TorchEngine(bare).log_probabilities(REQUESTS, TARGETS)
+    without = [TokenizedRequest(request.source, [], request.max_length) for request in REQUESTS]
+    assert values == TorchEngine(bare).log_probabilities(without, TARGETS)
+    assert values != TorchEngine(model).log_probabilities(REQUESTS, TARGETS)
