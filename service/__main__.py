@@ -16,8 +16,12 @@ from models.errors import AntecedentError
 from service import logs
 from service.app import create_app
 from service.errors import StartupError
+from service.routes.dependencies import Services
 from service.settings import Settings, load_settings
 from service.worker_process import TRANSLATOR
+
+_SLOW_CLIENT_SECONDS = 5
+"""After everything has been answered, how long clients may take to read it."""
 
 
 class Server(uvicorn.Server):
@@ -38,10 +42,26 @@ async def serve(settings: Settings, *, translator: str = TRANSLATOR) -> None:
     with _bind(settings.host, settings.port) as listener:
         app = create_app(settings, translator=translator)
         server = Server(_configuration(app, settings))
-        _on_signal(partial(_end, app, server, asyncio.current_task()))
+        told_to_end = asyncio.Event()
+        _on_signal(partial(_end, server, told_to_end, asyncio.current_task()))
         async with app.router.lifespan_context(app):  # here: uvicorn would print a traceback
             _announce(app, settings.host, listener.getsockname()[1])
-            await server.serve(sockets=[listener])
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            ending = asyncio.create_task(told_to_end.wait())
+            await asyncio.wait({serving, ending}, return_when=asyncio.FIRST_COMPLETED)
+            ending.cancel()
+            await _drain(app, server, serving, settings.drain_seconds)
+
+
+async def _drain(app: FastAPI, server: Server, serving: asyncio.Task[None], seconds: float) -> None:
+    """Let requests in flight finish; what has not after a while is answered with an error that a client may retry."""
+    services: Services = app.state.services
+    services.draining = True
+    server.should_exit = True
+    finished, _ = await asyncio.wait({serving}, timeout=seconds)
+    if not finished:
+        await asyncio.gather(*(model.batcher.close() for model in services.catalogue.models))
+    await serving
 
 
 def main(*, translator: str = TRANSLATOR) -> int:
@@ -67,7 +87,7 @@ def _configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=settings.drain_seconds,
+        timeout_graceful_shutdown=settings.drain_seconds + _SLOW_CLIENT_SECONDS,
     )
 
 
@@ -76,11 +96,10 @@ def _on_signal(end: Callable[[], None]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, end)
 
 
-def _end(app: FastAPI, server: Server, starting: asyncio.Task[None] | None) -> None:
-    if server.started:
-        app.state.services.draining = True
-        server.should_exit = True
-    elif starting is not None:
+def _end(server: Server, told_to_end: asyncio.Event, starting: asyncio.Task[None] | None) -> None:
+    if server.started or starting is None:
+        told_to_end.set()
+    else:
         starting.cancel()
 
 

@@ -1,13 +1,11 @@
 """Real processes that several test files share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.servers import RedisServer, Replica, bundle
-
-StartReplica = Callable[..., Replica]
+from tests.support.servers import RedisServer, Replicas, bundle
 
 
 @pytest.fixture(scope="session")
@@ -37,18 +35,16 @@ def stand_in_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def new_replica(tmp_path: Path, stand_in_bundle: Path) -> Iterator[StartReplica]:
-    """Makes service processes, not yet started, on the stand-in runtime; arguments are settings."""
-    made: list[Replica] = []
+def replicas(tmp_path: Path, stand_in_bundle: Path) -> Iterator[Replicas]:
+    """Makes service processes on the stand-in runtime."""
+    made = Replicas(tmp_path, stand_in_bundle)
+    yield made
+    made.close()
 
-    def make(**settings: str) -> Replica:
-        folder = tmp_path / f"replica-{len(made)}"
-        folder.mkdir()
-        default = {"bundles": str(stand_in_bundle), "redis_folder": str(tmp_path / "redis")}
-        environment = {f"ANTECEDENT_{name.upper()}": value for name, value in (default | settings).items()}
-        made.append(Replica(folder, "tests.support.stand_in", environment))
-        return made[-1]
 
-    yield make
-    for replica in made:
-        replica.close()
+@pytest.fixture(scope="module")
+def shared_replicas(tmp_path_factory: pytest.TempPathFactory, stand_in_bundle: Path) -> Iterator[Replicas]:
+    """The same, for processes that all tests of a file share."""
+    made = Replicas(tmp_path_factory.mktemp("replicas"), stand_in_bundle)
+    yield made
+    made.close()

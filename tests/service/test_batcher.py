@@ -152,6 +152,12 @@ def translation(text: str) -> Translation:
     return Translation(text, 0.0, 0, 1, ())
 
 
+async def until(holds: Callable[[], bool]) -> None:
+    """Let the other tasks run until something holds."""
+    while not holds():
+        await asyncio.sleep(0)
+
+
 class Bench:
     """A batcher on a lane, and what it counts."""
 
@@ -208,11 +214,9 @@ async def test_client_that_leaves_costs_nothing(bench: Callable[..., Bench]) -> 
 
     used = bench(gated)
     first = asyncio.create_task(used.translate("first"))
-    while not used.lanes.batches:
-        await asyncio.sleep(0)
+    await until(lambda: bool(used.lanes.batches))
     leaving, staying = (asyncio.create_task(used.translate(text)) for text in ("leaving", "staying"))
-    while used.batcher.waiting < 2:
-        await asyncio.sleep(0)
+    await until(lambda: used.batcher.waiting == 2)
     leaving.cancel()
     await asyncio.wait([leaving])
     gate.set()
@@ -289,8 +293,7 @@ async def test_closing_answers_everybody(bench: Callable[..., Bench]) -> None:
 
     used = bench(silent)
     callers = [asyncio.create_task(used.translate(text)) for text in "abcdefgh"]
-    while not used.lanes.batches:
-        await asyncio.sleep(0)
+    await until(lambda: bool(used.lanes.batches))
     await used.batcher.close()
     found = await asyncio.gather(*callers, return_exceptions=True)
     assert {type(error) for error in found} == {ShuttingDownError}
@@ -315,8 +318,7 @@ async def test_waiting_sentences_use_up_admission() -> None:
     used.batcher.open()
     admission = Admission(3, [used.batcher])
     callers = [asyncio.create_task(used.translate(text)) for text in "abc"]
-    while used.batcher.waiting < 3:
-        await asyncio.sleep(0)
+    await until(lambda: used.batcher.waiting == 3)
     with pytest.raises(QueueFullError), admission.reserve():
         pass
     await used.batcher.close()

@@ -211,7 +211,9 @@ async def test_deleted_session_is_gone_at_once(document: Document, redis_server:
         assert await client.exists(*document.key.names()) == 0
 
 
-async def test_every_call_sets_the_time_to_live_of_every_key_anew(document: Document, redis_server: RedisServer) -> None:
+async def test_every_call_sets_the_time_to_live_of_every_key_anew(
+    document: Document, redis_server: RedisServer
+) -> None:
     """All keys of a document live equally long, counted from the last call, whichever it was."""
     await document.append("a", key="k")
     calls = (
@@ -228,7 +230,7 @@ async def test_every_call_sets_the_time_to_live_of_every_key_anew(document: Docu
             assert all([await client.ttl(name) > 50 for name in document.key.names()])
 
 
-async def test_keys_of_a_document_share_a_slot(document: Document, redis_server: RedisServer) -> None:
+async def test_keys_of_a_document_share_a_slot(document: Document) -> None:
     """A Redis Cluster can run the scripts, because one hash tag is in all keys; another document has another."""
     slots = {name.split("{")[1].split("}")[0] for name in document.key.names()}
     assert slots == {f"tenant:{document.key.session_id}"}

@@ -40,5 +40,7 @@ def test_command_dies_with_a_killed_parent() -> None:
 def test_parent_that_is_gone_already_starts_nothing() -> None:
     """If the parent dies before the leash holds, the command never begins."""
     stranger = os.getppid()
-    done = subprocess.run([sys.executable, leash.__file__, str(stranger), "/bin/echo", "begun"], stdout=subprocess.PIPE)
+    done = subprocess.run(
+        [sys.executable, leash.__file__, str(stranger), "/bin/echo", "begun"], stdout=subprocess.PIPE, check=True
+    )
     assert done.stdout == b""

@@ -140,6 +140,29 @@ class Replica:
                 self._process.wait()
 
 
+class Replicas:
+    """Makes replicas on the stand-in runtime, each with files of its own, and ends them all."""
+
+    def __init__(self, folder: Path, bundle: Path) -> None:
+        self._folder = folder
+        self._bundle = bundle
+        self._made: list[Replica] = []
+
+    def new(self, **settings: str) -> Replica:
+        """One more, not yet started; arguments are settings."""
+        folder = self._folder / f"replica-{len(self._made)}"
+        folder.mkdir()
+        default = {"bundles": str(self._bundle), "redis_folder": str(self._folder / "redis")}
+        environment = {f"ANTECEDENT_{name.upper()}": value for name, value in (default | settings).items()}
+        self._made.append(Replica(folder, "tests.support.stand_in", environment))
+        return self._made[-1]
+
+    def close(self) -> None:
+        """End those that still run."""
+        for replica in self._made:
+            replica.close()
+
+
 def children(pid: int) -> list[tuple[int, str]]:
     """Process id and command line of each child of a process."""
     listing = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -1,0 +1,123 @@
+"""A replica under stress: dying workers, a full queue, clients that leave. One replica, one batch of one at a time."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.client import begin, measured, say, translate
+from tests.support.servers import RedisServer, Replica, Replicas, child, eventually
+from tests.support.stand_in import expected
+
+Occupy = Callable[[], Future[httpx.Response]]
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A replica with one worker and room for two waiting sentences."""
+    return shared_replicas.new(redis_url=redis_server.url, queue_limit="2", batch_sentences="1").start()
+
+
+@pytest.fixture
+def client(replica: Replica) -> Iterator[httpx.Client]:
+    """A client of it, once its worker is there."""
+    with replica.client() as client:
+        eventually(lambda: client.get("/health/ready").status_code == 200, "a worker is alive")
+        yield client
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """For requests that wait while others are made."""
+    with ThreadPoolExecutor(8) as executor:
+        yield executor
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """A file for which a sentence may wait."""
+    return tmp_path / "gate"
+
+
+@pytest.fixture
+def busy(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path) -> Future[httpx.Response]:
+    """A request that keeps the worker busy until the gate is there."""
+    request = pool.submit(translate, client, f"wait-for:{gate}")
+    eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "the worker is busy")
+    return request
+
+
+def test_full_queue(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path, busy: Future[httpx.Response]) -> None:
+    """What does not fit into the queue is refused at once with 429; what was admitted is answered."""
+    session = begin(client)
+    admitted = [busy, *(pool.submit(translate, client, text) for text in "ab")]
+    eventually(lambda: measured(client, "antecedent_sentences_waiting 2.0"), "the queue is full")
+    for refused in (translate(client, "c"), say(client, session, "一", 0)):
+        assert (refused.status_code, refused.json()["code"]) == (429, "queue_full")
+        assert refused.headers["retry-after"] == "1"
+    assert client.get(session).json()["next_position"] == 0
+    gate.touch()
+    assert [answer.result().status_code for answer in admitted] == [200, 200, 200]
+    assert say(client, session, "一", 0).status_code == 200
+
+
+def test_client_that_disconnects(
+    replica: Replica, client: httpx.Client, gate: Path, busy: Future[httpx.Response]
+) -> None:
+    """What waits for it leaves the queue, its sentence leaves the session, and the others are served."""
+    session = begin(client)
+    with httpx.Client(base_url=replica.url, timeout=0.5) as impatient, pytest.raises(httpx.ReadTimeout):
+        say(impatient, session, "一", 0)
+    eventually(lambda: client.get(session).json()["next_position"] == 0, "the sentence is taken back")
+    assert measured(client, "antecedent_sentences_waiting 0.0")
+    gate.touch()
+    assert busy.result().status_code == 200
+    assert say(client, session, "二", 0).status_code == 200
+
+
+def test_worker_killed_in_the_middle_of_a_request(replica: Replica, client: httpx.Client, tmp_path: Path) -> None:
+    """The request is answered by another worker, and the dead one is replaced."""
+    victim = child(replica.pid, "worker_process")
+    text = f"crash-once:{tmp_path / 'mark'}"
+    answer = translate(client, "a", text, "b")
+    assert answer.status_code == 200
+    assert answer.json()["sentences"][2]["translation"] == expected("b", ["a", text])
+    assert child(replica.pid, "worker_process") != victim
+    assert measured(client, "antecedent_worker_restarts_total 1.0")
+
+
+def test_sentence_that_kills_workers_is_given_up(client: httpx.Client) -> None:
+    """After two workers the client gets a clear error, and others are served."""
+    answer = translate(client, "crash")
+    assert (answer.status_code, answer.json()["code"], answer.json()["retryable"]) == (500, "worker_died", False)
+    assert translate(client, "a").status_code == 200
+
+
+def test_no_worker_is_not_ready(replica: Replica, client: httpx.Client) -> None:
+    """While no worker is alive, readiness says so, and liveness stays."""
+    os.kill(child(replica.pid, "worker_process"), signal.SIGKILL)
+    found: list[httpx.Response] = []
+
+    def gone() -> bool:
+        found.append(client.get("/health/ready"))
+        return found[-1].status_code == 503
+
+    eventually(gone, "readiness is gone")
+    assert found[-1].json()["reasons"] == ["no worker of stand-in is alive"]
+    assert client.get("/health/live").status_code == 200
+    eventually(lambda: client.get("/health/ready").status_code == 200, "a worker is alive again")
+
+
+def test_deadline(replicas: Replicas, redis_server: RedisServer, gate: Path) -> None:
+    """A sentence that is not translated in time ends with 504, and can be sent again at its position."""
+    text = f"wait-for:{gate}"
+    with replicas.new(redis_url=redis_server.url, deadline_seconds="0.3").start().client() as client:
+        session = begin(client)
+        late = say(client, session, text, 0)
+        assert (late.status_code, late.json()["code"], late.headers["retry-after"]) == (504, "deadline_exceeded", "5")
+        gate.touch()
+        eventually(lambda: say(client, session, text, 0).status_code == 200, "it is translated")

@@ -1,0 +1,109 @@
+"""Sessions through the front door, on one replica and on two that share a Redis."""
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.client import PAIR, SENTENCES, begin, say
+from tests.support.servers import RedisServer, Replicas, eventually
+from tests.support.stand_in import expected
+
+
+@pytest.fixture(scope="module")
+def two(shared_replicas: Replicas, redis_server: RedisServer) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    """Clients of two replicas with one Redis."""
+    settings = {"redis_url": redis_server.url, "session_max_ttl_seconds": "100000"}
+    replicas = [shared_replicas.new(**settings).start() for _ in range(2)]
+    with replicas[0].client() as one, replicas[1].client() as other:
+        yield one, other
+
+
+def test_session_by_two_replicas(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """Replicas that serve one session in turn give what one gives, and what the whole document gives."""
+    one, other = two
+    alone, shared = begin(one), begin(one)
+    by_one = [say(one, alone, text).json() for text in SENTENCES]
+    in_turn = [say(two[at % 2], shared, text).json() for at, text in enumerate(SENTENCES)]
+    document = other.post("/v1/documents", json=PAIR | {"sentences": SENTENCES}).json()["sentences"]
+    assert by_one == in_turn == document
+    assert by_one[4]["translation"] == expected("帰った。", ["笑った。", "泣いた。"])
+
+
+def test_retry_conflict_and_gap(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """The same position again gets the same answer, anywhere; another text there, or a gap, names the next position."""
+    one, other = two
+    session = begin(one)
+    first = say(one, session, "一", 0)
+    assert say(other, session, "一", 0).json() == first.json()
+    conflict, gap = say(other, session, "二", 0), say(other, session, "二", 2)
+    assert (conflict.status_code, conflict.json()["code"]) == (409, "position_conflict")
+    assert (gap.status_code, gap.json()["code"]) == (409, "position_gap")
+    assert conflict.json()["next_position"] == gap.json()["next_position"] == 1
+
+
+def test_idempotency_key(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """Without a position, the key makes a repetition safe."""
+    session = begin(two[0])
+    first, again = (say(client, session, "一", **{"Idempotency-Key": "k"}).json() for client in two)
+    assert first == again
+    assert say(two[0], session, "二").json()["position"] == 1
+
+
+def test_state_and_deletion(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """A session shows what it keeps; once deleted it is unknown everywhere, and is not made anew."""
+    one, other = two
+    session = begin(one, ttl_seconds=77)
+    said = [say(one, session, text).json() for text in SENTENCES]
+    state = other.get(session).json()
+    assert (state["next_position"], state["window"], state["ttl_seconds"]) == (5, 2, 77)
+    assert state["sentences"] == said
+    assert one.delete(session).status_code == 204
+    for answer in (other.get(session), other.delete(session), say(other, session, "一", 0)):
+        assert (answer.status_code, answer.json()["code"]) == (404, "session_not_found")
+
+
+@pytest.mark.parametrize("session_id", ["x", "A" * 22, "..%2F..", "{a}:b"])
+def test_unknown_session(two: tuple[httpx.Client, httpx.Client], session_id: str) -> None:
+    """Whatever the id looks like, a session that was not created is not there."""
+    answer = say(two[0], f"/v1/sessions/{session_id}", "一")
+    assert answer.status_code == 404
+
+
+def test_time_to_live_has_a_limit(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """A longer time than the service allows is refused, not shortened."""
+    answer = two[0].post("/v1/sessions", json=PAIR | {"ttl_seconds": 100_001})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
+
+
+def test_refused_sentence_does_not_block_the_document(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """A sentence that cannot be translated takes no place: another one can follow at its position."""
+    session = begin(two[0])
+    say(two[0], session, "一")
+    assert say(two[0], session, "refuse", 1).status_code == 422
+    assert two[0].get(session).json()["next_position"] == 1
+    assert say(two[1], session, "二", 1).json()["translation"] == expected("二", ["一"])
+
+
+def test_replica_killed_between_append_and_finish(
+    two: tuple[httpx.Client, httpx.Client], replicas: Replicas, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """The retry at another replica is answered, with the same context, and the position stays one."""
+    survivor, gate = two[0], tmp_path / "gate"
+    text = f"二 wait-for:{gate}"
+    dying = replicas.new(redis_url=redis_server.url).start()
+    with dying.client() as client, ThreadPoolExecutor(1) as pool:
+        session = begin(client)
+        say(client, session, "一", 0)
+        lost = pool.submit(say, client, session, text, 1)
+        eventually(lambda: survivor.get(session).json()["next_position"] == 2, "the sentence is appended")
+        assert survivor.get(session).json()["sentences"][1]["translation"] is None
+        dying.end(signal.SIGKILL)
+        with pytest.raises(httpx.TransportError):
+            lost.result()
+    gate.touch()
+    assert say(survivor, session, text, 1).json()["translation"] == expected(text, ["一"])
+    assert survivor.get(session).json()["next_position"] == 2

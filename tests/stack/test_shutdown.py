@@ -1,0 +1,68 @@
+"""SIGTERM: what is in flight is finished, or handed back, and the process ends with status 0."""
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.client import measured, translate
+from tests.support.servers import RedisServer, Replicas, children, eventually
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """For requests that wait while something is done."""
+    with ThreadPoolExecutor(1) as executor:
+        yield executor
+
+
+def test_sigterm_drains(
+    replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """What is in flight is answered, nothing new is accepted, and the exit status is 0."""
+    gate = tmp_path / "gate"
+    replica = replicas.new(redis_url=redis_server.url).start()
+    with replica.client() as client:
+        in_flight = pool.submit(translate, client, f"wait-for:{gate}", "b")
+        eventually(lambda: not measured(client, "antecedent_sentences_running 0.0"), "it is in the model")
+        replica.send(signal.SIGTERM)
+        eventually(lambda: _refuses(replica.url), "nothing new is accepted")
+        gate.touch()
+        assert in_flight.result().status_code == 200
+    assert replica.wait() == 0
+
+
+def test_drain_has_an_end(
+    replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """A request that never ends does not keep the process: after a while it is given up, with a retryable error."""
+    replica = replicas.new(redis_url=redis_server.url, drain_seconds="1").start()
+    with replica.client() as client:
+        endless = pool.submit(translate, client, f"wait-for:{tmp_path / 'never'}")
+        eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "it is in the model")
+        assert replica.end() == 0
+        given_up = endless.result()
+        assert (given_up.status_code, given_up.json()["code"]) == (503, "shutting_down")
+        assert given_up.headers["retry-after"] == "1"
+
+
+def test_signal_at_the_start(replicas: Replicas, redis_server: RedisServer) -> None:
+    """Told to end before it serves, the service ends without a traceback and leaves no process behind."""
+    replica = replicas.new(redis_url=redis_server.url)
+    process = replica.spawn()
+    eventually(lambda: bool(children(process.pid)), "it starts a worker")
+    worker = Path(f"/proc/{children(process.pid)[0][0]}/cmdline")
+    assert replica.end() == 0
+    assert "Traceback" not in replica.log
+    eventually(lambda: not worker.exists(), "the worker has ended")
+
+
+def _refuses(url: str) -> bool:
+    try:
+        httpx.get(f"{url}/health/live", timeout=60)
+    except httpx.TransportError:
+        return True
+    return False

@@ -1,0 +1,86 @@
+"""How the service starts, or says in one sentence why it does not; and what its log holds."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.client import PAIR, begin, say
+from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle
+
+SECRET = "himitsu"
+
+
+def refusal(replica: Replica) -> str:
+    """Start a service that cannot; gives what it says."""
+    replica.spawn()
+    assert replica.wait() == 2
+    return replica.log
+
+
+def test_host_beyond_loopback_needs_a_redis(replicas: Replicas) -> None:
+    """The service refuses to start where its own Redis would not do."""
+    said = refusal(replicas.new(host="0.0.0.0"))
+    assert said == "antecedent: host 0.0.0.0 is not loopback, so ANTECEDENT_REDIS_URL must name a Redis\n"
+
+
+def test_bundle_that_is_none(replicas: Replicas, tmp_path: Path) -> None:
+    """A folder without a manifest is named."""
+    said = refusal(replicas.new(bundles=str(tmp_path / "nothing")))
+    assert said.startswith(f"antecedent: {tmp_path / 'nothing'}")
+    assert said.count("\n") == 1
+
+
+def test_bundle_that_a_worker_cannot_load(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+    """The worker's own sentence about the bundle ends the start."""
+    bundle(tmp_path / "bad")
+    (tmp_path / "bad" / "damaged").touch()
+    said = refusal(replicas.new(bundles=str(tmp_path / "bad"), redis_url=redis_server.url))
+    assert said == f"antecedent: {tmp_path / 'bad'}: model.safetensors is damaged\n"
+
+
+def test_two_bundles_of_one_name(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+    """Names must tell bundles apart."""
+    folders = [bundle(tmp_path / name, name="same") for name in ("a", "b")]
+    said = refusal(replicas.new(bundles=":".join(map(str, folders)), redis_url=redis_server.url))
+    assert said == "antecedent: two bundles have the name same\n"
+
+
+def test_port_in_use(replicas: Replicas, redis_server: RedisServer) -> None:
+    """A port that is taken is known before any model is loaded."""
+    port = redis_server.port
+    said = refusal(replicas.new(redis_url=redis_server.url, port=str(port)))
+    assert said == f"antecedent: cannot listen on 127.0.0.1, port {port}: Address already in use\n"
+
+
+@pytest.mark.parametrize("module", ["service.app", "service.__main__", "service.worker_process"])
+def test_http_process_loads_no_model(module: str) -> None:
+    """Neither torch nor CTranslate2 comes with the application; a worker loads them only with its bundle."""
+    program = f"import sys, {module}; print(sorted({{'torch', 'ctranslate2'}} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_no_text_of_users_in_the_logs(replicas: Replicas, redis_server: RedisServer) -> None:
+    """Whatever goes wrong, the log has ids, routes and places in the code, and nothing that a user has sent."""
+    replica = replicas.new(redis_url=redis_server.url, log_level="debug").start()
+    with replica.client() as client:
+        session = begin(client)
+        say(client, session, f"{SECRET} 一", **{"Idempotency-Key": SECRET})
+        say(client, session, f"{SECRET} refuse")
+        client.post("/v1/documents", json=PAIR | {"text": f"{SECRET} raise"})
+        client.post("/v1/documents", json=PAIR | {"text": f"{SECRET} crash"})
+        client.post("/v1/documents", json=PAIR | {"text": SECRET, SECRET: 1})
+        client.post(f"/v1/documents?{SECRET}", content=SECRET)
+        client.get(f"/{SECRET}")
+        metrics = client.get("/metrics").text
+    assert replica.end() == 0
+    assert SECRET not in replica.log
+    assert session.rpartition("/")[2] not in replica.log
+    assert SECRET not in metrics
+    events = [json.loads(line) for line in replica.log.splitlines() if line.startswith("{")]
+    requests = [event for event in events if event["event"] == "request"]
+    assert len(requests) == 9
+    assert all({"request_id", "route", "method", "status", "seconds"} <= event.keys() for event in requests)

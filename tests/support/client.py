@@ -1,0 +1,55 @@
+"""What a client of the service does, with less to write."""
+
+import httpx
+
+from tests.support.servers import eventually
+from tests.support.stand_in import expected
+
+PAIR = {"source_lang": "ja", "target_lang": "en"}
+SENTENCES = ["彼女は来た。", "座った。", "笑った。", "泣いた。", "帰った。"]
+
+
+def begin(client: httpx.Client, **members: object) -> str:
+    """A new session; gives its path."""
+    answer = client.post("/v1/sessions", json=PAIR | members)
+    assert answer.status_code == 201
+    return f"/v1/sessions/{answer.json()['session_id']}"
+
+
+def say(client: httpx.Client, session: str, text: str, position: int | None = None, **headers: str) -> httpx.Response:
+    """Send a sentence of a session."""
+    body = {"text": text} if position is None else {"text": text, "position": position}
+    return client.post(f"{session}/sentences", json=body, headers=headers)
+
+
+def say_until_served(client: httpx.Client, session: str, text: str, position: int) -> httpx.Response:
+    """Repeat a sentence at the same position while the answer is a 503, which must say when to try again."""
+    answers: list[httpx.Response] = []
+
+    def served() -> bool:
+        answers.append(say(client, session, text, position))
+        if answers[-1].status_code == 503:
+            assert answers[-1].headers["retry-after"] == "1"
+            assert answers[-1].json()["code"] == "session_store_unavailable"
+        return answers[-1].status_code != 503
+
+    eventually(served, "the session is served again")
+    return answers[-1]
+
+
+def translate(client: httpx.Client, *sentences: str, **members: object) -> httpx.Response:
+    """Send a document of these sentences."""
+    return client.post("/v1/documents", json=PAIR | {"sentences": sentences} | members)
+
+
+def check_document(client: httpx.Client, session: str) -> None:
+    """See that a session has exactly SENTENCES, in order, and each answer that a quiet run gives."""
+    kept = client.get(session).json()["sentences"]
+    assert [sentence["source"] for sentence in kept] == SENTENCES
+    for at, sentence in enumerate(kept):
+        assert sentence["translation"] == expected(SENTENCES[at], SENTENCES[max(0, at - 2) : at])
+
+
+def measured(client: httpx.Client, line: str) -> bool:
+    """Whether the metrics have a line."""
+    return line in client.get("/metrics").text.splitlines()
