@@ -15,6 +15,8 @@ from service.logs import get_logger, where
 from service.metrics import Metrics
 
 REQUEST_ID = "X-Request-ID"
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""Others, which a client may make up, are neither logged nor labels."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 _log = get_logger(__name__)
@@ -56,9 +58,10 @@ class RequestMiddleware:
 
     def _account(self, scope: Scope, status: int | None, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")  # the pattern, without ids
-        self._metrics.requests.labels(route, scope["method"] if route != "none" else "any", str(status or 499)).inc()
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.requests.labels(route, method, str(status or 499)).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
-        _log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 4))
+        _log.info("request", method=method, route=route, status=status, seconds=round(seconds, 4))
 
 
 class BodyLimitMiddleware:

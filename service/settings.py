@@ -36,10 +36,10 @@ class Settings(BaseSettings):
     """Folders of the bundles to serve, separated like `PATH`; the first of a language pair is the pair's default."""
     workers: int = Field(default_factory=_cores, ge=1)
     """Worker processes for each bundle, one thread each; the default is one for each CPU core."""
-    device: Literal["cpu", "cuda"] = "cpu"
-    """Where the workers translate."""
+    device: str = Field("cpu", pattern=r"^(cpu|cuda(:\d+)?)$")
+    """Where the workers translate: `cpu`, `cuda` or, of several GPUs, for example `cuda:1`."""
     compute_type: str = "auto"
-    """Arithmetic of the workers, as the runtime names it; the same on all replicas, or their answers may differ."""
+    """Arithmetic of the workers: `auto`, `float32` or `bfloat16`; on all replicas the same, or answers may differ."""
     worker_timeout_seconds: float = Field(120, gt=0)
     """A worker that takes longer than this over one batch is killed and started anew."""
 

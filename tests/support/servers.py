@@ -16,7 +16,7 @@ from models.bundle.manifest import Manifest
 from service.redis_process import find_redis_server
 
 ROOT = Path(__file__).resolve().parents[2]
-_START_SECONDS = 60.0
+_START_SECONDS = 180.0
 
 
 def eventually(holds: Callable[[], bool], what: str) -> None:

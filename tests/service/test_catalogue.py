@@ -1,0 +1,55 @@
+"""Which model serves what."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from models.bundle.manifest import Manifest
+from models.errors import BundleError
+from service.batcher import Batcher
+from service.catalogue import Catalogue, Model, check_servable
+from service.errors import LanguagePairError, ModelNotFoundError
+from service.workers import Worker, WorkerPool
+from tests.support.servers import bundle
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    """Two models of one pair and one of another; their workers are of no concern here."""
+    manifests = [
+        Manifest.load(bundle(tmp_path / name, name=name, source=source, target=target))
+        for name, source, target in (("first", "ja", "en"), ("second", "ja", "en"), ("german", "EN", "de"))
+    ]
+    nobody = cast(WorkerPool, None), cast("Batcher[Worker]", None)
+    return Catalogue([Model(manifest, *nobody) for manifest in manifests])
+
+
+def test_first_of_a_pair_is_its_default(catalogue: Catalogue) -> None:
+    """Without a name the pair decides; languages know no case."""
+    assert catalogue.choose("ja", "en", None).name == "first"
+    assert catalogue.choose("en", "de", None).name == "german"
+
+
+def test_name_chooses_among_the_models_of_a_pair(catalogue: Catalogue) -> None:
+    """Any model can be asked for, for its own pair only."""
+    assert catalogue.choose("ja", "en", "second").name == "second"
+    with pytest.raises(LanguagePairError, match="model german"):
+        catalogue.choose("ja", "en", "german")
+
+
+def test_what_is_served_is_named_where_something_else_is_asked_for(catalogue: Catalogue) -> None:
+    """A refusal says what one could have asked for."""
+    with pytest.raises(LanguagePairError) as pair:
+        catalogue.choose("en", "ja", None)
+    assert pair.value.extras == {"pairs": ["en-de", "ja-en"]}
+    with pytest.raises(ModelNotFoundError) as name:
+        catalogue.choose("ja", "en", "third")
+    assert name.value.extras == {"models": ["first", "german", "second"]}
+
+
+def test_model_that_reads_translations_is_refused(tmp_path: Path) -> None:
+    """What the store does not keep for it cannot be served, and is said so before anything starts."""
+    manifest = Manifest.load(bundle(tmp_path)).model_copy(update={"reads_target_context": True})
+    with pytest.raises(BundleError, match="reads the translations"):
+        check_servable([manifest])

@@ -1,0 +1,55 @@
+"""Log lines: JSON, with the request's id, and without anything that a user has written."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from service import logs
+
+SECRET = "himitsu"
+
+
+@pytest.fixture
+def stream() -> Iterator[io.StringIO]:
+    """Where the lines go; the logging of the test run is put back afterwards."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    written = io.StringIO()
+    logs.configure("info", written)
+    yield written
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+def _fail() -> None:
+    raise ValueError(SECRET)
+
+
+def test_line_is_json_with_the_requests_id(stream: io.StringIO) -> None:
+    """What is bound for a request is in every line of it; what is below the level is not written."""
+    with structlog.contextvars.bound_contextvars(request_id="r1"):
+        logs.get_logger("here").info("event", seconds=0.5)
+        logs.get_logger("here").debug("not this")
+    (line,) = stream.getvalue().splitlines()
+    found = json.loads(line)
+    assert (found["event"], found["seconds"], found["request_id"]) == ("event", 0.5, "r1")
+    assert (found["level"], found["logger"]) == ("info", "here")
+
+
+@pytest.mark.parametrize("library", ["structlog", "logging"])
+def test_exceptions_are_logged_without_their_messages(stream: io.StringIO, library: str) -> None:
+    """An exception may quote a text: its type and the places that it came through must do."""
+    logger = logs.get_logger("here") if library == "structlog" else logging.getLogger("there")
+    try:
+        _fail()
+    except ValueError:
+        logger.exception("it failed")
+    found = json.loads(stream.getvalue())
+    assert found["error"] == "ValueError"
+    assert any("_fail" in place for place in found["where"])
+    assert SECRET not in stream.getvalue()

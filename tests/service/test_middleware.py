@@ -1,0 +1,72 @@
+"""What surrounds every request, on a small application of the test's own."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from service import problems
+from service.errors import QueueFullError
+from service.metrics import Metrics
+from service.middleware import BodyLimitMiddleware, RequestMiddleware
+
+SECRET = "himitsu"
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    """What the application counts."""
+    return Metrics()
+
+
+@pytest.fixture
+def client(metrics: Metrics) -> httpx.AsyncClient:
+    """A client of an application whose routes fail in different ways."""
+    app = FastAPI()
+    app.add_middleware(BodyLimitMiddleware, most=100)
+    app.add_middleware(RequestMiddleware, metrics=metrics, new_id=lambda: "made-here")
+    problems.install(app, metrics)
+
+    @app.get("/bug/{number}")
+    async def bug(number: int) -> None:
+        raise ZeroDivisionError(f"{SECRET} {number}")
+
+    @app.get("/full")
+    async def full() -> None:
+        raise QueueFullError
+
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
+
+
+async def test_bug_is_a_problem_without_its_message(client: httpx.AsyncClient, metrics: Metrics) -> None:
+    """An error that nobody has foreseen is answered with its request's id and nothing of its message."""
+    answer = await client.get("/bug/7")
+    assert answer.status_code == 500
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["request_id"]) == ("internal_error", "made-here")
+    assert SECRET not in answer.text
+    assert b'requests_total{method="GET",route="/bug/{number}",status="500"} 1.0' in metrics.render()
+
+
+async def test_errors_on_purpose_have_their_headers(client: httpx.AsyncClient, metrics: Metrics) -> None:
+    """A retryable error says when to try again, and is counted by its code."""
+    answer = await client.get("/full", headers={"X-Request-ID": "mine"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+    assert answer.json()["request_id"] == answer.headers["x-request-id"] == "mine"
+    assert b'rejections_total{code="queue_full"} 1.0' in metrics.render()
+
+
+async def test_wrong_parameters_are_named_and_not_repeated(client: httpx.AsyncClient) -> None:
+    """The detail says where and what, without the value."""
+    answer = await client.get(f"/bug/{SECRET}")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
+    assert "path.number" in answer.json()["detail"]
+    assert SECRET not in answer.text
+
+
+async def test_labels_do_not_grow_with_what_is_asked_for(client: httpx.AsyncClient, metrics: Metrics) -> None:
+    """Paths that do not exist all count as one, and so do methods that nobody has heard of."""
+    for method, path in (("GET", "/a"), ("GET", "/b"), ("BREW", "/full"), ("BOIL", "/full")):
+        await client.request(method, path)
+    assert b'requests_total{method="GET",route="none",status="404"} 2.0' in metrics.render()
+    assert b'requests_total{method="other",route="/full",status="405"} 2.0' in metrics.render()
+    assert b"BREW" not in metrics.render()

@@ -1,0 +1,100 @@
+"""The service on a real bundle, with the real runtime in its workers: what goes in comes out as the runtime has it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
+from models.data.documents import Sentence
+from tests.support.bundles import documents, make_bundle
+from tests.support.client import begin, say, translate
+from tests.support.servers import RedisServer, Replica
+
+SOURCES = [sentence.source for sentence in documents(1, 6)[0].sentences]
+
+
+@pytest.fixture(scope="module")
+def real_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Doc-Transformer that reads two preceding sentences."""
+    return make_bundle(tmp_path_factory.mktemp("real") / "bundle")
+
+
+@pytest.fixture(scope="module")
+def client(
+    real_bundle: Path, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    """A client of `python -m service` on it."""
+    settings = {"ANTECEDENT_BUNDLES": str(real_bundle), "ANTECEDENT_REDIS_URL": redis_server.url}
+    replica = Replica(tmp_path_factory.mktemp("replica"), "service", settings)
+    with replica.start().client() as client:
+        yield client
+    assert replica.end() == 0
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence"])
+def test_document_is_what_the_runtime_gives(client: httpx.Client, real_bundle: Path, strategy: str) -> None:
+    """Texts, scores and context sizes pass through queue, batches and processes as they are."""
+    found = translate(client, *SOURCES, strategy=strategy, beam_size=2).json()["sentences"]
+    size = 2 if strategy == "direct" else 0
+    requests = [
+        TranslationRequest(source, tuple(map(Sentence, SOURCES[max(0, at - size) : at])))
+        for at, source in enumerate(SOURCES)
+    ]
+    wanted = Runtime.load(real_bundle).translate(requests, Options(strategy=strategy, beam_size=2))
+    assert [sentence["translation"] for sentence in found] == [one.text for one in wanted]
+    assert [sentence["context_size"] for sentence in found] == [one.context_size for one in wanted]
+    assert [sentence["score"] for sentence in found] == pytest.approx([one.score for one in wanted], abs=1e-4)
+
+
+def test_context_changes_the_translation(client: httpx.Client) -> None:
+    """With context the document reads differently than without, but for its first sentence."""
+    with_context, without = (
+        [sentence["translation"] for sentence in translate(client, *SOURCES, **options).json()["sentences"]]
+        for options in ({}, {"strategy": "sentence"})
+    )
+    assert with_context != without
+
+
+def test_session_gives_what_the_document_gives(client: httpx.Client) -> None:
+    """Sentence by sentence the same translations come out as all at once."""
+    session = begin(client)
+    said = [say(client, session, source, at).json() for at, source in enumerate(SOURCES)]
+    document = translate(client, *SOURCES).json()["sentences"]
+    for one, other in zip(said, document, strict=True):
+        assert one["translation"] == other["translation"]
+        assert one["score"] == pytest.approx(other["score"], abs=1e-4)
+
+
+def test_empty_sentence_keeps_its_place(client: httpx.Client) -> None:
+    """A blank sentence has a blank translation, in its position."""
+    found = translate(client, SOURCES[0], " ", SOURCES[1]).json()["sentences"]
+    assert [sentence["translation"] == "" for sentence in found] == [False, True, False]
+
+
+def test_sentence_beyond_the_models_length_is_refused(client: httpx.Client) -> None:
+    """Without a clause boundary it is not cut silently; in a session another sentence can take its place."""
+    endless = "から" * 200
+    refused = translate(client, SOURCES[0], endless)
+    assert (refused.status_code, refused.json()["code"]) == (422, "sentence_too_long")
+    session = begin(client)
+    assert say(client, session, endless, 0).status_code == 422
+    assert say(client, session, SOURCES[0], 0).status_code == 200
+
+
+def test_bundle_with_one_byte_changed_is_refused(real_bundle: Path, redis_server: RedisServer, tmp_path: Path) -> None:
+    """The service does not start, and says which file is damaged."""
+    changed = tmp_path / "bundle"
+    shutil.copytree(real_bundle, changed)
+    weights = changed / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    settings = {"ANTECEDENT_BUNDLES": str(changed), "ANTECEDENT_REDIS_URL": redis_server.url}
+    replica = Replica(tmp_path, "service", settings)
+    replica.spawn()
+    assert replica.wait() == 2
+    assert replica.log.startswith(f"antecedent: {changed}: model.safetensors is damaged")
