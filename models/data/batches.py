@@ -16,6 +16,11 @@ from models.data.documents import Document
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from models.errors import DataError
 
+BUCKET = 4
+"""Lengths that count as like where contexts are to be of like length, too; batches that are made by their sentences
+alone pad the contexts to more than twice their tokens.
+"""
+
 
 class ContextReader(Protocol):
     """The part of an architecture that decides what it reads of a document, and in which tensors."""
@@ -91,6 +96,13 @@ class TokenizedCorpus:
         """Source tokens of the `window` sentences before sentence `index`, oldest first, of its document only."""
         return self.sources[max(int(self.first[index]), index - window) : index]
 
+    def context_lengths(self, window: int) -> NDArray[np.int64]:
+        """For each sentence, the source tokens of the `window` sentences before it in its document."""
+        before = np.concatenate([[0], np.cumsum([len(tokens) for tokens in self.sources])])
+        indices = np.arange(len(self.sources))
+        lengths: NDArray[np.int64] = before[indices] - before[np.maximum(self.first, indices - window)]
+        return lengths
+
     def batch(self, indices: Sequence[int] | NDArray[np.int64], reader: ContextReader) -> Batch:
         """The batch of these sentences, with the context that `reader` takes from their documents."""
         context = reader.collate([reader.select(self.preceding(int(i), reader.window)) for i in indices])
@@ -98,34 +110,45 @@ class TokenizedCorpus:
 
 
 def plan(
-    lengths: NDArray[np.int64], usable: NDArray[np.int64], budget: int, seed: int, epoch: int
+    lengths: NDArray[np.int64],
+    usable: NDArray[np.int64],
+    budget: int,
+    seed: int,
+    epoch: int,
+    context_lengths: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Batches of one pass: sentences of like length together, in an order that seed and epoch alone decide.
 
     Args:
         lengths: tokens of each sentence of the corpus.
         usable: indices that take part.
-        budget: the most padded tokens of a batch; a longer sentence is a batch of its own.
+        budget: the most padded tokens of a batch, context not counted; a longer sentence is a batch of its own.
         seed: of the run.
         epoch: pass over the corpus, from 0.
+        context_lengths: tokens of each sentence's context, of which like ones come together too, where it is read.
 
     Returns:
         Arrays of indices.
     """
     random = np.random.default_rng((seed, epoch))
     order = random.permutation(usable)
-    order = order[np.argsort(lengths[order], kind="stable")]
+    if context_lengths is None:
+        order = order[np.argsort(lengths[order], kind="stable")]
+    else:
+        order = order[np.lexsort((context_lengths[order], lengths[order] // BUCKET))]
     batches = list(_cut(order, lengths, budget))
     return [batches[i] for i in random.permutation(len(batches))]
 
 
 def _cut(order: NDArray[np.int64], lengths: NDArray[np.int64], budget: int) -> Iterator[NDArray[np.int64]]:
-    start = 0
-    for end in range(1, len(order) + 1):
-        # Sorted by length, so the next sentence is the longest of the batch.
-        if end == len(order) or (end - start + 1) * lengths[order[end]] > budget:
+    start, longest = 0, 0
+    for end, length in enumerate(lengths[order].tolist()):
+        longest = max(longest, length)
+        if end > start and (end + 1 - start) * longest > budget:
             yield order[start:end]
-            start = end
+            start, longest = end, length
+    if start < len(order):
+        yield order[start:]
 
 
 def _arrays(sequences: Sequence[Sequence[int]]) -> list[Sequence[int]]:

@@ -4,7 +4,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Adam
 
@@ -108,6 +110,11 @@ class Trainer:
             if progress.position + size > len(order):
                 progress.epoch, progress.position = progress.epoch + 1, 0
 
+    def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
+        corpus, settings, window = self.corpus, self.settings, self.model.architecture.window
+        context = corpus.context_lengths(window) if window else None
+        return plan(corpus.lengths, corpus.usable, settings.batch_tokens, settings.seed, epoch, context)
+
     def _update(self, batches: list[Batch], curves: Curves) -> None:
         """One step of the optimiser on the mean loss a token of all batches of all processes."""
         settings, progress = self.settings, self.progress
@@ -178,7 +185,7 @@ class Trainer:
         return model
 
     def _updates_of_epochs(self, epochs: float) -> int:
-        batches = plan(self.corpus.lengths, self.corpus.usable, self.settings.batch_tokens, self.settings.seed, 0)
+        batches = self._plan(0)
         return max(1, int(epochs * (len(batches) // (self.world.size * self.settings.accumulation))))
 
     def _optimizer_tensors(self) -> dict[str, Tensor]:
