@@ -64,7 +64,8 @@ class Runtime:
             folder: of the bundle.
             device: a name of torch's, as `cpu` or `cuda:1`.
             compute_type: `float32`, `bfloat16` or `auto`: float32 with context, and without it the type that the
-                backbone is stored in.
+                backbone is stored in. bfloat16 is faster where a CPU has it, but its rounding depends on the batch,
+                and with it now and then a translation.
             threads: that compute on a CPU, of torch in this whole process.
 
         Raises:
