@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -59,18 +59,25 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory, documents: list[Document
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=80)
 
 
+@settings(deadline=None)  # on a busy machine an example may take long
 @given(LENGTHS, st.integers(1, 200), st.integers(0, 5))
 def test_a_pass_has_every_usable_sentence_once(lengths: list[int], budget: int, epoch: int) -> None:
     """Nothing is dropped and nothing comes twice, whatever the lengths and the budget."""
     usable = np.arange(0, len(lengths), 2)
-    batches = plan(np.array(lengths), usable, budget, 1, epoch)
-    assert sorted(index for batch in batches for index in batch.tolist()) == usable.tolist()
+    for context in (None, np.array(lengths)[::-1]):
+        batches = plan(np.array(lengths), usable, budget, 1, epoch, context)
+        assert sorted(index for batch in batches for index in batch.tolist()) == usable.tolist()
 
 
+@settings(deadline=None)  # on a busy machine an example may take long
 @given(LENGTHS, st.integers(1, 200))
 def test_no_batch_is_over_the_token_budget(lengths: list[int], budget: int) -> None:
     """Sentences times the longest of them keeps within the budget; only a single sentence may exceed it."""
-    for batch in plan(np.array(lengths), np.arange(len(lengths)), budget, 1, 0):
+    every, context = np.arange(len(lengths)), np.array(lengths)[::-1]
+    for batch in (
+        *plan(np.array(lengths), every, budget, 1, 0),
+        *plan(np.array(lengths), every, budget, 1, 0, context),
+    ):
         assert len(batch) == 1 or len(batch) * max(lengths[index] for index in batch) <= budget
 
 
@@ -81,6 +88,23 @@ def test_batches_are_as_full_as_the_budget_allows() -> None:
     padded = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
     assert padded < 1.02 * lengths.sum()
     assert padded / len(batches) > 900
+
+
+def test_contexts_of_like_length_come_together() -> None:
+    """Where contexts are read, a batch pads neither them nor its sentences much, though their lengths are unrelated."""
+    chooser = random.Random(1)
+    lengths, context = (np.array(chooser.choices(range(5, longest), k=20_000)) for longest in (60, 180))
+    batches = plan(lengths, np.arange(20_000), 1000, 1, 0, context)
+    for tokens, most in ((lengths, 1.1), (context, 1.2)):
+        assert sum(len(batch) * int(tokens[batch].max()) for batch in batches) < most * tokens.sum()
+
+
+def test_a_window_has_the_tokens_of_its_sentences(documents: list[Document], tokenizer: Tokenizer) -> None:
+    """The length of a context is that of what it consists of, and none crosses a document."""
+    corpus = TokenizedCorpus(documents, tokenizer, 100)
+    for window in (1, 3):
+        expected = [sum(map(len, corpus.preceding(i, window))) for i in range(len(corpus.sources))]
+        assert corpus.context_lengths(window).tolist() == expected
 
 
 def test_seed_and_epoch_decide_the_order() -> None:
