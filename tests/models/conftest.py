@@ -1,4 +1,4 @@
-"""A tiny corpus and a run on it that takes seconds."""
+"""A tiny corpus and a run on it that takes seconds, for training and for the command line."""
 
 import random
 from collections.abc import Callable
