@@ -9,14 +9,14 @@ from torch import Tensor
 from models.config import ScheduleConfig
 from models.data.batches import Batch
 from models.data.tokenizer import PAD
-from models.errors import CheckpointError
+from models.errors import DataError
 from models.network.model import TranslationModel
 
 
 def target_of(batch: Batch) -> Tensor:
     """The target of a batch that has one, (B, T + 1)."""
     if batch.target is None:
-        raise CheckpointError("a batch without a target has no loss")
+        raise DataError("a batch without a target has no loss")
     return batch.target
 
 

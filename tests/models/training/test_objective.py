@@ -7,7 +7,7 @@ import torch
 
 from models.config import BackboneConfig, ScheduleConfig, SentenceConfig
 from models.data.batches import Batch, make_batch
-from models.errors import CheckpointError
+from models.errors import DataError
 from models.network.model import TranslationModel
 from models.training.objective import learning_rate, token_losses
 
@@ -59,7 +59,7 @@ def test_label_smoothing_spreads_probability_over_all_classes(model: Translation
 
 def test_a_batch_without_a_target_has_no_loss(model: TranslationModel) -> None:
     """It says so."""
-    with pytest.raises(CheckpointError):
+    with pytest.raises(DataError):
         token_losses(model, make_batch([[5]], None, {}))
 
 
