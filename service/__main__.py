@@ -20,6 +20,8 @@ from service.routes.dependencies import Services
 from service.settings import Settings, load_settings
 from service.worker_process import TRANSLATOR
 
+_KEEP_ALIVE_SECONDS = 75
+"""Longer than load balancers keep an idle connection, so that the closing is theirs and no request falls between."""
 _SLOW_CLIENT_SECONDS = 5
 """After everything has been answered, how long clients may take to read it."""
 
@@ -87,6 +89,7 @@ def _configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=settings.drain_seconds + _SLOW_CLIENT_SECONDS,
     )
 

@@ -92,10 +92,14 @@ class Settings(BaseSettings):
     def _expand_home(cls, value: Path) -> Path:
         return value.expanduser()
 
-    @field_validator("redis_url", mode="before")
+    @field_validator("redis_url")
     @classmethod
-    def _empty_is_none(cls, value: Any) -> Any:  # noqa: ANN401 - as above
-        return value or None
+    def _known_scheme(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        if not value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("a Redis URL begins with redis://, rediss:// or unix://")
+        return value
 
     @model_validator(mode="after")
     def _redis_beyond_loopback(self) -> Self:

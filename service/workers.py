@@ -9,7 +9,7 @@ import socket
 import sys
 from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,14 +66,11 @@ class Worker:
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            process = await asyncio.create_subprocess_exec(
-                *command.arguments(theirs.fileno()),
-                stdin=DEVNULL,
-                stdout=DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                env=os.environ | _SINGLE_THREAD,
-                start_new_session=True,  # the terminal's Ctrl-C is for the HTTP process, which drains
-            )
+            try:
+                process = await _spawn(command.arguments(theirs.fileno()), theirs.fileno())
+            except BaseException:
+                ours.close()
+                raise
         worker = cls(process, *await asyncio.open_connection(sock=ours), command.timeout)
         try:
             greeting = GREETING.validate_json(await worker._frame())
@@ -223,6 +220,17 @@ class WorkerPool:
                 backoff = min(2 * backoff, _LAST_BACKOFF)
                 _log.error("worker_not_started", error=type(error).__name__, restart_in_seconds=backoff)
                 await asyncio.sleep(backoff)
+
+
+async def _spawn(arguments: Sequence[str], inherited: int) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *arguments,
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        pass_fds=(inherited,),
+        env=os.environ | _SINGLE_THREAD,
+        start_new_session=True,  # the terminal's Ctrl-C is for the HTTP process, which drains
+    )
 
 
 def error_of(failure: Failure) -> AntecedentError:

@@ -223,6 +223,7 @@ async def test_every_call_sets_the_time_to_live_of_every_key_anew(
         lambda: document.append("b", key="other"),
     )
     async with connect(redis_server.url, 5) as client:
+        assert all([await client.ttl(name) > 50 for name in document.key.names()]), "from the first call on"
         for call in calls:
             for name in document.key.names():
                 await client.expire(name, 50)

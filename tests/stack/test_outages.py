@@ -28,6 +28,19 @@ def test_redis_killed_in_the_middle_of_a_session(replicas: Replicas, mortal_redi
         check_document(client, session)
 
 
+def test_redis_that_hangs(replicas: Replicas, mortal_redis: RedisServer) -> None:
+    """A Redis that does not answer in time is away; what it then does late, the retry finds done."""
+    with replicas.new(redis_url=mortal_redis.url, redis_timeout_seconds="0.5").start().client() as client:
+        session = begin(client)
+        say(client, session, SENTENCES[0], 0)
+        mortal_redis.pause()
+        assert say(client, session, SENTENCES[1], 1).status_code == 503
+        mortal_redis.resume()
+        for at in (1, 2, 3, 4):
+            assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
+        check_document(client, session)
+
+
 def test_the_services_own_redis_is_started_again(replicas: Replicas) -> None:
     """With no Redis configured, one that is killed comes back by itself, with every session."""
     replica = replicas.new().start()

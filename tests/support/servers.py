@@ -58,12 +58,22 @@ class RedisServer:
             except redis.RedisError:
                 return False
 
-    def kill(self, number: int = signal.SIGKILL) -> None:
-        """End it by a signal, and wait until it has ended."""
+    def kill(self) -> None:
+        """End it by SIGKILL, and wait until it has ended."""
         if self._process is not None:
-            self._process.send_signal(number)
+            self._process.kill()
             self._process.wait()
             self._process = None
+
+    def pause(self) -> None:
+        """Let it hang: it keeps its connections and answers nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on, with all that it was sent meanwhile."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
 
 class Replica:
