@@ -37,7 +37,11 @@ def main() -> int:
     console = Console()
     sentences = sample()
     try:
-        with running_service() as address, httpx.Client(base_url=address, timeout=_TIMEOUT_SECONDS) as client:
+        # A proxy that the environment names has no business between two processes of one machine.
+        with (
+            running_service() as address,
+            httpx.Client(base_url=address, timeout=_TIMEOUT_SECONDS, trust_env=False) as client,
+        ):
             show(console, client, sentences)
     except (DemoError, httpx.HTTPError) as error:
         print(f"demo: {error}", file=sys.stderr)

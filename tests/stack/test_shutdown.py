@@ -62,7 +62,7 @@ def test_signal_at_the_start(replicas: Replicas, redis_server: RedisServer) -> N
 
 def _refuses(url: str) -> bool:
     try:
-        httpx.get(f"{url}/health/live", timeout=60)
+        httpx.get(f"{url}/health/live", timeout=60, trust_env=False)
     except httpx.TransportError:
         return True
     return False

@@ -123,7 +123,7 @@ class Replica:
 
     def client(self) -> httpx.Client:
         """A client of it."""
-        return httpx.Client(base_url=self.url, timeout=_START_SECONDS)
+        return httpx.Client(base_url=self.url, timeout=_START_SECONDS, trust_env=False)
 
     def send(self, number: int) -> None:
         """Send it a signal."""
