@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from models.bundle.requests import Options, Translation, TranslationRequest
-from models.errors import AntecedentError
 from service.errors import DeadlineError, QueueFullError, ShuttingDownError, WorkerDiedError
 from service.metrics import Metrics
 from service.wire import Batch, Failure, Outcomes
@@ -201,9 +200,11 @@ class Batcher(Generic[_L]):
             self._resolve(batch, outcomes)
         except WorkerDiedError as died:
             self._try_again(batch, died)
-        except BaseException:
+        except asyncio.CancelledError:
             _fail(batch, ShuttingDownError())
             raise
+        except Exception as error:  # noqa: BLE001 - a bug of our own is for each caller to report, not to wait for
+            _fail(batch, error)
         finally:
             self._metrics.running.dec(len(batch))
             self._lanes.release(lane)
@@ -266,7 +267,7 @@ class Admission:
             self._reserved -= 1
 
 
-def _fail(batch: Sequence[Waiting], error: AntecedentError) -> None:
+def _fail(batch: Sequence[Waiting], error: Exception) -> None:
     for waiting in batch:
         if not waiting.future.done():
             waiting.future.set_exception(error)
