@@ -158,13 +158,18 @@ def export(
     quantization: Annotated[
         Literal["int8", "float16", "float32"], typer.Option(help="Of the CTranslate2 backbone.")
     ] = "int8",
+    source: Annotated[Path | None, typer.Option(metavar="F", help="Check on these instead of the dev set.")] = None,
+    reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON of figures for the manifest.")] = None,
 ) -> None:
-    """Turn a checkpoint into a bundle, checked on sentences of the run's dev set."""
+    """Turn a checkpoint into a bundle; it is written only if it translates as the checkpoint does."""
     from models.bundle.export import export_bundle
 
+    if (source is None) != (reference is None):
+        raise typer.BadParameter("--source and --reference go together")
+    documents = None if source is None else read_documents(source, reference)
     figures = None if scores is None else json.loads(scores.read_text(encoding="utf-8"))
-    manifest = export_bundle(checkpoint, out, quantization, scores=figures)
+    manifest = export_bundle(checkpoint, out, quantization, documents=documents, scores=figures)
     typer.echo(f"{out}: {manifest.name}, {len(manifest.files)} files, format {manifest.format_version}")
 
 

@@ -30,7 +30,7 @@ from models.training.checkpoints import (
 from models.training.curves import Curves
 from models.training.distributed import World
 from models.training.objective import learning_rate, target_of, token_losses
-from models.training.precision import autocast
+from models.training.precision import computing
 
 Validate = Callable[[TranslationModel], dict[str, float]]
 """Dev-set figures of a model by name; early stopping goes by `loss`."""
@@ -124,7 +124,7 @@ class Trainer:
         tokens = self.world.sum(sum(int(target_of(batch)[:, 1:].ne(PAD).sum()) for batch in batches))
         total = torch.zeros((), device=self.world.device)
         for batch in batches:
-            with autocast(settings.precision, self.world.device):
+            with computing(settings.precision, self.world.device):
                 losses = token_losses(self.model, batch.to(self.world.device), settings.label_smoothing)
             loss = losses.sum() / tokens
             loss.backward()

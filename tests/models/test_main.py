@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from models.bundle.manifest import Manifest
 from tests.support.bundles import documents, make_bundle, make_checkpoint
 
 
@@ -81,12 +82,18 @@ def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp
 
 
 def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
-    """A checkpoint is described, and a bundle measured: each strategy and its ratio to CTranslate2."""
+    """A checkpoint is described and exported, and the bundle measured: each strategy and its ratio to CTranslate2."""
     done = run("describe", make_checkpoint(tmp_path / "checkpoint"), "--json", tmp_path / "parts")
     assert done.returncode == 0, done.stderr
     parts = {part["name"]: part for part in figures(tmp_path / "parts")["parts"]}
     assert parts["backbone.encoder"]["trained"] == 0 < parts["architecture.encoder"]["trained"]
-    bundle = make_bundle(tmp_path / "bundle")
+    bundle, scores = tmp_path / "bundle", tmp_path / "scores"
+    scores.write_text('{"test BLEU": 1.5}', encoding="utf-8")
+    options = ("--out", bundle, "--source", corpus[0], "--reference", corpus[1], "--scores", scores)
+    done = run("export", tmp_path / "checkpoint", *options)
+    assert done.returncode == 0, done.stderr
+    assert Manifest.load(bundle).scores == {"test BLEU": 1.5}
+    assert run("export", tmp_path / "checkpoint", *options[:4]).returncode == 2
     done = run("bench", bundle, "--in", corpus[0], "--batch", "2", "--rounds", "2", "--json", tmp_path / "rows")
     assert done.returncode == 0, done.stderr
     rows = {row["strategy"]: row for row in figures(tmp_path / "rows")["rows"]}
