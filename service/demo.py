@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 import httpx
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from models.errors import AntecedentError
 from service.settings import PREFIX
@@ -66,7 +66,8 @@ def show(console: Console, client: httpx.Client, sentences: Sequence[str]) -> No
     with_context, seconds = timed(lambda: translate(client, sentences, "direct"))
     without, seconds_without = timed(lambda: translate(client, sentences, "sentence"))
     live, seconds_live = timed(lambda: converse(client, sentences))
-    table = Table("Japanese", "with context", "without context", box=box.ROUNDED, show_lines=True)
+    heads = (Column(head, overflow="fold") for head in ("Japanese", "with context", "without context"))
+    table = Table(*heads, box=box.ROUNDED, show_lines=True)
     for row in zip(sentences, with_context, without, strict=True):
         table.add_row(*row)
     console.print(table)
