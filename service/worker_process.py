@@ -36,18 +36,24 @@ class Translator(Protocol):
 def main(arguments: Sequence[str]) -> int:
     """Load the bundle, greet, and translate until the stream ends; returns the exit status."""
     options = _parse(arguments)
-    with socket.socket(fileno=options.socket) as connection, connection.makefile("rwb") as buffered:
-        stream = cast(BinaryIO, buffered)
-        try:
-            _serve(_load(options), stream)
-        except AntecedentError as error:
-            _send(stream, Greeting(Failure(error.code, str(error))))
-            return 2
-        except (BrokenPipeError, ConnectionResetError):
-            return 0  # the HTTP process is gone
-        except Exception as error:  # noqa: BLE001 - its message may quote a user's text, so Python must not print it
-            print(f"worker crashed: {type(error).__name__}", *where(error), sep="\n  ", file=sys.stderr)
-            return CRASHED
+    try:
+        # Closing flushes, so it too finds out that nobody reads any more.
+        with socket.socket(fileno=options.socket) as connection, connection.makefile("rwb") as stream:
+            return _work(options, cast(BinaryIO, stream))
+    except (BrokenPipeError, ConnectionResetError):
+        return 0  # the HTTP process is gone
+    except Exception as error:  # noqa: BLE001 - its message may quote a user's text, so Python must not print it
+        print(f"worker crashed: {type(error).__name__}", *where(error), sep="\n  ", file=sys.stderr)
+        return CRASHED
+
+
+def _work(options: argparse.Namespace, stream: BinaryIO) -> int:
+    try:
+        translator = _load(options)
+    except AntecedentError as error:
+        _send(stream, Greeting(Failure(error.code, str(error))))
+        return 2
+    _serve(translator, stream)
     return 0
 
 
