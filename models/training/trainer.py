@@ -99,9 +99,9 @@ class Trainer:
 
     def _groups(self) -> Iterator[list[Batch]]:
         """The batches of each update that are this process's share."""
-        size, progress, settings = self.world.size * self.settings.accumulation, self.progress, self.settings
+        size, progress = self.world.size * self.settings.accumulation, self.progress
         while progress.update < self.updates:
-            order = plan(self.corpus.lengths, self.corpus.usable, settings.batch_tokens, settings.seed, progress.epoch)
+            order = self._plan(progress.epoch)
             if len(order) < size:
                 raise ConfigError(f"the corpus makes {len(order)} batches, but an update takes {size}")
             while progress.position + size <= len(order) and progress.update < self.updates:

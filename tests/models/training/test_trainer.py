@@ -14,9 +14,10 @@ import torch
 from safetensors.torch import load_file
 
 from models.config import load_config
+from models.data.batches import TokenizedCorpus
 from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import list_checkpoints, load_checkpoint
-from models.training.run import make_tokenizer
+from models.training.run import make_tokenizer, read_corpus
 from tests.support.training import train
 
 MakeRun = Callable[..., Path]
@@ -121,6 +122,19 @@ def test_reference_continues_step_one(make_run: MakeRun) -> None:
     before, after = weights(start), weights(train(load_config(on)))
     for name, tensor in before.items():
         torch.testing.assert_close(after[name], tensor, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("step", ["sentence", "joint"])
+def test_one_epoch_is_every_sentence_once(make_run: MakeRun, step: str) -> None:
+    """A run of one epoch ends where the corpus does, having seen each target token once, with context and without."""
+    architecture = {"kind": "sentence" if step == "sentence" else "doc_transformer"}
+    training = {"step": step, "updates": None, "epochs": 1, "batch_tokens": 40, "checkpoint_every": 1000}
+    config = load_config(make_run(step, architecture=architecture, training=training))
+    tokenizer = make_tokenizer(config)
+    progress = load_checkpoint(train(config)).progress
+    corpus = TokenizedCorpus(read_corpus(config.data.train), tokenizer, config.data.max_tokens)
+    assert (progress.epoch, progress.position) == (1, 0)
+    assert progress.target_tokens == sum(len(tokens) + 1 for tokens in corpus.targets)
 
 
 def test_joint_training_trains_everything_from_scratch(make_run: MakeRun) -> None:
