@@ -13,12 +13,12 @@ import uvloop
 from fastapi import FastAPI
 
 from models.errors import AntecedentError
-from service import logs
 from service.app import create_app
 from service.errors import StartupError
+from service.inference.worker_process import TRANSLATOR
 from service.routes.dependencies import Services
 from service.settings import Settings, load_settings
-from service.worker_process import TRANSLATOR
+from service.telemetry import logs
 
 _KEEP_ALIVE_SECONDS = 75
 """Longer than load balancers keep an idle connection, so that the closing is theirs and no request falls between."""

@@ -9,19 +9,23 @@ from functools import partial
 from fastapi import FastAPI
 
 from models.bundle.manifest import Manifest
-from service import problems
-from service.batcher import Admission, Batcher, Budget
-from service.catalogue import Catalogue, Model, check_servable
-from service.context_store import ContextStore, connect
-from service.metrics import Metrics
-from service.middleware import BodyLimitMiddleware, RequestMiddleware
-from service.redis_process import own_redis
+from service.documents import Documents
+from service.http import handlers
+from service.http.middleware import BodyLimitMiddleware, RequestMiddleware
+from service.inference.admission import Admission
+from service.inference.backlog import Budget
+from service.inference.batcher import Batcher
+from service.inference.catalogue import Catalogue, Model, check_servable
+from service.inference.pool import WorkerPool
+from service.inference.worker import Worker, WorkerCommand
+from service.inference.worker_process import TRANSLATOR
 from service.routes import documents, health, sessions
 from service.routes.dependencies import Services
+from service.sessions import Sessions
 from service.settings import Settings
-from service.translation import Documents, Sessions
-from service.worker_process import TRANSLATOR
-from service.workers import Worker, WorkerCommand, WorkerPool
+from service.store.context_store import ContextStore, connect
+from service.store.redis_process import own_redis
+from service.telemetry.metrics import Metrics
 
 
 def create_app(settings: Settings, *, translator: str = TRANSLATOR) -> FastAPI:
@@ -45,7 +49,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR) -> FastAPI:
     )
     app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes)
     app.add_middleware(RequestMiddleware, metrics=metrics, new_id=_new_id)
-    problems.install(app, metrics)
+    handlers.install(app, metrics)
     for router in (documents.router, sessions.router, health.router):
         app.include_router(router)
     return app

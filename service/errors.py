@@ -1,39 +1,11 @@
 """What the service answers when it cannot do as asked: each error with its code, HTTP status and when to try again.
 
-Rendered as RFC 9457 problem details. The errors of `models` keep their codes; `status_of` gives each its status. No
-message holds text of a user.
+No message holds text of a user. `service/http/problems.py` renders them, and those of `models`.
 """
 
 from typing import Any, ClassVar
 
-from models.errors import AntecedentError, RequestError
-
-PROBLEM_TYPE = "application/problem+json"
-
-HTTP_CODES = {
-    400: "malformed_request",
-    404: "not_found",
-    405: "method_not_allowed",
-    413: "body_too_large",
-    415: "unsupported_media_type",
-}
-"""Codes of what goes wrong before a request reaches a route."""
-
-_TITLES = {
-    400: "Bad request",
-    404: "Not found",
-    405: "Method not allowed",
-    409: "Conflict",
-    410: "Gone",
-    413: "Content too large",
-    415: "Unsupported media type",
-    422: "Cannot be processed",
-    429: "Too many requests",
-    499: "Client closed request",
-    500: "Internal error",
-    503: "Service unavailable",
-    504: "Deadline exceeded",
-}
+from models.errors import AntecedentError
 
 
 class SettingsError(AntecedentError):
@@ -181,40 +153,3 @@ class ClientLeftError(ServiceError):
 
     def __init__(self) -> None:
         super().__init__("the client left before its answer")
-
-
-def status_of(error: AntecedentError) -> int:
-    """HTTP status of any error that is raised on purpose."""
-    if isinstance(error, ServiceError):
-        return error.status
-    return 422 if isinstance(error, RequestError) else 500
-
-
-def title_of(status: int) -> str:
-    """What a status means, in words that do not change."""
-    return _TITLES.get(status, "Error")
-
-
-def problem_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
-    """The members of the RFC 9457 problem that tells a client of `error`."""
-    extras = error.extras if isinstance(error, ServiceError) else {}
-    return problem(status_of(error), error.code, str(error), request_id, retryable=error.retryable) | extras
-
-
-def problem(status: int, code: str, detail: str, request_id: str, *, retryable: bool = False) -> dict[str, Any]:
-    """The members that every problem has."""
-    return {
-        "type": f"urn:antecedent:error:{code}",
-        "title": title_of(status),
-        "status": status,
-        "detail": detail,
-        "code": code,
-        "retryable": retryable,
-        "request_id": request_id,
-    }
-
-
-def retry_after_of(error: AntecedentError) -> dict[str, str]:
-    """The `Retry-After` header, where there is one."""
-    seconds = error.retry_after if isinstance(error, ServiceError) else None
-    return {} if seconds is None else {"Retry-After": str(seconds)}

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
+from starlette.requests import HTTPConnection
 
-from service.batcher import Admission
-from service.catalogue import Catalogue
-from service.context_store import ContextStore, DocumentKey
-from service.errors import PROBLEM_TYPE, ClientLeftError, SessionNotFoundError
-from service.metrics import Metrics
+from service.access.caller import ANYBODY, Caller
+from service.documents import Documents
+from service.errors import ClientLeftError, SessionNotFoundError
+from service.http.problems import PROBLEM_TYPE
+from service.inference.admission import Admission
+from service.inference.catalogue import Catalogue
 from service.schemas import Problem
-from service.translation import Documents, Sessions
-
-TENANT = "default"
-"""Whose documents they all are while there are no keys."""
+from service.sessions import Sessions
+from service.store.context_store import ContextStore, DocumentKey
+from service.telemetry.metrics import Metrics
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": "A problem.", "content": {PROBLEM_TYPE: {"schema": Problem.model_json_schema()}}}
@@ -42,13 +43,23 @@ class Services:
     draining: bool = False
 
 
-def services(request: Request) -> Services:
+def services(connection: HTTPConnection) -> Services:
     """The parts that this application was started with."""
-    running: Services = request.app.state.services
+    running: Services = connection.app.state.services
     return running
 
 
-def document_key(session_id: str) -> DocumentKey:
+def caller(connection: HTTPConnection) -> Caller:
+    """Who asks."""
+    del connection
+    return ANYBODY
+
+
+ServicesDep = Annotated[Services, Depends(services)]
+CallerDep = Annotated[Caller, Depends(caller)]
+
+
+def document_key(session_id: str, who: CallerDep) -> DocumentKey:
     """The document that a session's id, in the path, stands for.
 
     Raises:
@@ -56,10 +67,9 @@ def document_key(session_id: str) -> DocumentKey:
     """
     if _SESSION_ID.fullmatch(session_id) is None:
         raise SessionNotFoundError
-    return DocumentKey(TENANT, session_id)
+    return DocumentKey(who.tenant, session_id)
 
 
-ServicesDep = Annotated[Services, Depends(services)]
 DocumentDep = Annotated[DocumentKey, Depends(document_key)]
 
 

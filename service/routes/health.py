@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Response, status
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from service.catalogue import Model
 from service.errors import StoreUnavailableError
+from service.inference.catalogue import Model
 from service.routes.dependencies import Services, ServicesDep
 from service.schemas import Dependencies, Dependency, Health
 

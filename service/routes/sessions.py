@@ -4,8 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, status
 
-from service.context_store import Entry
-from service.routes.dependencies import PROBLEMS, TENANT, DocumentDep, ServicesDep, unless_client_leaves
+from service.routes.dependencies import PROBLEMS, CallerDep, DocumentDep, ServicesDep, unless_client_leaves
 from service.schemas import (
     KeptSentence,
     SentenceRequest,
@@ -14,6 +13,7 @@ from service.schemas import (
     SessionState,
     TranslatedSentence,
 )
+from service.store.context_store import Entry
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], responses=PROBLEMS)
 
@@ -24,9 +24,9 @@ IdempotencyKey = Annotated[
 
 
 @router.post("", status_code=status.HTTP_201_CREATED, operation_id="createSession", summary="Begin a document")
-async def create_session(body: SessionRequest, parts: ServicesDep) -> SessionCreated:
+async def create_session(body: SessionRequest, who: CallerDep, parts: ServicesDep) -> SessionCreated:
     """Its sentences come one by one and are translated with those before them."""
-    session_id, session = await parts.sessions.create(TENANT, body)
+    session_id, session = await parts.sessions.create(who.tenant, body)
     return SessionCreated(session_id=session_id, model=session.model, window=session.window, next_position=0)
 
 

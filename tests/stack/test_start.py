@@ -55,7 +55,7 @@ def test_port_in_use(replicas: Replicas, redis_server: RedisServer) -> None:
     assert said == f"antecedent: cannot listen on 127.0.0.1, port {port}: Address already in use\n"
 
 
-@pytest.mark.parametrize("module", ["service.app", "service.__main__", "service.worker_process"])
+@pytest.mark.parametrize("module", ["service.app", "service.__main__", "service.inference.worker_process"])
 def test_http_process_loads_no_model(module: str) -> None:
     """Neither torch nor CTranslate2 comes with the application; a worker loads them only with its bundle."""
     program = f"import sys, {module}; print(sorted({{'torch', 'ctranslate2'}} & sys.modules.keys()))"

@@ -13,7 +13,7 @@ import httpx
 import redis
 
 from models.bundle.manifest import Manifest
-from service.redis_process import find_redis_server
+from service.store.redis_process import find_redis_server
 
 ROOT = Path(__file__).resolve().parents[2]
 _START_SECONDS = 180.0

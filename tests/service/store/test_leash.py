@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from service import leash
+from service.store import leash
 from tests.support.servers import eventually
 
 _PARENT = """

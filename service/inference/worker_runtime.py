@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from models.bundle.runtime import Runtime
-from service.worker_process import Translator
+from service.inference.worker_process import Translator
 
 
 def load(folder: Path, *, device: str, compute_type: str) -> Translator:

@@ -1,7 +1,7 @@
 """A worker: a process with one bundle and one thread that translates the batches that come over a socket.
 
-Started by the HTTP process as `python -m service.worker_process --bundle DIR --socket FD ...`; ends when that process
-closes the connection or dies.
+Started by the HTTP process as `python -m service.inference.worker_process --bundle DIR --socket FD ...`; ends when that
+process closes the connection or dies.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from typing import BinaryIO, Protocol, cast
 
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.errors import AntecedentError, RequestError
-from service.logs import where
-from service.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
+from service.inference.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
+from service.telemetry.logs import where
 
-TRANSLATOR = "service.worker_runtime:load"
+TRANSLATOR = "service.inference.worker_runtime:load"
 CRASHED = 70
 """Exit status after an error that nobody has foreseen (EX_SOFTWARE)."""
 
@@ -58,7 +58,7 @@ def _work(options: argparse.Namespace, stream: BinaryIO) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m service.worker_process", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m service.inference.worker_process", description=__doc__)
     parser.add_argument("--bundle", type=Path, required=True)
     parser.add_argument("--socket", type=int, required=True, help="inherited file descriptor")
     parser.add_argument("--device", default="cpu")

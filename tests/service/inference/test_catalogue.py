@@ -7,10 +7,11 @@ import pytest
 
 from models.bundle.manifest import Manifest
 from models.errors import BundleError
-from service.batcher import Batcher
-from service.catalogue import Catalogue, Model, check_servable
 from service.errors import LanguagePairError, ModelNotFoundError
-from service.workers import Worker, WorkerPool
+from service.inference.batcher import Batcher
+from service.inference.catalogue import Catalogue, Model, check_servable
+from service.inference.pool import WorkerPool
+from service.inference.worker import Worker
 from tests.support.servers import bundle
 
 

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import pytest
 
-from service.context_store import KEPT_POSITIONS, Answer, Appended, ContextStore, DocumentKey, Lease, Session, connect
 from service.errors import (
     PositionConflictError,
     PositionExpiredError,
@@ -14,7 +13,17 @@ from service.errors import (
     SessionNotFoundError,
     StoreUnavailableError,
 )
-from service.metrics import Metrics
+from service.store.context_store import (
+    KEPT_POSITIONS,
+    Answer,
+    Appended,
+    ContextStore,
+    DocumentKey,
+    Lease,
+    Session,
+    connect,
+)
+from service.telemetry.metrics import Metrics
 from tests.support.servers import RedisServer, free_port
 
 LEASE = Lease("somebody", 60_000)

@@ -13,9 +13,10 @@ from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
 from models.errors import BundleError, RequestError, SentenceTooLongError
 from service.errors import WorkerDiedError
-from service.metrics import Metrics
-from service.wire import Batch, Failure
-from service.workers import Worker, WorkerCommand, WorkerPool, error_of
+from service.inference.pool import WorkerPool
+from service.inference.wire import Batch, Failure
+from service.inference.worker import Worker, WorkerCommand, error_of
+from service.telemetry.metrics import Metrics
 from tests.support import stand_in
 from tests.support.servers import bundle
 
@@ -126,7 +127,7 @@ async def test_dead_worker_is_replaced(pool: WorkerPool) -> None:
 
 async def test_closing_ends_busy_workers_too(pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No process outlives its pool, whatever it is doing."""
-    monkeypatch.setattr("service.workers._STOP_SECONDS", 0.2)
+    monkeypatch.setattr("service.inference.worker._STOP_SECONDS", 0.2)
     worker = await pool.acquire()
     busy = asyncio.create_task(worker.translate(batch(f"wait-for:{tmp_path / 'never'}")))
     await asyncio.sleep(0.05)

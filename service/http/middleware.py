@@ -10,9 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import PROBLEM_TYPE, problem
-from service.logs import get_logger, where
-from service.metrics import Metrics
+from service.http.problems import PROBLEM_TYPE, problem
+from service.telemetry.logs import get_logger, where
+from service.telemetry.metrics import Metrics
 
 REQUEST_ID = "X-Request-ID"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -1,104 +1,21 @@
-"""Sentences of all clients into batches.
-
-`Backlog` is the policy: plain data, no clock, no task. `Batcher` is the thin shell that feeds workers from it and sees
-to it that every caller gets a result or an error, whatever happens.
-"""
+"""Feeds workers from the backlog, and sees to it that every caller gets a result or an error, whatever happens."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Generic, Protocol, TypeVar
 
 from models.bundle.requests import Options, Translation, TranslationRequest
-from service.errors import DeadlineError, QueueFullError, ShuttingDownError, WorkerDiedError
-from service.metrics import Metrics
-from service.wire import Batch, Failure, Outcomes
-from service.workers import error_of
+from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
+from service.inference.backlog import Backlog, Budget, Waiting
+from service.inference.wire import Batch, Failure, Outcomes
+from service.inference.worker import error_of
+from service.telemetry.metrics import Metrics
 
 ATTEMPTS = 2
 """Workers that may die over a sentence before it is given up."""
 
 _L = TypeVar("_L", bound="Lane")
-
-
-@dataclass(eq=False, slots=True)
-class Waiting:
-    """A sentence in the queue; `since` is when it came in, in the clock of whoever asks the backlog."""
-
-    request: TranslationRequest
-    options: Options
-    since: float
-    future: asyncio.Future[Translation]
-    attempts: int = 0
-
-    @property
-    def characters(self) -> int:
-        """What it counts in a batch."""
-        return len(self.request.source) + sum(len(sentence.source) for sentence in self.request.preceding)
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """When a batch is full, and for how many seconds one that is not full waits for more."""
-
-    characters: int
-    sentences: int
-    wait: float
-
-
-class Backlog:
-    """What waits, oldest first."""
-
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
-        self._waiting: dict[Waiting, None] = {}  # keeps the order, forgets any element at once
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def put(self, waiting: Waiting) -> None:
-        """Add one at the end."""
-        self._waiting[waiting] = None
-
-    def put_back(self, returned: Sequence[Waiting]) -> None:
-        """Add some at the front: they have waited already."""
-        self._waiting = dict.fromkeys(returned) | self._waiting
-
-    def discard(self, waiting: Waiting) -> None:
-        """Forget one, if it is still here: nobody waits for it."""
-        self._waiting.pop(waiting, None)
-
-    def due(self) -> float | None:
-        """When the next batch may go: in the past (minus infinity) if it is full, None if nothing waits."""
-        batch, full = self._next()
-        if not batch:
-            return None
-        return float("-inf") if full else batch[0].since + self._budget.wait
-
-    def pop(self) -> list[Waiting]:
-        """Take the next batch out: the oldest sentence and those with the same options that fit.
-
-        A sentence over which a worker has died goes alone, so that it can take no other with it.
-        """
-        batch, _ = self._next()
-        for waiting in batch:
-            del self._waiting[waiting]
-        return batch
-
-    def _next(self) -> tuple[list[Waiting], bool]:
-        batch: list[Waiting] = []
-        room = self._budget.characters
-        for waiting in self._waiting:
-            if batch and (waiting.options != batch[0].options or waiting.attempts > 0):
-                continue
-            if batch and waiting.characters > room:
-                return batch, True
-            batch.append(waiting)
-            room -= waiting.characters
-            if waiting.attempts > 0 or room <= 0 or len(batch) == self._budget.sentences:
-                return batch, True
-        return batch, False
 
 
 class Lane(Protocol):
@@ -233,38 +150,6 @@ class Batcher(Generic[_L]):
         _fail([waiting for waiting in batch if waiting.attempts == ATTEMPTS], died)
         self._backlog.put_back([waiting for waiting in batch if not waiting.future.done()])
         self._arrived.set()
-
-
-class Admission:
-    """Bounds what waits in all batchers of this process.
-
-    A use case is admitted before it does anything that would have to be undone.
-    """
-
-    def __init__(self, limit: int, batchers: Sequence[Batcher[Any]]) -> None:
-        self._limit = limit
-        self._batchers = batchers
-        self._reserved = 0
-
-    @property
-    def waiting(self) -> int:
-        """Sentences in all queues."""
-        return sum(batcher.waiting for batcher in self._batchers)
-
-    @contextmanager
-    def reserve(self) -> Iterator[None]:
-        """Keep a place until the end of the block, after which comes `submit` at once.
-
-        Raises:
-            QueueFullError: there is none.
-        """
-        if self.waiting + self._reserved >= self._limit:
-            raise QueueFullError
-        self._reserved += 1
-        try:
-            yield
-        finally:
-            self._reserved -= 1
 
 
 def _fail(batch: Sequence[Waiting], error: Exception) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from service import logs
+from service.telemetry import logs
 
 SECRET = "himitsu"
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from redis.exceptions import RedisError
 
-from service import leash
-from service.context_store import connect
 from service.errors import StartupError
-from service.logs import get_logger
-from service.metrics import Metrics
+from service.store import leash
+from service.store.context_store import connect
+from service.telemetry.logs import get_logger
+from service.telemetry.metrics import Metrics
 
 _BINARY = "redis-server"
 _START_SECONDS = 20.0

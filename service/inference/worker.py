@@ -1,7 +1,4 @@
-"""Worker processes: started, fed with batches, watched, and started anew when they die.
-
-The HTTP process holds no model; all it has of a worker is a process and a socket.
-"""
+"""A worker process as the HTTP process has it: a process and a socket. The model is on the other side."""
 
 import asyncio
 import os
@@ -9,20 +6,18 @@ import socket
 import sys
 from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import AntecedentError, BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
 from service.errors import WorkerDiedError
-from service.logs import get_logger
-from service.metrics import Metrics
-from service.wire import GREETING, HEADER, OUTCOMES, Batch, Failure, Outcomes, encode
-from service.worker_process import TRANSLATOR
+from service.inference.wire import GREETING, HEADER, OUTCOMES, Batch, Failure, Outcomes, encode
+from service.inference.worker_process import TRANSLATOR
+from service.telemetry.logs import get_logger
 
 _STOP_SECONDS = 5.0
-_FIRST_BACKOFF, _LAST_BACKOFF = 0.1, 30.0
 _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _KNOWN_ERRORS = (RequestError, SentenceTooLongError, UnsupportedOptionError, BundleError)
 
@@ -42,7 +37,8 @@ class WorkerCommand:
     def arguments(self, fd: int) -> list[str]:
         """The command line of a worker that inherits `fd`."""
         return [
-            *(sys.executable, "-m", "service.worker_process", "--bundle", str(self.bundle), "--socket", str(fd)),
+            *(sys.executable, "-m", "service.inference.worker_process"),
+            *("--bundle", str(self.bundle), "--socket", str(fd)),
             *("--device", self.device, "--compute-type", self.compute_type, "--translator", self.translator),
         ]
 
@@ -137,89 +133,6 @@ class Worker:
         self._writer.close()
         with suppress(ProcessLookupError):
             self._process.kill()
-
-
-class WorkerPool:
-    """A fixed number of workers with the same bundle; each that dies is replaced, later and later if it keeps dying."""
-
-    def __init__(self, start: Callable[[], Awaitable[Worker]], size: int, metrics: Metrics) -> None:
-        self._start = start
-        self._size = size
-        self._metrics = metrics
-        self._idle: asyncio.Queue[Worker] = asyncio.Queue()
-        self._workers: dict[int, Worker] = {}
-        self._keepers: list[asyncio.Task[None]] = []
-
-    async def open(self) -> None:
-        """Start all workers.
-
-        Raises:
-            BundleError, WorkerDiedError: one of them cannot be started; none is left running.
-        """
-        started = await asyncio.gather(*(self._start() for _ in range(self._size)), return_exceptions=True)
-        workers = [worker for worker in started if isinstance(worker, Worker)]
-        for failure in started:
-            if isinstance(failure, BaseException):
-                await asyncio.gather(*(worker.stop() for worker in workers))
-                raise failure
-        for slot, worker in enumerate(workers):
-            self._take_in(slot, worker)
-            self._keepers.append(asyncio.create_task(self._keep(slot, worker)))
-
-    async def close(self) -> None:
-        """End all workers; what they are at is lost."""
-        for keeper in self._keepers:
-            keeper.cancel()
-        if self._keepers:
-            await asyncio.wait(self._keepers)
-        await asyncio.gather(*(worker.stop() for worker in self._workers.values()))
-
-    @property
-    def alive(self) -> int:
-        """How many workers can translate."""
-        return sum(worker.alive for worker in self._workers.values())
-
-    @property
-    def size(self) -> int:
-        """How many workers there should be."""
-        return self._size
-
-    async def acquire(self) -> Worker:
-        """A living worker with nothing to do; it must be given back."""
-        while not (worker := await self._idle.get()).alive:
-            pass
-        return worker
-
-    def release(self, worker: Worker) -> None:
-        """Give a worker back, dead or alive."""
-        if worker.alive:
-            self._idle.put_nowait(worker)
-
-    def _take_in(self, slot: int, worker: Worker) -> None:
-        self._workers[slot] = worker
-        self._idle.put_nowait(worker)
-
-    async def _keep(self, slot: int, worker: Worker) -> None:
-        clock = asyncio.get_running_loop().time
-        backoff = _FIRST_BACKOFF
-        while True:
-            began = clock()
-            await worker.ended()
-            backoff = _FIRST_BACKOFF if clock() - began > _LAST_BACKOFF else min(2 * backoff, _LAST_BACKOFF)
-            _log.error("worker_died", pid=worker.pid, restart_in_seconds=backoff)
-            await asyncio.sleep(backoff)
-            worker = await self._restart(backoff)
-            self._take_in(slot, worker)
-
-    async def _restart(self, backoff: float) -> Worker:
-        while True:
-            self._metrics.worker_restarts.inc()
-            try:
-                return await self._start()
-            except (AntecedentError, OSError) as error:
-                backoff = min(2 * backoff, _LAST_BACKOFF)
-                _log.error("worker_not_started", error=type(error).__name__, restart_in_seconds=backoff)
-                await asyncio.sleep(backoff)
 
 
 async def _spawn(arguments: Sequence[str], inherited: int) -> Process:

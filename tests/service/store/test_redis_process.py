@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from service import redis_process
-from service.context_store import connect
 from service.errors import StartupError
-from service.metrics import Metrics
-from service.redis_process import find_redis_server, own_redis
+from service.store import redis_process
+from service.store.context_store import connect
+from service.store.redis_process import find_redis_server, own_redis
+from service.telemetry.metrics import Metrics
 
 
 async def _answers(url: str) -> bool:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from models.bundle.manifest import Manifest
 from models.errors import BundleError
-from service.batcher import Batcher
 from service.errors import LanguagePairError, ModelNotFoundError
-from service.workers import Worker, WorkerPool
+from service.inference.batcher import Batcher
+from service.inference.pool import WorkerPool
+from service.inference.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)

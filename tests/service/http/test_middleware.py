@@ -4,10 +4,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from service import problems
 from service.errors import QueueFullError
-from service.metrics import Metrics
-from service.middleware import BodyLimitMiddleware, RequestMiddleware
+from service.http import handlers
+from service.http.middleware import BodyLimitMiddleware, RequestMiddleware
+from service.telemetry.metrics import Metrics
 
 SECRET = "himitsu"
 
@@ -24,7 +24,7 @@ def client(metrics: Metrics) -> httpx.AsyncClient:
     app = FastAPI()
     app.add_middleware(BodyLimitMiddleware, most=100)
     app.add_middleware(RequestMiddleware, metrics=metrics, new_id=lambda: "made-here")
-    problems.install(app, metrics)
+    handlers.install(app, metrics)
 
     @app.get("/bug/{number}")
     async def bug(number: int) -> None:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import SentenceTooLongError
-from service.translation import check_length, requests_of
+from service.documents import requests_of
+from service.limits import check_length
 
 
 def _preceding(sentences: list[str], context: list[str], window: int) -> list[list[str]]:

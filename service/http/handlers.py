@@ -1,4 +1,4 @@
-"""Errors into HTTP answers: RFC 9457 problem details."""
+"""Every error that a route lets through becomes a problem."""
 
 from typing import Any
 
@@ -8,15 +8,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from models.errors import AntecedentError
-from service.errors import (
-    HTTP_CODES,
-    PROBLEM_TYPE,
-    InvalidInputError,
-    problem,
-    problem_of,
-    retry_after_of,
-)
-from service.metrics import Metrics
+from service.errors import InvalidInputError
+from service.http.problems import HTTP_CODES, PROBLEM_TYPE, problem, problem_of, retry_after_of
+from service.telemetry.metrics import Metrics
 
 _MOST_DETAILS = 5
 

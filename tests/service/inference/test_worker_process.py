@@ -17,7 +17,7 @@ def test_ends_quietly_when_nobody_hears_its_greeting(
     ours, theirs = socket.socketpair()
     ours.close()
     with theirs:
-        command = [sys.executable, "-m", "service.worker_process", "--bundle", str(folder)]
+        command = [sys.executable, "-m", "service.inference.worker_process", "--bundle", str(folder)]
         translator = () if bundle == "missing" else ("--translator", "tests.support.stand_in:load")
         done = subprocess.run(
             [*command, "--socket", str(theirs.fileno()), *translator],

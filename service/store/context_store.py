@@ -27,7 +27,7 @@ from service.errors import (
     SessionNotFoundError,
     StoreUnavailableError,
 )
-from service.metrics import Metrics
+from service.telemetry.metrics import Metrics
 
 KEPT_POSITIONS = 32
 """A finished sentence can be retried until this many, or the model's window if that is more, have followed it."""
@@ -216,7 +216,7 @@ class ContextStore:
         await self._timed("ping", self._redis.ping())
 
     def _script(self, *names: str) -> AsyncScript:
-        source = "".join(files("service").joinpath("lua", f"{name}.lua").read_text() for name in names)
+        source = "".join(files("service.store").joinpath("lua", f"{name}.lua").read_text() for name in names)
         return self._redis.register_script(source)
 
     async def _run(self, operation: str, script: AsyncScript, document: DocumentKey, args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns

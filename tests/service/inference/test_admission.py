@@ -1,0 +1,34 @@
+"""How much may wait."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from service.errors import QueueFullError
+from service.inference.admission import Admission
+from tests.support.lanes import Bench, echo, until
+
+
+async def test_admission_ends_at_the_limit(bench: Callable[..., Bench]) -> None:
+    """What waits and what is about to wait count; a place that is given back can be taken again."""
+    used = bench()
+    admission = Admission(2, [used.batcher])
+    with admission.reserve(), admission.reserve(), pytest.raises(QueueFullError), admission.reserve():
+        pass
+    with admission.reserve():
+        pass
+
+
+async def test_waiting_sentences_use_up_admission() -> None:
+    """A queue that nobody serves fills up, and then refuses."""
+    used = Bench(echo)
+    await used.lanes.acquire()
+    used.batcher.open()
+    admission = Admission(3, [used.batcher])
+    callers = [asyncio.create_task(used.translate(text)) for text in "abc"]
+    await until(lambda: used.batcher.waiting == 3)
+    with pytest.raises(QueueFullError), admission.reserve():
+        pass
+    await used.batcher.close()
+    await asyncio.gather(*callers, return_exceptions=True)

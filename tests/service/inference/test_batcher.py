@@ -1,0 +1,120 @@
+"""Feeding workers from the backlog: every caller gets a result or an error."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from models.errors import RequestError
+from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
+from service.inference.wire import Batch, Outcomes
+from tests.support.lanes import Bench, echo, until
+
+
+async def test_each_caller_gets_its_own_translation(bench: Callable[..., Bench]) -> None:
+    """Results come back to those who asked, whatever the batches were."""
+    used = bench()
+    texts = [f"sentence {number}" for number in range(20)]
+    assert await asyncio.gather(*map(used.translate, texts)) == texts
+    assert max(map(len, used.lanes.batches)) == 4
+
+
+async def test_bad_sentence_fails_alone(bench: Callable[..., Bench]) -> None:
+    """Its batch mates are translated."""
+    used = bench()
+    found = await asyncio.gather(*map(used.translate, ["a", "bad", "b"]), return_exceptions=True)
+    assert found[0::2] == ["a", "b"]
+    assert isinstance(found[1], RequestError)
+
+
+async def test_client_that_leaves_costs_nothing(bench: Callable[..., Bench]) -> None:
+    """A sentence whose caller is cancelled while it waits never reaches a worker."""
+    gate = asyncio.Event()
+
+    async def gated(batch: Batch) -> Outcomes:
+        await gate.wait()
+        return await echo(batch)
+
+    used = bench(gated)
+    first = asyncio.create_task(used.translate("first"))
+    await until(lambda: bool(used.lanes.batches))
+    leaving, staying = (asyncio.create_task(used.translate(text)) for text in ("leaving", "staying"))
+    await until(lambda: used.batcher.waiting == 2)
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    gate.set()
+    assert await asyncio.gather(first, staying) == ["first", "staying"]
+    assert used.lanes.batches == [["first"], ["staying"]]
+
+
+async def test_deadline_ends_the_wait(bench: Callable[..., Bench]) -> None:
+    """A caller does not wait for ever, neither in the queue nor for a worker that is silent."""
+
+    async def silent(_batch: Batch) -> Outcomes:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    used = bench(silent, deadline=0.05)
+    found = await asyncio.gather(*map(used.translate, "abcdefgh"), return_exceptions=True)
+    assert {type(error) for error in found} == {DeadlineError}
+    assert sum(map(len, used.lanes.batches)) < 8
+
+
+async def test_sentence_whose_worker_died_is_tried_again(bench: Callable[..., Bench]) -> None:
+    """One death is not the caller's concern; each sentence is then tried alone."""
+    deaths = iter([True])
+
+    async def dies_once(batch: Batch) -> Outcomes:
+        if next(deaths, False):
+            raise WorkerDiedError
+        return await echo(batch)
+
+    used = bench(dies_once)
+    assert await asyncio.gather(*map(used.translate, "abc")) == ["a", "b", "c"]
+    assert used.lanes.batches == [["a", "b", "c"], ["a"], ["b"], ["c"]]
+
+
+async def test_second_death_is_an_error(bench: Callable[..., Bench]) -> None:
+    """The sentence that kills workers is given up, and takes none of its batch mates with it."""
+
+    async def poisoned(batch: Batch) -> Outcomes:
+        if any(request.source == "poison" for request in batch.requests):
+            raise WorkerDiedError
+        return await echo(batch)
+
+    used = bench(poisoned)
+    found = await asyncio.gather(*map(used.translate, ["a", "poison", "b"]), return_exceptions=True)
+    assert found[0::2] == ["a", "b"]
+    assert isinstance(found[1], WorkerDiedError)
+
+
+async def test_unforeseen_error_does_not_leave_callers_waiting(bench: Callable[..., Bench]) -> None:
+    """Even a bug of our own reaches every caller of its batch, and the next batch is served."""
+    failures = iter([True])
+
+    async def buggy(batch: Batch) -> Outcomes:
+        if next(failures, False):
+            raise ZeroDivisionError
+        return await echo(batch)
+
+    used = bench(buggy)
+    found = await asyncio.gather(*map(used.translate, "ab"), return_exceptions=True)
+    assert [type(error) for error in found] == [ZeroDivisionError] * 2
+    assert await used.translate("c") == "c"
+
+
+async def test_closing_answers_everybody(bench: Callable[..., Bench]) -> None:
+    """Whoever waits, in the queue or at a worker, is told that the service ends, and so is who comes later."""
+
+    async def silent(_batch: Batch) -> Outcomes:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    used = bench(silent)
+    callers = [asyncio.create_task(used.translate(text)) for text in "abcdefgh"]
+    await until(lambda: bool(used.lanes.batches))
+    await used.batcher.close()
+    found = await asyncio.gather(*callers, return_exceptions=True)
+    assert {type(error) for error in found} == {ShuttingDownError}
+    with pytest.raises(ShuttingDownError):
+        await used.translate("late")
