@@ -190,7 +190,15 @@ def child(pid: int, named: str) -> int:
     return found
 
 
-def bundle(folder: Path, *, name: str = "stand-in", source: str = "ja", target: str = "en", window: int = 2) -> Path:
+def bundle(
+    folder: Path,
+    *,
+    name: str = "stand-in",
+    source: str = "ja",
+    target: str = "en",
+    window: int = 2,
+    reads_target_context: bool = False,
+) -> Path:
     """A folder with a manifest and no model, for the stand-in runtime."""
     folder.mkdir(parents=True, exist_ok=True)
     Manifest.model_validate(
@@ -202,7 +210,7 @@ def bundle(folder: Path, *, name: str = "stand-in", source: str = "ja", target: 
             "vocabulary": {"source": 100, "target": 100, "joint": True},
             "window": {"size": window},
             "no_context": "module",
-            "reads_target_context": False,
+            "reads_target_context": reads_target_context,
             "decoding": {},
             "limits": {"split_tokens": 100, "source_tokens": 200},
             "quantization": "int8",

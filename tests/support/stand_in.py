@@ -1,7 +1,8 @@
 """A runtime without a model, for tests of the service: deterministic, quick, and ill-behaved when asked to be.
 
-A translation is the source in capitals and, in brackets, the preceding sentences. Run as a module, it is the whole
-service on this runtime: `python -m tests.support.stand_in`.
+A translation is the source in capitals and, in brackets, the preceding sentences; where the bundle reads target
+context, each with its translation. Run as a module, it is the whole service on this runtime:
+`python -m tests.support.stand_in`.
 """
 
 import os
@@ -12,7 +13,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, Translation, TranslationRequest
+from models.data.documents import Sentence
 from models.errors import BundleError, RequestError
 
 LOAD = "tests.support.stand_in:load"
@@ -22,6 +25,9 @@ _WAIT_FOR = re.compile(r"wait-for:(\S+)")
 
 class StandIn:
     """Obeys words in the source: `crash`, `crash-once:MARK`, `raise`, `refuse`, `wait-for:FILE`."""
+
+    def __init__(self, *, reads_target_context: bool = False) -> None:
+        self._reads_target_context = reads_target_context
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Refuse what asks to be refused."""
@@ -33,12 +39,26 @@ class StandIn:
         """Translate each alone."""
         for request in requests:
             _obey(request.source)
-        return [_translate(request, options) for request in requests]
+        return [self._translate(request, options) for request in requests]
+
+    def _translate(self, request: TranslationRequest, options: Options) -> Translation:
+        read: Sequence[Sentence] = request.preceding if options.strategy == "direct" else ()
+        targets = [sentence.target for sentence in read] if self._reads_target_context else None
+        text = expected(request.source, [sentence.source for sentence in read], targets)
+        return Translation(text, -0.1 * len(text), len(read), len(text.split()), ())
 
 
-def expected(source: str, preceding: Sequence[str] = ()) -> str:
-    """The translation of a sentence after others."""
-    return source.upper() + (f" [{' | '.join(preceding)}]" if preceding else "")
+def expected(source: str, preceding: Sequence[str] = (), targets: Sequence[str | None] | None = None) -> str:
+    """The translation of a sentence after others.
+
+    `targets` are the translations of the preceding ones, None where there is none, for a bundle that reads them. Of
+    each only what stands before its bracket is shown: the others would make every translation longer than the last.
+    """
+    if targets is None:
+        shown = list(preceding)
+    else:
+        shown = [f"{a}={'' if b is None else b.split(' [')[0]}" for a, b in zip(preceding, targets, strict=True)]
+    return source.upper() + (f" [{' | '.join(shown)}]" if shown else "")
 
 
 def load(folder: Path, *, device: str, compute_type: str) -> StandIn:
@@ -46,13 +66,7 @@ def load(folder: Path, *, device: str, compute_type: str) -> StandIn:
     del device, compute_type
     if (folder / "damaged").exists():
         raise BundleError(f"{folder}: model.safetensors is damaged")
-    return StandIn()
-
-
-def _translate(request: TranslationRequest, options: Options) -> Translation:
-    preceding = [sentence.source for sentence in request.preceding] if options.strategy == "direct" else []
-    text = expected(request.source, preceding)
-    return Translation(text, -0.1 * len(text), len(preceding), len(text.split()), ())
+    return StandIn(reads_target_context=Manifest.load(folder).reads_target_context)
 
 
 def _obey(source: str) -> None:
