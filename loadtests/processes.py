@@ -1,0 +1,177 @@
+"""Real processes on loopback, to be killed and started again at will: a Redis, and replicas of the service."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import AnyStr, Self
+
+import httpx
+import redis
+
+from loadtests.errors import LoadTestError
+from service.settings import PREFIX
+from service.store.redis_process import find_redis_server
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE_SECONDS = 180.0
+"""Far longer than anything takes on a machine that is busy."""
+
+
+def eventually(holds: Callable[[], bool], what: str) -> None:
+    """Wait until something holds.
+
+    Raises:
+        LoadTestError: it does not within PATIENCE_SECONDS.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        if time.monotonic() > deadline:
+            raise LoadTestError(f"never happened: {what}")
+        time.sleep(0.01)
+
+
+def free_port() -> int:
+    """A port of loopback that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class RedisServer:
+    """A Redis on loopback with its append-only file on; the data survives `kill` and `start`.
+
+    `options` are further arguments of `redis-server`.
+    """
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self._folder = folder
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        options = ["--port", str(self.port), "--dir", str(self._folder), "--save", "", "--appendonly", "yes"]
+        command = [str(find_redis_server()), *options, "--logfile", "redis.log", *self._options]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own command
+        eventually(self.answers, "Redis answers")
+
+    def answers(self) -> bool:
+        """Whether a ping comes back."""
+        with redis.Redis(port=self.port, socket_timeout=5) as client:
+            try:
+                return bool(client.ping())
+            except redis.RedisError:
+                return False
+
+    def kill(self) -> None:
+        """End it by SIGKILL, if it runs, and wait until it has ended."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def pause(self) -> None:
+        """Let it hang: it keeps its connections and answers nothing."""
+        _running(self._process).send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on, with all that it was sent meanwhile."""
+        _running(self._process).send_signal(signal.SIGCONT)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+
+class Replica:
+    """A service process: `module` run as Python does, with settings from `environment`."""
+
+    def __init__(self, folder: Path, module: str, environment: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._module = module
+        self._environment = environment
+        self._process: subprocess.Popen[str] | None = None
+        self.url = ""
+
+    def start(self) -> Self:
+        """Start it and wait until it says that it serves.
+
+        Raises:
+            LoadTestError: it ends instead; its own words.
+        """
+        process = self.spawn()
+        line = "" if process.stdout is None else process.stdout.readline()
+        if " at http://" not in line:
+            raise LoadTestError(f"the service did not start: {self.log.strip()}")
+        self.url = line.split(" at ")[1].split()[0]
+        return self
+
+    def spawn(self) -> "subprocess.Popen[str]":
+        """Start it without waiting for anything."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        with (self._folder / "stderr").open("a") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                [sys.executable, "-m", self._module],
+                cwd=ROOT,
+                env=clean | {f"{PREFIX}PORT": "0", f"{PREFIX}WORKERS": "1"} | dict(self._environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        return self._process
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return _running(self._process).pid
+
+    @property
+    def log(self) -> str:
+        """Everything that it has written to standard error."""
+        return (self._folder / "stderr").read_text()
+
+    def client(self) -> httpx.Client:
+        """A client of it."""
+        return httpx.Client(base_url=self.url, timeout=PATIENCE_SECONDS, trust_env=False)
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        _running(self._process).send_signal(number)
+
+    def wait(self) -> int:
+        """Wait until it has ended; gives its exit status."""
+        with _running(self._process) as process:
+            return process.wait(PATIENCE_SECONDS)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """End it by a signal; gives its exit status."""
+        self.send(number)
+        return self.wait()
+
+    def close(self) -> None:
+        """End it, if it still runs, at once."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+        if self._process is not None:
+            with self._process:
+                self._process.wait()
+
+
+def _running(process: "subprocess.Popen[AnyStr] | None") -> "subprocess.Popen[AnyStr]":
+    if process is None:
+        raise LoadTestError("the process has not been started")
+    return process
