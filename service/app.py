@@ -23,7 +23,9 @@ from service.routes import documents, health, sessions
 from service.routes.dependencies import Services
 from service.sessions import Sessions
 from service.settings import Settings
-from service.store.context_store import ContextStore, connect
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.store.context_store import ContextStore
 from service.store.redis_process import own_redis
 from service.telemetry.metrics import Metrics
 
@@ -75,7 +77,7 @@ async def running(settings: Settings, metrics: Metrics, translator: str) -> Asyn
         for model in models:
             model.batcher.open()
             stack.push_async_callback(model.batcher.close)
-        yield _services(models, ContextStore(redis, metrics), settings, metrics)
+        yield _services(models, Commands(redis, metrics), settings, metrics)
 
 
 async def _redis_url(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> str:
@@ -98,14 +100,15 @@ def _model(manifest: Manifest, settings: Settings, metrics: Metrics, translator:
     return Model(manifest, pool, batcher)
 
 
-def _services(models: list[Model], store: ContextStore, settings: Settings, metrics: Metrics) -> Services:
+def _services(models: list[Model], redis: Commands, settings: Settings, metrics: Metrics) -> Services:
     catalogue = Catalogue(models)
     admission = Admission(settings.queue_limit, [model.batcher for model in models])
     metrics.waiting.set_function(lambda: admission.waiting)
+    store = ContextStore(redis)
     return Services(
         catalogue=catalogue,
         admission=admission,
-        store=store,
+        redis=redis,
         documents=Documents(catalogue, admission, settings, _new_id),
         sessions=Sessions(catalogue, admission, store, settings, _new_id),
         metrics=metrics,

@@ -17,7 +17,8 @@ from service.inference.admission import Admission
 from service.inference.catalogue import Catalogue
 from service.schemas import Problem
 from service.sessions import Sessions
-from service.store.context_store import ContextStore, DocumentKey
+from service.store.commands import Commands
+from service.store.context_store import DocumentKey
 from service.telemetry.metrics import Metrics
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -36,7 +37,7 @@ class Services:
 
     catalogue: Catalogue
     admission: Admission
-    store: ContextStore
+    redis: Commands
     documents: Documents
     sessions: Sessions
     metrics: Metrics

@@ -58,7 +58,7 @@ async def metrics(parts: ServicesDep) -> Response:
 
 async def _redis(parts: Services) -> Dependency:
     try:
-        await parts.store.ping()
+        await parts.redis.ping()
     except StoreUnavailableError:
         return Dependency(name="redis", status="down", detail="sessions answer 503; whole documents are served")
     return Dependency(name="redis", status="up", detail="answers")

@@ -5,19 +5,12 @@ and atomic; the rules are in `lua/`. Holds text only, and knows nothing of model
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any
 
 import orjson
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.commands.core import AsyncScript
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ReadOnlyError, RedisError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.errors import (
     PositionConflictError,
@@ -25,17 +18,11 @@ from service.errors import (
     PositionGapError,
     ServiceError,
     SessionNotFoundError,
-    StoreUnavailableError,
 )
-from service.telemetry.metrics import Metrics
+from service.store.commands import Commands, Script, read_script
 
 KEPT_POSITIONS = 32
 """A finished sentence can be retried until this many, or the model's window if that is more, have followed it."""
-
-_OUTAGES = ("LOADING", "MISCONF", "OOM", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS")
-"""Refusals by which a Redis says that it cannot serve now."""
-
-_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,38 +95,23 @@ class State:
     entries: tuple[Entry, ...]
 
 
-def connect(url: str, timeout: float) -> Redis:
-    """A client for a URL of redis-py (`redis://`, `rediss://`, `unix://`); connects when first used.
-
-    It never repeats a command by itself: an `append` whose reply is lost may have been carried out.
-    """
-    client: Redis = Redis.from_url(
-        url,
-        decode_responses=True,
-        socket_timeout=timeout,
-        socket_connect_timeout=timeout,
-        retry=Retry(NoBackoff(), 0),
-    )
-    return client
-
-
 class ContextStore:
     """The operations on a document's session.
 
     All of them raise StoreUnavailableError while Redis is away, and set the time-to-live anew.
     """
 
-    def __init__(self, redis: Redis, metrics: Metrics) -> None:
-        self._redis = redis
-        self._metrics = metrics
-        self._append = self._script("entries", "append")
-        self._finish = self._script("entries", "finish")
-        self._withdraw = self._script("withdraw")
-        self._read = self._script("read")
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+        self._create = _script("create")
+        self._append = _script("entries", "append")
+        self._finish = _script("entries", "finish")
+        self._withdraw = _script("withdraw")
+        self._read = _script("read")
 
     async def create(self, document: DocumentKey, session: Session) -> None:
         """Begin a session under an id that is new."""
-        fields: dict[Any, Any] = {
+        fields: dict[str, Any] = {
             "model": session.model,
             "source_lang": session.source_lang,
             "target_lang": session.target_lang,
@@ -148,11 +120,7 @@ class ContextStore:
             "ttl": session.ttl_seconds,
             "next": 0,
         }
-        key = document.names()[0]
-        async with self._redis.pipeline(transaction=True) as pipeline:
-            pipeline.hset(key, mapping=fields)
-            pipeline.expire(key, session.ttl_seconds)
-            await self._timed("create", pipeline.execute())
+        await self._run("create", self._create, document, list(chain.from_iterable(fields.items())))
 
     async def append(
         self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None, lease: Lease
@@ -208,35 +176,15 @@ class ContextStore:
         Raises:
             SessionNotFoundError: there is no such session.
         """
-        if not await self._timed("delete", self._redis.delete(*document.names())):
+        if not await self._commands.run("delete", lambda redis: redis.delete(*document.names())):
             raise SessionNotFoundError
 
-    async def ping(self) -> None:
-        """One round trip, to see whether Redis is there."""
-        await self._timed("ping", self._redis.ping())
-
-    def _script(self, *names: str) -> AsyncScript:
-        source = "".join(files("service.store").joinpath("lua", f"{name}.lua").read_text() for name in names)
-        return self._redis.register_script(source)
-
-    async def _run(self, operation: str, script: AsyncScript, document: DocumentKey, args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
-        return await self._timed(operation, script(keys=document.names(), args=args))
-
-    async def _timed(self, operation: str, reply: Awaitable[_R]) -> _R:
-        try:
-            with self._metrics.redis_seconds.labels(operation).time():
-                return await reply
-        except (RedisError, OSError) as error:
-            self._metrics.redis_failures.labels(operation).inc()
-            if _is_outage(error):
-                raise StoreUnavailableError from error
-            raise
+    async def _run(self, operation: str, script: Script, document: DocumentKey, args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
+        return await self._commands.evaluate(operation, script, document.names(), args)
 
 
-def _is_outage(error: Exception) -> bool:
-    if isinstance(error, ResponseError) and not isinstance(error, ReadOnlyError):
-        return str(error).startswith(_OUTAGES)
-    return isinstance(error, RedisConnectionError | RedisTimeoutError | ReadOnlyError | OSError)
+def _script(*names: str) -> Script:
+    return read_script("service.store", *names)
 
 
 def _refusal(status: str, reply: Sequence[Any]) -> ServiceError:

@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 
 from service.errors import StartupError
 from service.store import leash
-from service.store.context_store import connect
+from service.store.connection import connect
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
 
@@ -121,7 +121,8 @@ class _Server:
         try:
             await asyncio.wait_for(process.wait(), _STOP_SECONDS)
         except TimeoutError:
-            process.kill()
+            with suppress(ProcessLookupError):  # it has ended in this moment
+                process.kill()
             await process.wait()
 
 

@@ -13,6 +13,8 @@ from service.errors import (
     SessionNotFoundError,
     StoreUnavailableError,
 )
+from service.store.commands import Commands
+from service.store.connection import connect
 from service.store.context_store import (
     KEPT_POSITIONS,
     Answer,
@@ -21,10 +23,9 @@ from service.store.context_store import (
     DocumentKey,
     Lease,
     Session,
-    connect,
 )
 from service.telemetry.metrics import Metrics
-from tests.support.servers import RedisServer, free_port
+from tests.support.servers import RedisServer
 
 LEASE = Lease("somebody", 60_000)
 ANSWER = Answer("a translation", -0.123456789012345678, 2)
@@ -62,7 +63,7 @@ class Document:
 async def store(redis_server: RedisServer) -> AsyncIterator[ContextStore]:
     """A store on the Redis that all tests share."""
     client = connect(redis_server.url, 5)
-    yield ContextStore(client, Metrics())
+    yield ContextStore(Commands(client, Metrics()))
     await client.aclose()
 
 
@@ -272,19 +273,10 @@ async def test_state_holds_what_the_session_began_with(document: Document) -> No
     assert (state.next_position, state.entries[0].answer) == (1, None)
 
 
-async def test_redis_that_is_away_is_said_to_be_away() -> None:
-    """Where nothing listens, every operation gives the error that a client may retry."""
-    async with connect(f"redis://127.0.0.1:{free_port()}", 1) as client:
-        metrics = Metrics()
-        with pytest.raises(StoreUnavailableError):
-            await ContextStore(client, metrics).ping()
-        assert b'antecedent_redis_failures_total{operation="ping"} 1.0' in metrics.render()
-
-
 async def test_scripts_survive_a_restart_of_redis(mortal_redis: RedisServer) -> None:
     """A Redis that has been killed and started again has forgotten its scripts, and nothing of the session."""
     async with connect(mortal_redis.url, 5) as client:
-        store = ContextStore(client, Metrics())
+        store = ContextStore(Commands(client, Metrics()))
         document = Document(store, DocumentKey("tenant", "id"))
         await store.create(document.key, Session("model", "ja", "en", window=2, ttl_seconds=100))
         await document.append("a")

@@ -9,7 +9,7 @@ import pytest
 
 from service.errors import StartupError
 from service.store import redis_process
-from service.store.context_store import connect
+from service.store.connection import connect
 from service.store.redis_process import find_redis_server, own_redis
 from service.telemetry.metrics import Metrics
 
