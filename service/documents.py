@@ -2,16 +2,33 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.data.documents import Sentence
 from service.errors import InvalidInputError
 from service.inference.admission import Admission
+from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.limits import check_length
 from service.schemas import DocumentAnswer, DocumentRequest, TranslatedSentence
 from service.segmentation import Segmented, gap_of, split
 from service.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDocument:
+    """A document that can be translated: within the limits, split into sentences, its model chosen."""
+
+    id: str
+    request: DocumentRequest
+    model: Model
+    segmented: Segmented
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Its sentences, in order."""
+        return self.segmented.sentences
 
 
 class Documents:
@@ -25,23 +42,32 @@ class Documents:
         self._settings = settings
         self._new_id = new_id
 
-    async def translate(self, request: DocumentRequest) -> DocumentAnswer:
-        """Translate each sentence of a document with those before it.
+    def prepare(self, request: DocumentRequest) -> PreparedDocument:
+        """Choose the model, split the text and check the limits; nothing is queued.
 
         Raises:
             InvalidInputError, SentenceTooLongError: the document exceeds a limit.
-            AntecedentError: see `Catalogue.choose`, `Admission.reserve` and `Batcher.submit`.
+            AntecedentError: see `Catalogue.choose` and `Admission.reserve`.
         """
         model = self._catalogue.choose(request.source_lang, request.target_lang, request.model)
         with self._admission.reserve():
             document = self._sentences(request)
             self._check(document.sentences, request.context)
-        window = model.window if request.strategy == "direct" else 0
+        return PreparedDocument(self._new_id(), request, model, document)
+
+    async def translate(self, prepared: PreparedDocument) -> DocumentAnswer:
+        """Translate each sentence of a document with those before it.
+
+        Raises:
+            AntecedentError: see `Batcher.submit`.
+        """
+        request, document = prepared.request, prepared.segmented
+        window = prepared.model.window if request.strategy == "direct" else 0
         requests = requests_of(document.sentences, request.context, window)
-        done = await self._all(model, requests, Options(request.strategy, request.beam_size))
+        done = await self._all(prepared, requests)
         return DocumentAnswer(
-            id=self._new_id(),
-            model=model.name,
+            id=prepared.id,
+            model=prepared.model.name,
             text=document.join([translated.text for translated in done], gap=gap_of(request.target_lang)),
             sentences=[
                 TranslatedSentence(
@@ -75,13 +101,15 @@ class Documents:
         for position, sentence in enumerate(context):
             check_length(sentence, settings.max_sentence_characters, f"context sentence {position}")
 
-    async def _all(self, model: Model, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
+    async def _all(self, prepared: PreparedDocument, requests: Sequence[TranslationRequest]) -> list[Translation]:
         """Translate all, a bounded number at a time; the first error ends the rest."""
         turns = asyncio.Semaphore(self._settings.document_concurrency)
+        options = Options(prepared.request.strategy, prepared.request.beam_size)
+        turn = Turn(prepared.id, "bulk")
 
         async def one(request: TranslationRequest) -> Translation:
             async with turns:
-                return await model.batcher.submit(request, options)
+                return await prepared.model.batcher.submit(request, options, turn)
 
         try:
             async with asyncio.TaskGroup() as group:

@@ -7,6 +7,7 @@ from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
 from service.errors import InvalidInputError, ServiceError
 from service.inference.admission import Admission
+from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue
 from service.limits import check_length
 from service.schemas import SessionRequest, TranslatedSentence
@@ -69,7 +70,7 @@ class Sessions:
             async with self._taken_back_on_failure(document, appended):
                 model = self._catalogue.named(appended.model)
                 request = TranslationRequest(text, tuple(map(Sentence, appended.preceding)))
-                done = await model.batcher.submit(request, Options())
+                done = await model.batcher.submit(request, Options(), Turn(document.session_id, "interactive"))
             answer = await self._store.finish(
                 document, appended.position, Answer(done.text, done.score, done.context_size)
             )

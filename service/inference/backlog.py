@@ -3,8 +3,20 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from models.bundle.requests import Options, Translation, TranslationRequest
+
+Priority = Literal["interactive", "bulk"]
+"""Somebody waits for this very sentence, or for the whole document that it is part of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """In whose turn a sentence is served: `flow` is the document or session that it belongs to."""
+
+    flow: str
+    priority: Priority
 
 
 @dataclass(eq=False, slots=True)
@@ -13,6 +25,7 @@ class Waiting:
 
     request: TranslationRequest
     options: Options
+    turn: Turn
     since: float
     future: asyncio.Future[Translation]
     attempts: int = 0

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from models.bundle.requests import Options, Translation, TranslationRequest
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
-from service.inference.backlog import Backlog, Budget, Waiting
+from service.inference.backlog import Backlog, Budget, Turn, Waiting
 from service.inference.wire import Batch, Failure, Outcomes
 from service.inference.worker import error_of
 from service.telemetry.metrics import Metrics
@@ -67,7 +67,7 @@ class Batcher(Generic[_L]):
         while batch := self._backlog.pop():
             _fail(batch, ShuttingDownError())
 
-    async def submit(self, request: TranslationRequest, options: Options) -> Translation:
+    async def submit(self, request: TranslationRequest, options: Options, turn: Turn) -> Translation:
         """Queue a sentence and wait for its translation. A caller that is cancelled takes it out of the queue.
 
         Raises:
@@ -79,7 +79,7 @@ class Batcher(Generic[_L]):
         if self._dispatcher is None:
             raise ShuttingDownError
         loop = asyncio.get_running_loop()
-        waiting = Waiting(request, options, loop.time(), loop.create_future())
+        waiting = Waiting(request, options, turn, loop.time(), loop.create_future())
         self._backlog.put(waiting)
         self._arrived.set()
         try:

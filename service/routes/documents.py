@@ -11,7 +11,8 @@ router = APIRouter(prefix="/v1", tags=["documents"], responses=PROBLEMS)
 @router.post("/documents", operation_id="translateDocument", summary="Translate a whole document")
 async def translate_document(body: DocumentRequest, request: Request, parts: ServicesDep) -> DocumentAnswer:
     """Each sentence is translated with those before it. Needs no session."""
-    return await unless_client_leaves(request, parts.documents.translate(body))
+    prepared = parts.documents.prepare(body)
+    return await unless_client_leaves(request, parts.documents.translate(prepared))
 
 
 @router.get("/models", operation_id="listModels", summary="List the models")

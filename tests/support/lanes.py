@@ -5,12 +5,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from models.bundle.requests import Options, Translation, TranslationRequest
-from service.inference.backlog import Budget
+from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
 from service.inference.wire import Batch, Failure, Outcomes
 from service.telemetry.metrics import Metrics
 
 DIRECT = Options()
+TURN = Turn("a flow", "interactive")
 
 
 class Lanes:
@@ -64,6 +65,6 @@ class Bench:
         self.metrics = Metrics()
         self.batcher = Batcher(self.lanes, Budget(100, 4, 0.0), deadline=deadline, metrics=self.metrics)
 
-    async def translate(self, source: str) -> str:
+    async def translate(self, source: str, turn: Turn = TURN) -> str:
         """Submit one sentence."""
-        return (await self.batcher.submit(TranslationRequest(source), DIRECT)).text
+        return (await self.batcher.submit(TranslationRequest(source), DIRECT, turn)).text

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 
 from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
-from service.inference.backlog import Backlog, Budget, Waiting
+from service.inference.backlog import Backlog, Budget, Turn, Waiting
 
 BUDGET = Budget(characters=10, sentences=3, wait=1.0)
+TURN = Turn("a flow", "interactive")
 DIRECT, ALONE = Options(), Options(strategy="sentence")
 
 
@@ -17,7 +18,7 @@ class _Future:
 
 def waiting(source: str, options: Options = DIRECT, *, since: float = 0.0, attempts: int = 0) -> Waiting:
     """An element of the backlog."""
-    return Waiting(TranslationRequest(source), options, since, _Future(), attempts)  # type: ignore[arg-type]
+    return Waiting(TranslationRequest(source), options, TURN, since, _Future(), attempts)  # type: ignore[arg-type]
 
 
 def backlog(*elements: Waiting) -> Backlog:
