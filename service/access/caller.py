@@ -1,9 +1,20 @@
 """Who makes a request, and what they may do."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 Scope = Literal["translate", "admin"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """A key's own limits; None leaves the service's default."""
+
+    sentences_per_minute: Annotated[int, Field(ge=1)] | None = None
+    concurrency: Annotated[int, Field(ge=1)] | None = None
+    """Requests at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +24,7 @@ class Caller:
     tenant: str
     key_id: str
     scopes: frozenset[Scope]
+    limits: KeyLimits = KeyLimits()
 
 
 ANYBODY = Caller("default", "none", frozenset({"translate", "admin"}))

@@ -58,6 +58,7 @@ def caller(connection: HTTPConnection) -> Caller:
 
 ServicesDep = Annotated[Services, Depends(services)]
 CallerDep = Annotated[Caller, Depends(caller)]
+AdminDep = Annotated[Caller, Depends(caller)]
 
 
 def document_key(session_id: str, who: CallerDep) -> DocumentKey:
