@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanContext
+
 from models.bundle.requests import Options, Translation, TranslationRequest
 
 Priority = Literal["interactive", "bulk"]
@@ -21,7 +23,10 @@ class Turn:
 
 @dataclass(eq=False, slots=True)
 class Waiting:
-    """A sentence in the queue; `since` is when it came in, in the clock of whoever asks the backlog."""
+    """A sentence in the queue; `since` is when it came in, in the clock of whoever asks the backlog.
+
+    `origin` is the span of the request that it comes from, for the traces.
+    """
 
     request: TranslationRequest
     options: Options
@@ -29,6 +34,7 @@ class Waiting:
     since: float
     future: asyncio.Future[Translation]
     attempts: int = 0
+    origin: SpanContext = INVALID_SPAN_CONTEXT
 
     @property
     def characters(self) -> int:

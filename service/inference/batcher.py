@@ -5,12 +5,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
+from opentelemetry.trace import Tracer
+
 from models.bundle.requests import Options, Translation, TranslationRequest
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
 from service.inference.backlog import Backlog, Budget, Turn, Waiting
+from service.inference.batch_span import batch_span
 from service.inference.wire import Batch, Failure, Outcomes
 from service.inference.worker import error_of
 from service.telemetry.metrics import Metrics
+from service.telemetry.tracing import NO_TRACER, current
 
 ATTEMPTS = 2
 """Workers that may die over a sentence before it is given up."""
@@ -38,11 +42,14 @@ class Lanes(Protocol[_L]):
 class Batcher(Generic[_L]):
     """Feeds the workers of one bundle; `submit` waits for a translation."""
 
-    def __init__(self, lanes: Lanes[_L], budget: Budget, *, deadline: float, metrics: Metrics) -> None:
+    def __init__(
+        self, lanes: Lanes[_L], budget: Budget, *, deadline: float, metrics: Metrics, tracer: Tracer = NO_TRACER
+    ) -> None:
         self._lanes = lanes
         self._backlog = Backlog(budget)
         self._deadline = deadline
         self._metrics = metrics
+        self._tracer = tracer
         self._arrived = asyncio.Event()
         self._dispatcher: asyncio.Task[None] | None = None
         self._running: set[asyncio.Task[None]] = set()
@@ -79,7 +86,7 @@ class Batcher(Generic[_L]):
         if self._dispatcher is None:
             raise ShuttingDownError
         loop = asyncio.get_running_loop()
-        waiting = Waiting(request, options, turn, loop.time(), loop.create_future())
+        waiting = Waiting(request, options, turn, loop.time(), loop.create_future(), origin=current())
         self._backlog.put(waiting)
         self._arrived.set()
         try:
@@ -113,8 +120,7 @@ class Batcher(Generic[_L]):
     async def _run(self, lane: _L, batch: list[Waiting]) -> None:
         self._observe_start(batch)
         try:
-            outcomes = await lane.translate(Batch(batch[0].options, tuple(waiting.request for waiting in batch)))
-            self._resolve(batch, outcomes)
+            self._resolve(batch, await self._translate(lane, batch))
         except WorkerDiedError as died:
             self._try_again(batch, died)
         except asyncio.CancelledError:
@@ -125,6 +131,11 @@ class Batcher(Generic[_L]):
         finally:
             self._metrics.running.dec(len(batch))
             self._lanes.release(lane)
+
+    async def _translate(self, lane: _L, batch: list[Waiting]) -> Outcomes:
+        requests = tuple(waiting.request for waiting in batch)
+        with batch_span(self._tracer, batch, asyncio.get_running_loop().time()) as traceparent:
+            return await lane.translate(Batch(batch[0].options, requests, traceparent))
 
     def _observe_start(self, batch: list[Waiting]) -> None:
         now = asyncio.get_running_loop().time()

@@ -33,10 +33,11 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sentences to translate together."""
+    """Sentences to translate together; `traceparent` is the span that the worker's is under, where traces are on."""
 
     options: Options
     requests: tuple[TranslationRequest, ...]
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

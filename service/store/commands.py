@@ -5,10 +5,12 @@ Everything of the service that keeps something in Redis shares one `Commands`.
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from opentelemetry.trace import Span, SpanKind, Tracer
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
@@ -16,6 +18,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.errors import StoreUnavailableError
 from service.telemetry.metrics import Metrics
+from service.telemetry.tracing import NO_TRACER, span
 
 _OUTAGES = ("LOADING", "MISCONF", "OOM", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS")
 """Refusals by which a Redis says that it cannot serve now."""
@@ -40,9 +43,10 @@ def read_script(package: str, *names: str) -> Script:
 class Commands:
     """Runs commands on one Redis; `operation` names them in the metrics and comes from a fixed set."""
 
-    def __init__(self, redis: Redis, metrics: Metrics) -> None:
+    def __init__(self, redis: Redis, metrics: Metrics, tracer: Tracer = NO_TRACER) -> None:
         self._redis = redis
         self._metrics = metrics
+        self._tracer = tracer
 
     async def run(self, operation: str, command: Callable[[Redis], Awaitable[_R]]) -> _R:
         """What `command`, given the client, answers.
@@ -51,13 +55,17 @@ class Commands:
             StoreUnavailableError: Redis is away, or cannot serve now.
         """
         try:
-            with self._metrics.redis_seconds.labels(operation).time():
+            with self._span(operation), self._metrics.redis_seconds.labels(operation).time():
                 return await command(self._redis)
         except (RedisError, OSError) as error:
             self._metrics.redis_failures.labels(operation).inc()
             if _is_outage(error):
                 raise StoreUnavailableError from error
             raise
+
+    def _span(self, operation: str) -> AbstractContextManager[Span]:
+        attributes = {"db.system.name": "redis", "db.operation.name": operation}
+        return span(self._tracer, f"redis {operation}", kind=SpanKind.CLIENT, attributes=attributes)
 
     async def evaluate(self, operation: str, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
         """What `script` returns; all `keys` are in one slot of a Redis Cluster.
