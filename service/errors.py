@@ -30,6 +30,10 @@ class ServiceError(AntecedentError):
     status: ClassVar[int] = 500
     retry_after: ClassVar[int | None] = None
 
+    def headers(self) -> dict[str, str]:
+        """Header fields of the answer that tells of the error."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
     def __init__(self, message: str, **extras: Any) -> None:  # noqa: ANN401 - any JSON value
         self.extras = extras
         super().__init__(message)
@@ -40,6 +44,39 @@ class InvalidInputError(ServiceError):
 
     code = "invalid_input"
     status = 422
+
+
+class UnauthenticatedError(ServiceError):
+    """No key, or none that is valid; all of these look alike, so that nobody learns which keys there are."""
+
+    code = "unauthenticated"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("a valid key is needed: give it as Authorization: Bearer KEY")
+
+    def headers(self) -> dict[str, str]:
+        """Names the scheme, as every 401 must."""
+        return {"WWW-Authenticate": 'Bearer realm="antecedent"'}
+
+
+class ForbiddenError(ServiceError):
+    """A valid key without the scope that the request needs."""
+
+    code = "forbidden"
+    status = 403
+
+
+class KeysUnavailableError(ServiceError):
+    """The keys cannot be read at the moment, and this one is not among those that are known."""
+
+    code = "keys_unavailable"
+    status = 503
+    retryable = True
+    retry_after = 1
+
+    def __init__(self) -> None:
+        super().__init__("keys cannot be checked at the moment: try again soon")
 
 
 class LanguagePairError(ServiceError):

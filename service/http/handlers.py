@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 
 from models.errors import AntecedentError
 from service.errors import InvalidInputError
-from service.http.problems import HTTP_CODES, PROBLEM_TYPE, problem, problem_of, retry_after_of
+from service.http.problems import HTTP_CODES, PROBLEM_TYPE, headers_of, problem, problem_of
 from service.telemetry.metrics import Metrics
 
 _MOST_DETAILS = 5
@@ -24,7 +24,7 @@ def install(app: FastAPI, metrics: Metrics) -> None:
 
     @app.exception_handler(AntecedentError)
     async def on_purpose(request: Request, error: AntecedentError) -> Response:
-        return answer(problem_of(error, request.state.request_id), retry_after_of(error))
+        return answer(problem_of(error, request.state.request_id), headers_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

@@ -18,6 +18,8 @@ HTTP_CODES = {
 
 _TITLES = {
     400: "Bad request",
+    401: "Unauthenticated",
+    403: "Forbidden",
     404: "Not found",
     405: "Method not allowed",
     409: "Conflict",
@@ -64,7 +66,6 @@ def problem(status: int, code: str, detail: str, request_id: str, *, retryable: 
     }
 
 
-def retry_after_of(error: AntecedentError) -> dict[str, str]:
-    """The `Retry-After` header, where there is one."""
-    seconds = error.retry_after if isinstance(error, ServiceError) else None
-    return {} if seconds is None else {"Retry-After": str(seconds)}
+def headers_of(error: AntecedentError) -> dict[str, str]:
+    """The header fields of the answer that tells a client of `error`."""
+    return error.headers() if isinstance(error, ServiceError) else {}

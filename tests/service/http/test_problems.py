@@ -5,7 +5,7 @@ import pytest
 from models import errors as model_errors
 from models.errors import AntecedentError
 from service import errors
-from service.http.problems import problem_of, retry_after_of, status_of
+from service.http.problems import headers_of, problem_of, status_of
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_problem_has_the_members_of_rfc_9457_and_the_errors_own() -> None:
 
 def test_retry_after_is_a_header_only_where_it_helps() -> None:
     """A full queue has the header, a conflict has not."""
-    assert retry_after_of(errors.QueueFullError()) == {"Retry-After": "1"}
-    assert retry_after_of(errors.PositionConflictError("other text", next_position=1)) == {}
+    assert headers_of(errors.QueueFullError()) == {"Retry-After": "1"}
+    assert headers_of(errors.PositionConflictError("other text", next_position=1)) == {}
