@@ -11,6 +11,7 @@ from functools import partial
 import uvicorn
 import uvloop
 from fastapi import FastAPI
+from opentelemetry.trace import Tracer
 
 from models.errors import AntecedentError
 from service.app import create_app
@@ -19,6 +20,7 @@ from service.inference.worker_process import TRANSLATOR
 from service.routes.dependencies import Services
 from service.settings import Settings, load_settings
 from service.telemetry import logs
+from service.telemetry.tracing import NO_TRACER, tracing
 
 _KEEP_ALIVE_SECONDS = 75
 """Longer than load balancers keep an idle connection, so that the closing is theirs and no request falls between."""
@@ -35,14 +37,14 @@ class Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, *, translator: str = TRANSLATOR) -> None:
+async def serve(settings: Settings, *, translator: str = TRANSLATOR, tracer: Tracer = NO_TRACER) -> None:
     """Serve until SIGTERM or SIGINT; then accept nothing more, finish what is in flight, and return.
 
     Raises:
         AntecedentError: the service cannot start.
     """
     with _bind(settings.host, settings.port) as listener:
-        app = create_app(settings, translator=translator)
+        app = create_app(settings, translator=translator, tracer=tracer)
         server = Server(_configuration(app, settings))
         told_to_end = asyncio.Event()
         _on_signal(partial(_end, server, told_to_end, asyncio.current_task()))
@@ -71,7 +73,8 @@ def main(*, translator: str = TRANSLATOR) -> int:
     try:
         settings = load_settings()
         logs.configure(settings.log_level)
-        uvloop.run(serve(settings, translator=translator))
+        with tracing(settings.otlp_endpoint, ratio=settings.trace_sample_ratio, process="http") as tracer:
+            uvloop.run(serve(settings, translator=translator, tracer=tracer))
     except AntecedentError as error:
         print(f"antecedent: {error}", file=sys.stderr)
         return 2

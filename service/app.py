@@ -5,13 +5,17 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import Final
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
+from opentelemetry.trace import Tracer
 
 from models.bundle.manifest import Manifest
 from service.documents import Documents
 from service.http import handlers
 from service.http.middleware import BodyLimitMiddleware, RequestMiddleware
+from service.http.tracing import TraceMiddleware
 from service.inference.admission import Admission
 from service.inference.backlog import Budget
 from service.inference.batcher import Batcher
@@ -28,9 +32,18 @@ from service.store.connection import connect
 from service.store.context_store import ContextStore
 from service.store.redis_process import own_redis
 from service.telemetry.metrics import Metrics
+from service.telemetry.tracing import NO_TRACER
+
+_NO_NATIVE_TELEMETRY: Final[TelemetryConfig] = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "auto_configure": False,
+}
+"""FastAPI's own spans hold the path, so the ids of sessions, and its records the messages of exceptions."""
 
 
-def create_app(settings: Settings, *, translator: str = TRANSLATOR) -> FastAPI:
+def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Tracer = NO_TRACER) -> FastAPI:
     """The application; everything that it needs starts and ends with its lifespan.
 
     `translator` is the function, as `module:name`, that loads a bundle in a worker.
@@ -39,7 +52,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with running(settings, metrics, translator) as services:
+        async with running(settings, metrics, tracer, translator) as services:
             app.state.services = services
             yield
 
@@ -48,9 +61,12 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR) -> FastAPI:
         summary="Documents translated sentence by sentence, each with the sentences before it",
         version="1",
         lifespan=lifespan,
+        telemetry=_NO_NATIVE_TELEMETRY,
     )
     app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes)
     app.add_middleware(RequestMiddleware, metrics=metrics, new_id=_new_id)
+    if tracer is not NO_TRACER:
+        app.add_middleware(TraceMiddleware, tracer=tracer)
     handlers.install(app, metrics)
     for router in (documents.router, sessions.router, health.router):
         app.include_router(router)
@@ -58,7 +74,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR) -> FastAPI:
 
 
 @asynccontextmanager
-async def running(settings: Settings, metrics: Metrics, translator: str) -> AsyncIterator[Services]:
+async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translator: str) -> AsyncIterator[Services]:
     """Start Redis, where it is the service's own, and the workers; end them afterwards.
 
     Raises:
@@ -70,14 +86,16 @@ async def running(settings: Settings, metrics: Metrics, translator: str) -> Asyn
         url = await _redis_url(settings, metrics, stack)
         redis = connect(url, settings.redis_timeout_seconds)
         stack.push_async_callback(redis.aclose)
-        models = [_model(manifest, settings, metrics, translator, index) for index, manifest in enumerate(manifests)]
+        models = [
+            _model(manifest, settings, metrics, tracer, translator, index) for index, manifest in enumerate(manifests)
+        ]
         for model in models:
             stack.push_async_callback(model.pool.close)
         await asyncio.gather(*(model.pool.open() for model in models))
         for model in models:
             model.batcher.open()
             stack.push_async_callback(model.batcher.close)
-        yield _services(models, Commands(redis, metrics), settings, metrics)
+        yield _services(models, Commands(redis, metrics, tracer), settings, metrics)
 
 
 async def _redis_url(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> str:
@@ -86,18 +104,21 @@ async def _redis_url(settings: Settings, metrics: Metrics, stack: AsyncExitStack
     return await stack.enter_async_context(own_redis(settings.redis_folder, metrics))
 
 
-def _model(manifest: Manifest, settings: Settings, metrics: Metrics, translator: str, index: int) -> Model:
+def _model(
+    manifest: Manifest, settings: Settings, metrics: Metrics, tracer: Tracer, translator: str, index: int
+) -> Model:
     command = WorkerCommand(
         bundle=settings.bundles[index],
         device=settings.device,
         compute_type=settings.compute_type,
         timeout=settings.worker_timeout_seconds,
         translator=translator,
+        otlp_endpoint=settings.otlp_endpoint,
     )
     pool = WorkerPool(partial(Worker.start, command), settings.workers, metrics)
     budget = Budget(settings.batch_characters, settings.batch_sentences, settings.batch_wait_ms / 1000)
-    batcher = Batcher(pool, budget, deadline=settings.deadline_seconds, metrics=metrics)
-    return Model(manifest, pool, batcher)
+    batcher = Batcher(pool, budget, deadline=settings.deadline_seconds, metrics=metrics, tracer=tracer)
+    return Model(manifest, pool, batcher, str(command.bundle))
 
 
 def _services(models: list[Model], redis: Commands, settings: Settings, metrics: Metrics) -> Services:

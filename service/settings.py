@@ -81,6 +81,10 @@ class Settings(BaseSettings):
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severity of the log lines that are written."""
+    otlp_endpoint: str | None = None
+    """Collector of OpenTelemetry traces, by OTLP over HTTP, such as `http://localhost:4318`; without it there are none."""
+    trace_sample_ratio: float = Field(1, ge=0, le=1)
+    """Of the traces that begin here, the share that is recorded; a request with a `traceparent` follows its sender."""
 
     @field_validator("bundles", mode="before")
     @classmethod
@@ -91,6 +95,13 @@ class Settings(BaseSettings):
     @classmethod
     def _expand_home(cls, value: Path) -> Path:
         return value.expanduser()
+
+    @field_validator("otlp_endpoint")
+    @classmethod
+    def _http_collector(cls, value: str | None) -> str | None:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("a collector's address begins with http:// or https://")
+        return value or None
 
     @field_validator("redis_url")
     @classmethod

@@ -22,6 +22,18 @@ _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _log = get_logger(__name__)
 
 
+def route_of(scope: Scope) -> str:
+    """The pattern of the route that a request has been given to, without ids; `none` where there is none."""
+    route: str = getattr(scope.get("route"), "path", "none")
+    return route
+
+
+def method_of(scope: Scope) -> str:
+    """The method of a request; `other` for one that a client has made up."""
+    method: str = scope["method"]
+    return method if method in _METHODS else "other"
+
+
 class RequestMiddleware:
     """Gives each request an id (the client's, if it is harmless), and accounts for it when it is done."""
 
@@ -57,8 +69,7 @@ class RequestMiddleware:
             await JSONResponse(body, 500, media_type=PROBLEM_TYPE)(scope, receive, answer.send)
 
     def _account(self, scope: Scope, status: int | None, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "none")  # the pattern, without ids
-        method = scope["method"] if scope["method"] in _METHODS else "other"
+        route, method = route_of(scope), method_of(scope)
         self._metrics.requests.labels(route, method, str(status or 499)).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
         _log.info("request", method=method, route=route, status=status, seconds=round(seconds, 4))

@@ -33,13 +33,16 @@ class WorkerCommand:
     compute_type: str
     timeout: float
     translator: str = TRANSLATOR
+    otlp_endpoint: str | None = None
 
     def arguments(self, fd: int) -> list[str]:
         """The command line of a worker that inherits `fd`."""
+        traced = [] if self.otlp_endpoint is None else ["--otlp-endpoint", self.otlp_endpoint]
         return [
             *(sys.executable, "-m", "service.inference.worker_process"),
             *("--bundle", str(self.bundle), "--socket", str(fd)),
             *("--device", self.device, "--compute-type", self.compute_type, "--translator", self.translator),
+            *traced,
         ]
 
 

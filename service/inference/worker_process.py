@@ -13,10 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
+from opentelemetry.trace import Tracer
+
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.errors import AntecedentError, RequestError
 from service.inference.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
 from service.telemetry.logs import where
+from service.telemetry.tracing import context_of, span, tracing
 
 TRANSLATOR = "service.inference.worker_runtime:load"
 CRASHED = 70
@@ -53,7 +56,9 @@ def _work(options: argparse.Namespace, stream: BinaryIO) -> int:
     except AntecedentError as error:
         _send(stream, Greeting(Failure(error.code, str(error))))
         return 2
-    _serve(translator, stream)
+    # Whether a trace is recorded has been decided where it began, so none begins here.
+    with tracing(options.otlp_endpoint, ratio=0, process="worker") as tracer:
+        _serve(translator, stream, tracer)
     return 0
 
 
@@ -64,6 +69,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--compute-type", default="auto")
     parser.add_argument("--translator", default=TRANSLATOR, help="module:function that loads a bundle")
+    parser.add_argument("--otlp-endpoint", help="collector of traces")
     return parser.parse_args(arguments)
 
 
@@ -73,12 +79,13 @@ def _load(options: argparse.Namespace) -> Translator:
     return cast(Translator, load(options.bundle, device=options.device, compute_type=options.compute_type))
 
 
-def _serve(translator: Translator, stream: BinaryIO) -> None:
+def _serve(translator: Translator, stream: BinaryIO, tracer: Tracer) -> None:
     _send(stream, Greeting())
     while header := stream.read(HEADER.size):
         batch = BATCH.validate_json(stream.read(HEADER.unpack(header)[0]))
         began = time.perf_counter()
-        results = _translate(translator, batch)
+        with span(tracer, "translate", parent=context_of(batch.traceparent)):
+            results = _translate(translator, batch)
         _send(stream, Outcomes(results, time.perf_counter() - began))
 
 

@@ -9,6 +9,8 @@ import traceback
 from typing import TextIO
 
 import structlog
+from opentelemetry import trace
+from opentelemetry.trace import format_span_id, format_trace_id
 from structlog.typing import EventDict, WrappedLogger
 
 Log = structlog.typing.FilteringBoundLogger
@@ -52,8 +54,17 @@ def _processors() -> list[structlog.typing.Processor]:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _name_trace,
         _no_messages_of_exceptions,
     ]
+
+
+def _name_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Add the ids of the current trace and span, where traces are on."""
+    current = trace.get_current_span().get_span_context()
+    if current.is_valid:
+        event |= {"trace_id": format_trace_id(current.trace_id), "span_id": format_span_id(current.span_id)}
+    return event
 
 
 def _no_messages_of_exceptions(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
