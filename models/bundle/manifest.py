@@ -80,6 +80,15 @@ class Manifest(Frozen):
     files: dict[FileName, Sha256]
 
     @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what the manifest says, checksums of all files included: one bundle's and no other's.
+
+        What has its default value does not count, so that a later release, with more to say, finds the same.
+        """
+        said = self.model_dump(mode="json", exclude_defaults=True)
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+    @property
     def training_data(self) -> str:
         """What the model learnt from."""
         return self.provenance.training_data
