@@ -14,6 +14,12 @@ class SettingsError(AntecedentError):
     code = "invalid_settings"
 
 
+class KeyStorageError(AntecedentError):
+    """The keys, as they are stored, cannot be read or written; says what is wrong with them."""
+
+    code = "key_storage_failed"
+
+
 class StartupError(AntecedentError):
     """Something that the service needs cannot be started, or is in use already."""
 
@@ -91,6 +97,69 @@ class ModelNotFoundError(ServiceError):
 
     code = "model_not_found"
     status = 404
+
+
+class SessionModelNotLoadedError(ServiceError):
+    """The bundle that a session, on `model`, began with is not loaded any more, or another one has its name."""
+
+    code = "session_model_not_loaded"
+    status = 409
+
+    def __init__(self, *, model: str) -> None:
+        super().__init__(
+            "the model that this session began with is not loaded any more: begin a new session", model=model
+        )
+
+
+class ModelNotReadyError(ServiceError):
+    """Another replica has loaded the bundle of a session already; this one has yet to."""
+
+    code = "model_not_ready"
+    status = 503
+    retryable = True
+    retry_after = 2
+
+    def __init__(self) -> None:
+        super().__init__("this replica is still loading the model of this session: try again in a moment")
+
+
+class ModelChangeInProgressError(ServiceError):
+    """One administrator at a time changes the models."""
+
+    code = "model_change_in_progress"
+    status = 409
+    retryable = True
+    retry_after = 5
+
+    def __init__(self) -> None:
+        super().__init__("another change of the models is in progress: see what it has led to, then try again")
+
+
+class ModelChangesDisabledError(ServiceError):
+    """The models of this service are those of its settings."""
+
+    code = "model_changes_disabled"
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__("models cannot be changed at run time: ANTECEDENT_BUNDLE_ROOT is not set")
+
+
+class BundleNotFoundError(ServiceError):
+    """There is no bundle of that name under the bundle root."""
+
+    code = "bundle_not_found"
+    status = 404
+
+
+class LastModelError(ServiceError):
+    """A service without a model would be of no use to anybody."""
+
+    code = "last_model"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("the last model cannot be unloaded: load another one first")
 
 
 class SessionNotFoundError(ServiceError):

@@ -53,6 +53,9 @@ class Batcher(Generic[_L]):
         self._arrived = asyncio.Event()
         self._dispatcher: asyncio.Task[None] | None = None
         self._running: set[asyncio.Task[None]] = set()
+        self._submitted = 0
+        self._drained = asyncio.Event()
+        self._drained.set()
 
     @property
     def waiting(self) -> int:
@@ -74,6 +77,10 @@ class Batcher(Generic[_L]):
         while batch := self._backlog.pop():
             _fail(batch, ShuttingDownError())
 
+    async def drained(self) -> None:
+        """Wait until nobody waits for a translation."""
+        await self._drained.wait()
+
     async def submit(self, request: TranslationRequest, options: Options, turn: Turn) -> Translation:
         """Queue a sentence and wait for its translation. A caller that is cancelled takes it out of the queue.
 
@@ -89,6 +96,8 @@ class Batcher(Generic[_L]):
         waiting = Waiting(request, options, turn, loop.time(), loop.create_future(), origin=current())
         self._backlog.put(waiting)
         self._arrived.set()
+        self._submitted += 1
+        self._drained.clear()
         try:
             async with asyncio.timeout(self._deadline):
                 return await waiting.future
@@ -96,6 +105,9 @@ class Batcher(Generic[_L]):
             raise DeadlineError from None
         finally:
             self._backlog.discard(waiting)
+            self._submitted -= 1
+            if self._submitted == 0:
+                self._drained.set()
 
     async def _dispatch(self) -> None:
         while True:

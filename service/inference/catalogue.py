@@ -1,23 +1,34 @@
-"""The bundles that are served, found by name or by language pair."""
+"""The bundles that are served, found by name or by language pair; an administrator may change which they are."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from models.bundle.manifest import Manifest
 from models.errors import BundleError
-from service.errors import LanguagePairError, ModelNotFoundError
+from service.errors import LanguagePairError, ModelNotFoundError, SessionModelNotLoadedError
 from service.inference.batcher import Batcher
 from service.inference.pool import WorkerPool
 from service.inference.worker import Worker
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Model:
-    """A bundle, its workers and the batcher in front of them."""
+    """A bundle, its workers and the batcher in front of them; `bundle` is what the bundle was asked for by."""
 
     manifest: Manifest
     pool: WorkerPool
     batcher: Batcher[Worker]
+    bundle: str
+    fingerprint: str = field(init=False)
+    """Tells this bundle from every other, also of the same name."""
+    _holders: int = field(default=0, init=False)
+    _let_go: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    def __post_init__(self) -> None:
+        self.fingerprint = self.manifest.fingerprint
+        self._let_go.set()
 
     @property
     def name(self) -> str:
@@ -35,13 +46,61 @@ class Model:
         return self.manifest.languages.source.lower(), self.manifest.languages.target.lower()
 
 
-class Catalogue:
-    """All models that are loaded; of several with the same language pair the first is the pair's default."""
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep it from ending until the end of the block."""
+        self._holders += 1
+        self._let_go.clear()
+        try:
+            yield
+        finally:
+            self._holders -= 1
+            if self._holders == 0:
+                self._let_go.set()
 
-    def __init__(self, models: Sequence[Model]) -> None:
+    async def retire(self) -> None:
+        """Finish what it has, then end; for a model that the catalogue has no longer, so that nothing new comes."""
+        await self._let_go.wait()
+        await self.batcher.drained()
+        await self.close()
+
+    async def close(self) -> None:
+        """End it; whoever still waits gets ShuttingDownError."""
+        await self.batcher.close()
+        await self.pool.close()
+
+
+class Catalogue:
+    """All models that are loaded; of several with the same language pair the first is the pair's default.
+
+    Whoever finds a model here submits to it before anything else can happen, or else finds it through `hold`.
+    """
+
+    def __init__(self, models: Sequence[Model] = ()) -> None:
+        self.switch(models)
+
+    def switch(self, models: Sequence[Model]) -> None:
+        """Have these found from now on, and no others."""
         self.models = tuple(models)
         self._by_name = {model.name: model for model in reversed(self.models)}
         self._by_pair = {model.pair: model for model in reversed(self.models)}
+
+    def is_default(self, model: Model) -> bool:
+        """Whether it serves its language pair where no name is given."""
+        return self._by_pair.get(model.pair) is model
+
+    @contextmanager
+    def hold(self, chosen: Model) -> Iterator[Model]:
+        """Keep a model from ending until the end of the block, for work that submits more than once.
+
+        Gives the model that has the name of `chosen` now: it may have been replaced since it was chosen.
+
+        Raises:
+            ModelNotFoundError: it has been unloaded since.
+        """
+        model = self.named(chosen.name)
+        with model.hold():
+            yield model
 
     def choose(self, source_lang: str, target_lang: str, name: str | None) -> Model:
         """The model for a language pair, or the one of that name if it serves the pair.
@@ -67,6 +126,17 @@ class Catalogue:
         if model is None:
             names = sorted(self._by_name)
             raise ModelNotFoundError(f"no model of that name is loaded; loaded are {', '.join(names)}", models=names)
+        return model
+
+    def for_session(self, name: str, fingerprint: str) -> Model:
+        """The model that a session began with.
+
+        Raises:
+            SessionModelNotLoadedError: it is not loaded; there may be another one of its name.
+        """
+        model = self._by_name.get(name)
+        if model is None or model.fingerprint != fingerprint:
+            raise SessionModelNotLoadedError(model=name)
         return model
 
 

@@ -23,7 +23,7 @@ def catalogue(tmp_path: Path) -> Catalogue:
         for name, source, target in (("first", "ja", "en"), ("second", "ja", "en"), ("german", "EN", "de"))
     ]
     nobody = cast(WorkerPool, None), cast("Batcher[Worker]", None)
-    return Catalogue([Model(manifest, *nobody) for manifest in manifests])
+    return Catalogue([Model(manifest, *nobody, manifest.name) for manifest in manifests])
 
 
 def test_first_of_a_pair_is_its_default(catalogue: Catalogue) -> None:
