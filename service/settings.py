@@ -82,7 +82,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severity of the log lines that are written."""
     otlp_endpoint: str | None = None
-    """Collector of OpenTelemetry traces, by OTLP over HTTP, such as `http://localhost:4318`; without it there are none."""
+    """Collector of OpenTelemetry traces, by OTLP over HTTP: `http://localhost:4318`, for example. Without it, none."""
     trace_sample_ratio: float = Field(1, ge=0, le=1)
     """Of the traces that begin here, the share that is recorded; a request with a `traceparent` follows its sender."""
 

@@ -63,7 +63,7 @@ def _name_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> Event
     """Add the ids of the current trace and span, where traces are on."""
     current = trace.get_current_span().get_span_context()
     if current.is_valid:
-        event |= {"trace_id": format_trace_id(current.trace_id), "span_id": format_span_id(current.span_id)}
+        event["trace_id"], event["span_id"] = format_trace_id(current.trace_id), format_span_id(current.span_id)
     return event
 
 
