@@ -112,7 +112,7 @@ def evaluate(
     from models.training import evaluation
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-    documents, window = read_documents(source, reference), runtime.manifest.window.size
+    documents, window = read_documents(source, reference), runtime.manifest.window
     translator, replacement = _translator(runtime, context, beam), _replacement(runtime, context, seed)
     options = evaluation.MetricOptions(lowercase, tokenize)
     result = evaluation.evaluate(translator, documents, window, replacement=replacement, options=options)
@@ -147,7 +147,7 @@ def contrast(
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in contrastive.read_contrastive(path)]
     translator, replacement = _translator(runtime, context, None), _replacement(runtime, context, seed)
-    scores = contrastive.contrast(translator, items, runtime.manifest.window.size, replacement=replacement)
+    scores = contrastive.contrast(translator, items, runtime.manifest.window, replacement=replacement)
     _report({**asdict(scores), "context": context}, json_file)
 
 
@@ -197,7 +197,7 @@ def translate(
         lines = translate_file(
             translator,
             file,
-            runtime.manifest.window.size,
+            runtime.manifest.window,
             replacement=replacement,
             progress=lambda given: tqdm(given, unit="sentence"),
         )

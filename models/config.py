@@ -90,6 +90,27 @@ class BackboneConfig(Frozen):
         return self
 
 
+class ContextWindow(Frozen):
+    """Which sentences of its document a sentence is translated with.
+
+    `sliding`: the `size` before it and the `following` after it. `block`: the document is cut into blocks of `size` + 1
+    sentences, and none reads beyond its own block.
+    """
+
+    kind: Literal["sliding", "block"] = "sliding"
+    size: int = Field(0, ge=0)
+    """The most preceding sentences."""
+    following: int = Field(0, ge=0)
+    """The most following sentences."""
+
+    def around(self, position: int) -> tuple[int, int]:
+        """The first sentence that sentence `position` is read with, and the one after the last."""
+        if self.kind == "sliding":
+            return max(0, position - self.size), position + 1 + self.following
+        first = position - position % (self.size + 1)
+        return first, min(position + 1 + self.following, first + self.size + 1)
+
+
 class SentenceConfig(Frozen):
     """No context: the backbone alone."""
 

@@ -47,6 +47,12 @@ class BundleError(AntecedentError):
     code = "invalid_bundle"
 
 
+class SelfTestError(BundleError):
+    """A bundle that loads, but does not translate as it should; says what is wrong."""
+
+    code = "self_test_failed"
+
+
 class RequestError(AntecedentError):
     """A single request that cannot be translated; its batch mates are not affected."""
 

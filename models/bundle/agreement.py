@@ -7,7 +7,8 @@ from itertools import chain, starmap
 from statistics import fmean
 from typing import Final
 
-from models.bundle.strategies import Engine, TokenizedRequest, Tokens
+from models.bundle.strategies import Engine, TokenizedRequest
+from models.data.batches import Tokens
 from models.search.hypotheses import Hypothesis, SearchOptions
 
 EXACT: Final = 1e-4

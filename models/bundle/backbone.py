@@ -9,7 +9,8 @@ import ctranslate2
 import torch
 
 from models.bundle.conversion import vocabulary_tokens
-from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest, Tokens
+from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest
+from models.data.batches import Tokens
 from models.data.tokenizer import Tokenizer
 from models.search.hypotheses import Hypothesis, SearchOptions
 
@@ -99,4 +100,4 @@ class BackboneEngine:
         return Hypothesis([self._target_ids[token] for token in tokens], score, total, finished)
 
     def _strings(self, request: TokenizedRequest) -> list[str]:
-        return [self._source_tokens[i] for i in request.source]
+        return [self._source_tokens[i] for i in request.example.source]

@@ -13,6 +13,7 @@ from typing import Final
 
 from models.bundle.requests import Options, Strategy, TranslationRequest
 from models.bundle.runtime import Runtime
+from models.config import ContextWindow
 from models.data.documents import Document, windows
 from models.errors import DataError
 
@@ -72,7 +73,7 @@ def benchmark(
     Raises:
         DataError: there is no sentence.
     """
-    requests = _requests(documents, runtime.manifest.window.size)
+    requests = _requests(documents, runtime.manifest.window)
     speeds: dict[tuple[Strategy, int], list[float]] = {
         (s, batch): [] for batch in conditions.batches for s in STRATEGIES
     }
@@ -101,9 +102,9 @@ def benchmark(
     ]
 
 
-def _requests(documents: Sequence[Document], window: int) -> list[TranslationRequest]:
+def _requests(documents: Sequence[Document], window: ContextWindow) -> list[TranslationRequest]:
     requests = [
-        TranslationRequest(each.current.source, each.preceding)
+        TranslationRequest(each.current.source, each.preceding, each.following)
         for document in documents
         for each in windows(document, window)
     ]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from models.config import ContextWindow
 from models.data.documents import Document, Window, read_documents, read_lines, windows
 from models.data.replacement import REAL, Replacement
 from models.training.evaluation import Translated
@@ -22,7 +23,7 @@ class Translator(Protocol):
 def translate_file(
     translator: Translator,
     source: Path,
-    window: int,
+    window: ContextWindow,
     *,
     replacement: Replacement = REAL,
     progress: Callable[[Sequence[Window]], Iterable[Window]] = iter,
@@ -32,7 +33,7 @@ def translate_file(
     Args:
         translator: what translates.
         source: a sentence a line, an empty line between documents.
-        window: preceding sentences that the translator is given.
+        window: which sentences around each one the translator is given.
         replacement: what it is given in their place.
         progress: wraps the sentences that are gone through.
 
@@ -45,8 +46,8 @@ def translate_file(
         yield next(translations) if line.strip() else ""
 
 
-def _windows(documents: Sequence[Document], size: int, replacement: Replacement) -> list[Window]:
-    given = [(each, number) for number, document in enumerate(documents) for each in windows(document, size)]
+def _windows(documents: Sequence[Document], window: ContextWindow, replacement: Replacement) -> list[Window]:
+    given = [(each, number) for number, document in enumerate(documents) for each in windows(document, window)]
     return replacement.apply([each for each, _ in given], [number for _, number in given])
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from models.bundle.manifest import ContextWindow, Limits, Manifest, Quantization, Vocabulary
+from models.bundle.manifest import Limits, Manifest, Quantization, Vocabulary
 from models.config import Provenance, RunConfig
 from models.data.tokenizer import Tokenizer
 from models.network.context import Architecture
@@ -38,7 +38,7 @@ def describe(
         vocabulary=Vocabulary(
             source=len(tokenizer.source_pieces), target=len(tokenizer.target_pieces), joint=tokenizer.joint
         ),
-        window=ContextWindow(size=architecture.window),
+        window=architecture.window,
         no_context=architecture.no_context,
         reads_target_context=architecture.reads_target,
         decoding=config.decoding,

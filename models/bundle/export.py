@@ -21,6 +21,7 @@ from models.bundle.manifest import BACKBONE, MANIFEST, WEIGHTS, Manifest, Quanti
 from models.bundle.runtime import Runtime
 from models.bundle.strategies import TokenizedRequest, TorchEngine, sentence_model
 from models.config import Provenance, RunConfig, data_folder
+from models.data.batches import Example
 from models.data.documents import Document, Sentence, read_documents
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError
@@ -116,7 +117,7 @@ def _sample(documents: Sequence[Document], trained: Checkpoint) -> Sample:
     if not usable:
         raise BundleError("there is no sentence with a translation to check the bundle on")
     limits = [max_target_length(len(source), config.decoding, config.backbone.max_length) for source, _ in usable]
-    requests = [TokenizedRequest(source, (), limit) for (source, _), limit in zip(usable, limits, strict=True)]
+    requests = [TokenizedRequest(Example(source), limit) for (source, _), limit in zip(usable, limits, strict=True)]
     return Sample(requests, [target for _, target in usable])
 
 

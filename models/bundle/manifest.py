@@ -10,7 +10,15 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat, StringConstraints, ValidationError
 
-from models.config import ArchitectureConfig, BackboneConfig, DecodingConfig, Frozen, Languages, Provenance
+from models.config import (
+    ArchitectureConfig,
+    BackboneConfig,
+    ContextWindow,
+    DecodingConfig,
+    Frozen,
+    Languages,
+    Provenance,
+)
 from models.errors import BundleError
 
 FORMAT_VERSION: Final = 1
@@ -30,13 +38,6 @@ def _inside(name: str) -> str:
 
 FileName = Annotated[str, AfterValidator(_inside)]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
-
-
-class ContextWindow(Frozen):
-    """Which sentences of a document are a sentence's context: the `size` before it."""
-
-    kind: Literal["sliding"] = "sliding"
-    size: int = Field(ge=0)
 
 
 class Vocabulary(Frozen):

@@ -11,10 +11,11 @@ Strategy = Literal["direct", "sentence"]
 
 @dataclass(frozen=True, slots=True)
 class TranslationRequest:
-    """A sentence to translate, and the sentences before it in its document, oldest first."""
+    """A sentence to translate, and the sentences around it in its document, in reading order."""
 
     source: str
     preceding: tuple[Sentence, ...] = ()
+    following: tuple[Sentence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,18 +15,19 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from models.bundle.backbone import BackboneEngine
-from models.bundle.clauses import join_translations, pack, split_clauses
+from models.bundle.clauses import join_translations
 from models.bundle.description import describe
 from models.bundle.manifest import BACKBONE, WEIGHTS, Manifest
+from models.bundle.preparation import Preparation, Prepared
 from models.bundle.requests import Hypothesis, Options, Strategy, Translation, TranslationRequest
-from models.bundle.strategies import Engine, TokenizedRequest, Tokens, TorchEngine, sentence_model
+from models.bundle.strategies import Engine, TorchEngine, sentence_model
 from models.config import RunConfig
 from models.data.documents import Window
 from models.data.tokenizer import Tokenizer
-from models.errors import BundleError, CheckpointError, DataError, SentenceTooLongError, UnsupportedOptionError
+from models.errors import BundleError, CheckpointError, DataError, UnsupportedOptionError
 from models.network.model import TranslationModel
 from models.search import hypotheses as found
-from models.search.hypotheses import SearchOptions, max_target_length
+from models.search.hypotheses import SearchOptions
 from models.training.checkpoints import is_checkpoint, load_checkpoint, load_model, load_weights
 
 __all__ = ["Hypothesis", "Options", "Runtime", "Translation", "TranslationRequest", "WindowTranslator"]
@@ -34,15 +35,6 @@ __all__ = ["Hypothesis", "Options", "Runtime", "Translation", "TranslationReques
 DEFAULT_OPTIONS: Final = Options()
 MAX_BEAM: Final = 64
 _PRECISIONS: Final = {"auto": torch.float32, "float32": torch.float32, "bfloat16": torch.bfloat16}
-_LENGTH_STEP: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A request as what an engine translates: its parts (none of an empty sentence), and the context of them all."""
-
-    parts: list[TokenizedRequest]
-    context_size: int
 
 
 class Runtime:
@@ -55,6 +47,7 @@ class Runtime:
         self.tokenizer: Final = tokenizer
         self.model: Final = model
         self._engines = engines
+        self._preparation = Preparation(manifest, tokenizer, model.architecture)
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
@@ -119,7 +112,7 @@ class Runtime:
         """
         self._search_options(options)
         self.engine(options.strategy)
-        self._prepare([request], options)
+        self._preparation.prepare([request], in_context=self._in_context(options))
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Translate sentences, each in its context, in their order; an empty sentence gives an empty text.
@@ -131,7 +124,7 @@ class Runtime:
             RequestError: what `check` raises for any of them.
         """
         search_options, engine = self._search_options(options), self.engine(options.strategy)
-        prepared = self._prepare(requests, options)
+        prepared = self._preparation.prepare(requests, in_context=self._in_context(options))
         results = iter(engine.translate([part for one in prepared for part in one.parts], search_options))
         return [self._translation(one, list(islice(results, len(one.parts)))) for one in prepared]
 
@@ -144,10 +137,10 @@ class Runtime:
             SentenceTooLongError: a source or a target has more tokens than the model has positions.
             UnsupportedOptionError: there is no such strategy.
         """
-        sources = self._tokenized(requests, options)
+        sources = self._preparation.whole(requests, in_context=self._in_context(options))
         encoded = self.tokenizer.encode_targets(targets)
-        for tokens in (*(source.source for source in sources), *encoded):
-            self._check_length(tokens, "a sentence or its translation has {} tokens")
+        for tokens in encoded:
+            self._preparation.check_length(tokens, "a sentence or its translation has {} tokens")
         return [sum(values) for values in self.engine(options.strategy).log_probabilities(sources, encoded)]
 
     def engine(self, strategy: Strategy) -> Engine:
@@ -162,6 +155,9 @@ class Runtime:
             raise UnsupportedOptionError(f"there is no strategy {strategy!r}; this model offers {offered}")
         return engine
 
+    def _in_context(self, options: Options) -> bool:
+        return options.strategy != "sentence"
+
     def _search_options(self, options: Options) -> SearchOptions:
         decoding = self.manifest.decoding
         beam_size = decoding.beam_size if options.beam_size is None else options.beam_size
@@ -170,47 +166,7 @@ class Runtime:
             raise UnsupportedOptionError(f"beam_size {beam_size} is more than this model offers, which is {largest}")
         return SearchOptions(beam_size, options.n_best, decoding.normalization, decoding.alpha)
 
-    def _prepare(self, requests: Sequence[TranslationRequest], options: Options) -> list[_Prepared]:
-        return [self._divided(r, t) for r, t in zip(requests, self._tokenized(requests, options), strict=True)]
-
-    def _divided(self, request: TranslationRequest, tokenized: TokenizedRequest) -> _Prepared:
-        if not tokenized.source:
-            return _Prepared([], 0)
-        parts = [tokenized.source]
-        if len(tokenized.source) > self.manifest.limits.split_tokens:
-            encode = self.tokenizer.encode_source
-            texts = pack(
-                split_clauses(request.source), lambda text: len(encode(text)), self.manifest.limits.split_tokens
-            )
-            parts = [tokens for tokens in self.tokenizer.encode_sources(texts) if tokens]
-        for tokens in parts:
-            self._check_length(tokens, "a sentence has {} tokens without a clause boundary")
-        requests = [self._request(tokens, tokenized.context) for tokens in parts]
-        return _Prepared(requests, len(tokenized.context))
-
-    def _tokenized(self, requests: Sequence[TranslationRequest], options: Options) -> list[TokenizedRequest]:
-        """The sources whole, with the context that the architecture chooses; each text is encoded once."""
-        in_context = options.strategy != "sentence" and self.manifest.window.size > 0
-        preceding = [[s.source for s in request.preceding] if in_context else [] for request in requests]
-        texts = list(dict.fromkeys(text for r, p in zip(requests, preceding, strict=True) for text in (r.source, *p)))
-        ids = dict(zip(texts, self.tokenizer.encode_sources(texts), strict=True))
-        select = self.model.architecture.select
-        return [
-            self._request(ids[request.source], select([ids[text] for text in before]) if in_context else ())
-            for request, before in zip(requests, preceding, strict=True)
-        ]
-
-    def _request(self, source: Tokens, context: Sequence[Tokens]) -> TokenizedRequest:
-        # CTranslate2 takes one maximum length for a call: with the source's length rounded up, many share one.
-        rounded = -(-len(source) // _LENGTH_STEP) * _LENGTH_STEP
-        limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
-        return TokenizedRequest(source, context, limit)
-
-    def _check_length(self, tokens: Tokens, message: str) -> None:
-        if len(tokens) > (limit := self.manifest.limits.source_tokens):
-            raise SentenceTooLongError(f"{message.format(len(tokens))}; this model takes {limit} at most")
-
-    def _translation(self, prepared: _Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
+    def _translation(self, prepared: Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
         if not parts:
             return Translation("", 0.0, 0, 0, ())
         best, *others = [self._joined(list(ranked)) for ranked in zip(*parts, strict=True)]
@@ -240,7 +196,7 @@ class WindowTranslator:
 
 
 def _request_of(window: Window) -> TranslationRequest:
-    return TranslationRequest(window.current.source, window.preceding)
+    return TranslationRequest(window.current.source, window.preceding, window.following)
 
 
 def _check_compute_type(compute_type: str) -> None:

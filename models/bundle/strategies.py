@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from models.config import SentenceConfig
-from models.data.batches import Batch, make_batch
+from models.data.batches import Batch, Example, Tokens, make_batch
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions
@@ -19,22 +19,22 @@ BATCH_TOKENS = 2048
 """Padded source tokens of a batch: on a CPU more of them gain nothing."""
 
 Result = TypeVar("Result")
-Tokens = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedRequest:
-    """A sentence as token ids without control tokens, the context that is used, and how long its translation may be."""
+    """A sentence with the context that is used, and how long its translation may be."""
 
-    source: Tokens
-    context: Sequence[Tokens]
+    example: Example
     max_length: int
     """The most target tokens to generate, end of sentence included."""
 
     @property
     def size(self) -> int:
-        """Tokens of the longer of source and context, each with its end of sentence."""
-        return max(len(self.source), sum(map(len, self.context))) + 1
+        """Tokens of the longest of source and contexts, each with its end of sentence."""
+        example = self.example
+        sides = (example.preceding, example.translations, example.following)
+        return max(len(example.source), *(sum(map(len, side)) for side in sides)) + 1
 
 
 class Engine(Protocol):
@@ -81,8 +81,9 @@ class TorchEngine:
         return token_losses(self._model, batch).cpu()
 
     def _batch(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens] | None) -> Batch:
-        context = self._model.architecture.collate([request.context for request in requests])
-        return make_batch([request.source for request in requests], targets, context).to(self._device)
+        examples = [request.example for request in requests]
+        context = self._model.architecture.collate(examples)
+        return make_batch([example.source for example in examples], targets, context).to(self._device)
 
 
 def sentence_model(model: TranslationModel) -> TranslationModel:

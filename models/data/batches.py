@@ -5,13 +5,14 @@ Shape letters as in `models.network.layers`.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from models.config import ContextWindow
 from models.data.documents import Document
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from models.errors import DataError
@@ -22,15 +23,30 @@ alone pad the contexts to more than twice their tokens.
 """
 
 
+Tokens = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence and what is read of its document, as token ids without control tokens, in reading order."""
+
+    source: Tokens
+    preceding: Sequence[Tokens] = ()
+    following: Sequence[Tokens] = ()
+    translations: Sequence[Tokens] = ()
+    """Of the preceding sentences, one each, where the architecture reads them."""
+
+
 class ContextReader(Protocol):
     """The part of an architecture that decides what it reads of a document, and in which tensors."""
 
-    window: int
+    window: ContextWindow
+    reads_target: ClassVar[bool]
 
-    def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
-        """What is used of the tokens of the preceding sentences, oldest first."""
+    def select(self, example: Example) -> Example:
+        """The example with no more context than is used."""
 
-    def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
+    def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Context tensors of a batch, from what was selected for each sentence."""
 
 
@@ -59,6 +75,15 @@ def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
     return torch.from_numpy(padded)
 
 
+def latest(sentences: Sequence[Tokens], count: int, room: int) -> Sequence[Tokens]:
+    """The last sentences, in their order: at most `count`, whole, with at most `room` tokens together."""
+    first = len(sentences)
+    while first > max(0, len(sentences) - count) and len(sentences[first - 1]) <= room:
+        first -= 1
+        room -= len(sentences[first])
+    return sentences[first:]
+
+
 def make_batch(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]] | None,
@@ -85,6 +110,8 @@ class TokenizedCorpus:
         ends = np.cumsum(sizes)
         self.first = np.repeat(ends - sizes, sizes)
         """For each sentence, the index of its document's first one."""
+        self.last = np.repeat(ends - 1, sizes)
+        """And of its last one."""
         source, target = (np.array([len(x) + 1 for x in side], np.int64) for side in (self.sources, self.targets))
         self.lengths = np.maximum(source, target)
         """Tokens of the longer side, end of sentence included."""
@@ -92,20 +119,29 @@ class TokenizedCorpus:
         if not len(self.usable):
             raise DataError(f"no sentence pair of the corpus has between 1 and {max_tokens - 1} tokens on both sides")
 
-    def preceding(self, index: int, window: int) -> list[Sequence[int]]:
-        """Source tokens of the `window` sentences before sentence `index`, oldest first, of its document only."""
-        return self.sources[max(int(self.first[index]), index - window) : index]
+    def example(self, index: int, reader: ContextReader) -> Example:
+        """Sentence `index` with all of its document that `reader` may read."""
+        begin, end = int(self.first[index]), int(self.last[index]) + 1
+        low, high = reader.window.around(index - begin)
+        low, high = begin + low, min(begin + high, end)
+        return Example(
+            self.sources[index],
+            preceding=self.sources[low:index],
+            following=self.sources[index + 1 : high],
+            translations=self.targets[low:index] if reader.reads_target else (),
+        )
 
-    def context_lengths(self, window: int) -> NDArray[np.int64]:
-        """For each sentence, the source tokens of the `window` sentences before it in its document."""
+    def context_lengths(self, reader: ContextReader) -> NDArray[np.int64]:
+        """For each sentence, the source tokens of what `reader` may read around it."""
         before = np.concatenate([[0], np.cumsum([len(tokens) for tokens in self.sources])])
-        indices = np.arange(len(self.sources))
-        lengths: NDArray[np.int64] = before[indices] - before[np.maximum(self.first, indices - window)]
+        around = [reader.window.around(i - begin) for i, begin in enumerate(self.first.tolist())]
+        low, high = (self.first + np.array(side, np.int64) for side in zip(*around, strict=True))
+        lengths: NDArray[np.int64] = before[np.minimum(high, self.last + 1)] - before[low] - np.diff(before)
         return lengths
 
     def batch(self, indices: Sequence[int] | NDArray[np.int64], reader: ContextReader) -> Batch:
         """The batch of these sentences, with the context that `reader` takes from their documents."""
-        context = reader.collate([reader.select(self.preceding(int(i), reader.window)) for i in indices])
+        context = reader.collate([reader.select(self.example(int(i), reader)) for i in indices])
         return make_batch([self.sources[i] for i in indices], [self.targets[i] for i in indices], context)
 
 

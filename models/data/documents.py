@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models.config import data_folder
+from models.config import ContextWindow, data_folder
 from models.errors import DataError
 
 MAX_CHARACTERS = 4096
@@ -37,10 +37,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A sentence and the sentences before it in its document, oldest first."""
+    """A sentence and the sentences around it in its document, in reading order."""
 
     current: Sentence
     preceding: tuple[Sentence, ...] = ()
+    following: tuple[Sentence, ...] = ()
 
 
 @dataclass(slots=True)
@@ -87,10 +88,19 @@ def read_documents(
     return documents
 
 
-def windows(document: Document, size: int) -> Iterator[Window]:
-    """Give each sentence of a document with up to `size` sentences before it."""
-    for position, current in enumerate(document.sentences):
-        yield Window(current, document.sentences[max(0, position - size) : position])
+def windows(document: Document, reach: ContextWindow) -> Iterator[Window]:
+    """Give each sentence of a document with the sentences that it is read with."""
+    sentences = document.sentences
+    for position, current in enumerate(sentences):
+        first, end = reach.around(position)
+        yield Window(current, sentences[first:position], sentences[position + 1 : end])
+
+
+def crop(window: Window, reach: ContextWindow) -> Window:
+    """Of a window that begins with its document, leave what the sentence is read with."""
+    position = len(window.preceding)
+    first, end = reach.around(position)
+    return Window(window.current, window.preceding[first:], window.following[: end - position - 1])
 
 
 @dataclass(frozen=True, slots=True)

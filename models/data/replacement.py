@@ -2,13 +2,13 @@
 
 Guo and Nguyen 2020 replace the preceding sentence by random words or by one constant sentence, in training and in
 test alike, and see how much of the gain the real context has to itself. A replacement keeps the number of context
-sentences, changes source and target of them alike, and never the current sentence.
+sentences before and after the current one, changes source and target of them alike, and never the current sentence.
 """
 
 import random
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
 from models.data.documents import Sentence, Window
@@ -37,7 +37,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What stands in place of the preceding sentences.
+    """What stands in place of the sentences around the current one.
 
     - `real`: they stay;
     - `none` and `empty`: there are none; `none` is for a model without context at all, the sentence backbone, which the
@@ -75,7 +75,7 @@ class Replacement:
             case "real":
                 return list(windows)
             case "none" | "empty":
-                return [replace(window, preceding=()) for window in windows]
+                return [Window(window.current) for window in windows]
             case "random":
                 return self._random(windows, chooser)
             case "fixed":
@@ -93,7 +93,7 @@ class Replacement:
             translation = None if sentence.target is None else _random_text(target, len(sentence.target), chooser)
             return Sentence(_random_text(source, len(sentence.source), chooser), translation)
 
-        return [replace(window, preceding=tuple(map(draw, window.preceding))) for window in windows]
+        return [_with(window, [draw(sentence) for sentence in _around(window)]) for window in windows]
 
 
 REAL: Final = Replacement()
@@ -102,19 +102,19 @@ REAL: Final = Replacement()
 
 def _fixed(windows: Sequence[Window], chooser: random.Random) -> list[Window]:
     current = {window.current.source for window in windows}
-    everywhere = list(dict.fromkeys(sentence for window in windows for sentence in window.preceding))
+    everywhere = list(dict.fromkeys(sentence for window in windows for sentence in _around(window)))
     # a sentence that is never translated itself tells no window what it asks for
     candidates = [sentence for sentence in everywhere if sentence.source not in current] or everywhere
     if not candidates:
         return list(windows)
     constant = chooser.choice(candidates)
-    return [replace(window, preceding=(constant,) * len(window.preceding)) for window in windows]
+    return [_with(window, [constant] * len(_around(window))) for window in windows]
 
 
 def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser: random.Random) -> list[Window]:
     found: dict[Hashable, dict[Sentence, None]] = {}
     for window, document in zip(windows, documents, strict=True):
-        found.setdefault(document, {}).update(dict.fromkeys((*window.preceding, window.current)))
+        found.setdefault(document, {}).update(dict.fromkeys((*window.preceding, window.current, *window.following)))
     if len(found) < 2:
         raise DataError("shuffled context needs sentences of more than one document")
     names = list(found)
@@ -129,9 +129,19 @@ def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser:
         return tuple(pool[(start + offset) % len(pool)] for offset in range(size))
 
     return [
-        replace(window, preceding=elsewhere(document, len(window.preceding)))
+        _with(window, elsewhere(document, len(_around(window))))
         for window, document in zip(windows, documents, strict=True)
     ]
+
+
+def _around(window: Window) -> tuple[Sentence, ...]:
+    return window.preceding + window.following
+
+
+def _with(window: Window, around: Sequence[Sentence]) -> Window:
+    """The window with other sentences before and after the current one, as many as it has."""
+    before = len(window.preceding)
+    return Window(window.current, tuple(around[:before]), tuple(around[before:]))
 
 
 def _random_text(pieces: Sequence[str], characters: int, chooser: random.Random) -> str:

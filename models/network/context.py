@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.data.batches import Batch
+from models.config import ContextWindow
+from models.data.batches import Batch, Example
 from models.network.layers import Residual
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class State:
 class Architecture(nn.Module):
     """The sentence model: no context, no parameters. Subclasses override the hooks that their paper needs."""
 
-    window: int = 0
-    """Preceding sentences that are read."""
+    window: ContextWindow = ContextWindow()
+    """Which sentences around the current one are read."""
     no_context: ClassVar[Literal["module", "backbone"]] = "backbone"
     """Who translates a sentence without context: the context `module` on its null input, or the `backbone` alone."""
     reads_target: ClassVar[bool] = False
@@ -81,11 +82,11 @@ class Architecture(nn.Module):
     def reset(self) -> None:
         """Change the general initialisation where the architecture needs another one."""
 
-    def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
-        """Of the preceding sentences' tokens, oldest first, what is used: whole sentences, the latest ones."""
-        return ()
+    def select(self, example: Example) -> Example:
+        """The example with what is used of its context: whole sentences, the nearest ones."""
+        return Example(example.source)
 
-    def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
+    def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Tensors of what was selected for each sentence of a batch; becomes `Batch.context`."""
         return {}
 
@@ -93,7 +94,7 @@ class Architecture(nn.Module):
         """Context states of a batch."""
         return {}
 
-    def embed_source(self, tokens: Tensor, backbone: Transformer) -> Tensor:
+    def embed_source(self, tokens: Tensor, backbone: Transformer, context: Context) -> Tensor:
         """Embed (B, S) to (B, S, D), with scaling and positions."""
         return backbone.embed(backbone.source_embedding, tokens)
 

@@ -9,13 +9,14 @@ starts exactly at the sentence model.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
-from models.config import BackboneConfig, DocTransformerConfig, Norm
-from models.data.batches import Batch, pad
+from models.config import BackboneConfig, ContextWindow, DocTransformerConfig, Norm
+from models.data.batches import Batch, Example, latest, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.context import Architecture, Attend, Context, State
 from models.network.layers import Attention, Residual, final_norm, padding_mask
@@ -82,11 +83,11 @@ class DocTransformer(Architecture):
 
     def __init__(self, config: DocTransformerConfig, backbone: BackboneConfig, dropout: float) -> None:
         super().__init__()
-        self.window = config.context_sentences if config.integration != "none" else 0
+        self.window = ContextWindow(size=config.context_sentences if config.integration != "none" else 0)
         self.max_length = backbone.max_length
         in_encoder = backbone.encoder_layers if config.integration in ("encoder", "both") else 0
         in_decoder = backbone.decoder_layers if config.integration in ("decoder", "both") else 0
-        layers = config.context_layers if self.window else 0
+        layers = config.context_layers if self.window.size else 0
         self.context_encoder = ContextEncoder(backbone, layers, dropout) if layers else None
         self.encoder = self._sublayers(in_encoder, config, backbone, dropout)
         self.decoder = self._sublayers(in_decoder, config, backbone, dropout)
@@ -102,22 +103,15 @@ class DocTransformer(Architecture):
             if sublayer.order == "pre":
                 nn.init.zeros_(sublayer.attention.output.weight)
 
-    def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+    def select(self, example: Example) -> Example:
         """The latest sentences, at most `window`, that fit into the position table with the end of sentence."""
-        room = self.max_length - 1
-        chosen: list[Sequence[int]] = []
-        for tokens in reversed(preceding[max(0, len(preceding) - self.window) :]):
-            room -= len(tokens)
-            if room < 0:
-                break
-            chosen.insert(0, tokens)
-        return chosen
+        return Example(example.source, preceding=latest(example.preceding, self.window.size, self.max_length - 1))
 
-    def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
+    def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Each context joined without separator and closed by </s>, which alone is the boundary token of no context."""
         if self.context_encoder is None:
             return {}
-        return {"tokens": pad([[token for tokens in sentences for token in tokens] + [EOS] for sentences in preceding])}
+        return {"tokens": pad([[*chain.from_iterable(example.preceding), EOS] for example in examples])}
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
         """Context states (B, C, D); the context input has no dropout, as in the authors' code."""

@@ -72,8 +72,13 @@ class Transformer(nn.Module):
         Returns:
             The decoder's memory, (B, S, D).
         """
+        outputs = self.encode_layers(tokens, architecture, context)
+        return architecture.encoder_output(outputs, self.encoder_norm(outputs[-1]), context)
+
+    def encode_layers(self, tokens: Tensor, architecture: Architecture, context: Context) -> list[Tensor]:
+        """The embeddings and every layer's output, each (B, S, D), without the closing norm."""
         mask = padding_mask(tokens, PAD)
-        x = self.dropout(architecture.embed_source(tokens, self))
+        x = self.dropout(architecture.embed_source(tokens, self, context))
         outputs = [x]
         for index, layer in enumerate(self.encoder):
             assert isinstance(layer, EncoderLayer)
@@ -81,7 +86,7 @@ class Transformer(nn.Module):
             x = architecture.encoder_self_attention(index, x, attend, layer.self_residual, context)
             x = layer.feed_residual(x, layer.feed_forward)
             outputs.append(x)
-        return architecture.encoder_output(outputs, self.encoder_norm(x), context)
+        return outputs
 
     def start(self, tokens: Tensor, memory: Tensor, *, cached: bool) -> State:
         """The state before the first target token; keys and values of the source are computed once, here."""

@@ -5,14 +5,15 @@ score that is not a number wins against nothing (Müller et al. 2018; the pronou
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
 
 from pydantic import BaseModel, Field, ValidationError
 
-from models.data.documents import Sentence, Window, read_lines
+from models.config import ContextWindow
+from models.data.documents import Sentence, Window, crop, read_lines
 from models.data.replacement import REAL, Replacement
 from models.errors import DataError
 from models.training.evaluation import Scorer
@@ -70,14 +71,14 @@ def read_contrastive(path: Path) -> list[ContrastiveItem]:
 
 
 def contrast(
-    scorer: Scorer, items: Sequence[ContrastiveItem], window: int, *, replacement: Replacement = REAL
+    scorer: Scorer, items: Sequence[ContrastiveItem], window: ContextWindow, *, replacement: Replacement = REAL
 ) -> ContrastiveScores:
-    """Score all variants of all items with up to `window` preceding sentences, and count the items that are right.
+    """Score all variants of all items with what `window` takes of their context, and count the items that are right.
 
     Raises:
         DataError: the replacement is `shuffled`, but all items are of one document.
     """
-    windows = [_last(item.window, window) for item in items]
+    windows = [crop(item.window, window) for item in items]
     replaced = replacement.apply(windows, [item.document for item in items])
     variants = [(item.right, *item.wrong) for item in items]
     scores = scorer.score(
@@ -102,10 +103,6 @@ def _count(labels: Iterable[str], outcomes: Sequence[bool]) -> ContrastiveScores
         by_label.setdefault(label, []).append(outcome)
     by_class = {label: fmean(by_label[label]) for label in sorted(by_label)}
     return ContrastiveScores(fmean(outcomes), fmean(by_class.values()), by_class, len(outcomes))
-
-
-def _last(window: Window, size: int) -> Window:
-    return replace(window, preceding=window.preceding[max(0, len(window.preceding) - size) :])
 
 
 def _item(path: Path, number: int, line: bytes) -> ContrastiveItem:

@@ -14,6 +14,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
+from models.config import ContextWindow
 from models.data.documents import Document, Sentence, Window
 from models.data.documents import windows as windows_of
 from models.data.replacement import REAL, Replacement
@@ -98,7 +99,7 @@ class Comparison:
 def evaluate(
     translator: Translator,
     documents: Sequence[Document],
-    window: int,
+    window: ContextWindow,
     *,
     replacement: Replacement = REAL,
     options: MetricOptions = DEFAULT_METRICS,
@@ -109,7 +110,7 @@ def evaluate(
     Args:
         translator: What is evaluated.
         documents: Sentences with their reference translations.
-        window: Preceding sentences that the translator is given.
+        window: Which sentences around each one the translator is given.
         replacement: What it is given in their place.
         options: How text is compared.
         clock: Seconds; for `tokens_per_second`.
@@ -133,7 +134,7 @@ def reference_loss(
     scorer: Scorer,
     count_tokens: Callable[[str], int],
     documents: Sequence[Document],
-    window: int,
+    window: ContextWindow,
     *,
     replacement: Replacement = REAL,
 ) -> float:
@@ -143,7 +144,7 @@ def reference_loss(
         scorer: What is evaluated.
         count_tokens: Tokens of a reference, without the end of sentence.
         documents: Sentences with their reference translations.
-        window: Preceding sentences that the scorer is given.
+        window: Which sentences around each one the scorer is given.
         replacement: What it is given in their place.
 
     Raises:
@@ -222,12 +223,12 @@ def _bleu(options: MetricOptions) -> BLEU:
         raise ConfigError(f"sacreBLEU's tokenizer {options.tokenize} is not available here: {reason}") from None
 
 
-def _windows(documents: Sequence[Document], size: int, replacement: Replacement) -> list[Window]:
+def _windows(documents: Sequence[Document], window: ContextWindow, replacement: Replacement) -> list[Window]:
     windows: list[Window] = []
     numbers: list[int] = []
     for number, document in enumerate(documents):
         sources = tuple(Sentence(sentence.source) for sentence in document.sentences)
-        windows.extend(windows_of(Document(sources, document.name), size))
+        windows.extend(windows_of(Document(sources, document.name), window))
         numbers.extend([number] * len(sources))
     return replacement.apply(windows, numbers)
 

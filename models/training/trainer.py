@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Adam
 
-from models.config import RunConfig, TrainingConfig
+from models.config import ContextWindow, RunConfig, TrainingConfig
 from models.data.batches import Batch, TokenizedCorpus, plan
 from models.data.tokenizer import PAD, Tokenizer
 from models.errors import CheckpointError, ConfigError
@@ -111,8 +111,8 @@ class Trainer:
                 progress.epoch, progress.position = progress.epoch + 1, 0
 
     def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        corpus, settings, window = self.corpus, self.settings, self.model.architecture.window
-        context = corpus.context_lengths(window) if window else None
+        corpus, settings, reader = self.corpus, self.settings, self.model.architecture
+        context = corpus.context_lengths(reader) if reader.window != ContextWindow() else None
         return plan(corpus.lengths, corpus.usable, settings.batch_tokens, settings.seed, epoch, context)
 
     def _update(self, batches: list[Batch], curves: Curves) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models.bundle.runtime import Options, Runtime, TranslationRequest
-from models.config import load_config
+from models.config import ContextWindow, load_config
 from models.data.documents import Sentence, windows
 from models.training.checkpoints import load_checkpoint
 from models.training.run import make_tokenizer
@@ -21,7 +21,7 @@ pytestmark = [
 REQUESTS = [
     TranslationRequest(window.current.source, tuple(Sentence(s.source) for s in window.preceding))
     for document in documents(3)
-    for window in windows(document, 2)
+    for window in windows(document, ContextWindow(size=2))
 ]
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from models.bundle.agreement import EXACT, Sample, exact_disagreement, mean_shift
 from models.bundle.strategies import TokenizedRequest, Tokens
+from models.data.batches import Example
 from models.search.hypotheses import Hypothesis, SearchOptions
 
-SAMPLE = Sample([TokenizedRequest([4, 5], [], 9), TokenizedRequest([6], [], 9)], [[7, 8], [9]])
+SAMPLE = Sample([TokenizedRequest(Example([4, 5]), 9), TokenizedRequest(Example([6]), 9)], [[7, 8], [9]])
 VALUES = [[-0.5, -0.25, -0.75], [-1.0, -2.0]]
 FOUND = Hypothesis([7, 8], -0.5, -1.5)
 

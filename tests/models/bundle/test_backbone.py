@@ -4,6 +4,7 @@ import pytest
 
 from models.bundle.backbone import BackboneEngine
 from models.bundle.strategies import TokenizedRequest, TorchEngine, sentence_model
+from models.data.batches import Example
 from models.data.tokenizer import UNK, Tokenizer
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
@@ -19,7 +20,7 @@ def engine(bundle: Path) -> BackboneEngine:
 def made_up_requests(bundle: Path) -> list[TokenizedRequest]:
     """Sentences of different lengths with different maximum lengths, and one that is hardly text."""
     sources = Tokenizer.load(bundle).encode_sources([s.source for d in documents(3) for s in d.sentences])
-    return [TokenizedRequest(s, [], 5 + i % 3 * 4) for i, s in enumerate([*sources, [UNK, UNK, 4, UNK]])]
+    return [TokenizedRequest(Example(s), 5 + i % 3 * 4) for i, s in enumerate([*sources, [UNK, UNK, 4, UNK]])]
 
 
 @pytest.mark.parametrize(("beam_size", "alpha"), [(1, 1.0), (4, 1.0), (4, 0.6), (4, 0.0)])
@@ -49,7 +50,7 @@ def test_nothing_is_read_before_it_is_needed(tmp_path: Path, bundle: Path) -> No
     """An engine whose model is not there is an error when it is asked for a translation, and not before."""
     engine = BackboneEngine(tmp_path / "nowhere", Tokenizer.load(bundle), "cpu", "float32", 1)
     with pytest.raises(RuntimeError, match="nowhere"):
-        engine.translate([TokenizedRequest([4], [], 5)], SearchOptions(1))
+        engine.translate([TokenizedRequest(Example([4]), 5)], SearchOptions(1))
 
 
 def test_a_compute_type_that_the_device_lacks_becomes_float32(

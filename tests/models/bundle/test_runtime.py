@@ -8,7 +8,8 @@ import pytest
 
 from models.bundle.runtime import Hypothesis, Options, Runtime, TranslationRequest, WindowTranslator
 from models.bundle.strategies import TokenizedRequest
-from models.config import SentenceConfig
+from models.config import ContextWindow, SentenceConfig
+from models.data.batches import Example
 from models.data.documents import Sentence, Window, windows
 from models.errors import BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
 from models.training.contrastive import Scorer
@@ -19,7 +20,7 @@ STRATEGIES = ["direct", "sentence"]
 REQUESTS = [
     TranslationRequest(window.current.source, tuple(Sentence(s.source) for s in window.preceding))
     for document in documents(3)
-    for window in windows(document, 4)
+    for window in windows(document, ContextWindow(size=4))
 ]
 TARGETS = [sentence.target or "" for document in documents(3) for sentence in document.sentences]
 LONG = "、".join(["からりきくろ"] * 9) + "。"
@@ -134,7 +135,7 @@ def test_a_target_is_scored_as_a_whole(runtime: Runtime, strategy: Any) -> None:
     """The score is that of all pieces and of the end: what is appended makes a target less likely."""
     requests = [replace(request, preceding=()) for request in REQUESTS[:4]]
     shorter, longer = (runtime.score(requests, [text] * 4, Options(strategy)) for text in ("", "rako raki"))
-    tokenized = [TokenizedRequest(runtime.tokenizer.encode_source(request.source), (), 9) for request in requests]
+    tokenized = [TokenizedRequest(Example(runtime.tokenizer.encode_source(request.source)), 9) for request in requests]
     pieces = runtime.tokenizer.encode_target("rako raki")
     by_token = runtime.engine(strategy).log_probabilities(tokenized, [pieces] * 4)
     assert longer == pytest.approx([sum(values) for values in by_token], abs=1e-5)
@@ -213,7 +214,7 @@ def test_evaluation_takes_a_runtime(runtime: Runtime) -> None:
     adapter = WindowTranslator(runtime, Options("sentence"))
     translator: Translator = adapter
     scorer: Scorer = adapter
-    evaluation = evaluate(translator, documents(3), window=2)
+    evaluation = evaluate(translator, documents(3), window=ContextWindow(size=2))
     expected = [found.text for found in runtime.translate(REQUESTS, Options("sentence"))]
     assert list(evaluation.translations) == expected
     given = [Window(Sentence(request.source), request.preceding) for request in REQUESTS]

@@ -1,14 +1,15 @@
 import torch
 
 from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest, TorchEngine, in_batches, sentence_model
+from models.data.batches import Example
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
 
 REQUESTS = [
-    TokenizedRequest([5, 6, 7], [], 6),
-    TokenizedRequest([8] * 20, [[9, 10], [11]], 12),
-    TokenizedRequest([12], [[13] * 30], 4),
-    TokenizedRequest([5, 6, 7], [[20, 21]], 9),
+    TokenizedRequest(Example([5, 6, 7]), 6),
+    TokenizedRequest(Example([8] * 20, [[9, 10], [11]]), 12),
+    TokenizedRequest(Example([12], [[13] * 30]), 4),
+    TokenizedRequest(Example([5, 6, 7], [[20, 21]]), 9),
 ]
 TARGETS = [[4, 5], [6], [7, 8, 9, 10], []]
 
@@ -65,6 +66,6 @@ def test_the_sentence_model_is_the_backbone_alone(model: TranslationModel) -> No
     bare = sentence_model(model)
     assert {p.data_ptr() for p in bare.parameters()} == {p.data_ptr() for p in model.backbone.parameters()}
     values = TorchEngine(bare).log_probabilities(REQUESTS, TARGETS)
-    without = [TokenizedRequest(request.source, [], request.max_length) for request in REQUESTS]
+    without = [TokenizedRequest(Example(request.example.source), request.max_length) for request in REQUESTS]
     assert values == TorchEngine(bare).log_probabilities(without, TARGETS)
     assert values != TorchEngine(model).log_probabilities(REQUESTS, TARGETS)

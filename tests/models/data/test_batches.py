@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from models.config import TokenizerConfig
-from models.data.batches import TokenizedCorpus, make_batch, pad, plan
-from models.data.documents import Document, Sentence
+from models.config import ContextWindow, TokenizerConfig
+from models.data.batches import Example, TokenizedCorpus, latest, make_batch, pad, plan
+from models.data.documents import Document, Sentence, windows
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 from models.errors import DataError
 
@@ -20,19 +21,26 @@ from models.errors import DataError
 class Reader:
     """Reads all that there is of so many preceding sentences, and notes it."""
 
-    def __init__(self, window: int) -> None:
-        """Read `window` sentences."""
-        self.window = window
+    reads_target = True
+
+    def __init__(self, window: int, following: int = 0, kind: Literal["sliding", "block"] = "sliding") -> None:
+        """Read `window` sentences before and `following` after."""
+        self.window = ContextWindow(kind=kind, size=window, following=following)
         self.seen: list[list[list[int]]] = []
 
-    def select(self, preceding: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+    def select(self, example: Example) -> Example:
         """All of them."""
-        return preceding
+        return example
 
-    def collate(self, preceding: Sequence[Sequence[Sequence[int]]]) -> dict[str, Tensor]:
+    def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """How many each sentence has."""
-        self.seen = [[list(tokens) for tokens in sentences] for sentences in preceding]
-        return {"counts": torch.tensor([len(sentences) for sentences in preceding])}
+        self.seen = [[list(tokens) for tokens in example.preceding] for example in examples]
+        return {"counts": torch.tensor([len(example.preceding) for example in examples])}
+
+
+def as_lists(sentences: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Arrays of token ids as lists."""
+    return [list(tokens) for tokens in sentences]
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +110,29 @@ def test_contexts_of_like_length_come_together() -> None:
 def test_a_window_has_the_tokens_of_its_sentences(documents: list[Document], tokenizer: Tokenizer) -> None:
     """The length of a context is that of what it consists of, and none crosses a document."""
     corpus = TokenizedCorpus(documents, tokenizer, 100)
-    for window in (1, 3):
-        expected = [sum(map(len, corpus.preceding(i, window))) for i in range(len(corpus.sources))]
-        assert corpus.context_lengths(window).tolist() == expected
+    for reader in (Reader(1), Reader(3), Reader(2, following=2), Reader(3, following=3, kind="block")):
+        examples = [corpus.example(i, reader) for i in range(len(corpus.sources))]
+        expected = [sum(map(len, (*example.preceding, *example.following))) for example in examples]
+        assert corpus.context_lengths(reader).tolist() == expected
+
+
+def test_an_example_is_what_its_window_says(documents: list[Document], tokenizer: Tokenizer) -> None:
+    """Tokens of the sentences before and after, and of the translations before, are those of the text windows."""
+    corpus, reader = TokenizedCorpus(documents, tokenizer, 64), Reader(2, following=1)
+    found = [corpus.example(i, reader) for i in range(len(corpus.sources))]
+    texts = [window for document in documents for window in windows(document, reader.window)]
+    for example, window in zip(found, texts, strict=True):
+        sides = (window.preceding, window.following)
+        for tokens, sentences in zip((example.preceding, example.following), sides, strict=True):
+            assert as_lists(tokens) == tokenizer.encode_sources([sentence.source for sentence in sentences])
+        assert as_lists(example.translations) == tokenizer.encode_targets([s.target or "" for s in window.preceding])
+
+
+@pytest.mark.parametrize(("count", "room", "kept"), [(3, 9, 3), (2, 9, 2), (3, 5, 2), (3, 4, 1), (3, 1, 0), (0, 9, 0)])
+def test_the_latest_sentences_are_chosen_whole(count: int, room: int, kept: int) -> None:
+    """As many of the last ones as are wanted and have room, none cut, none left out in between."""
+    sentences = [[1], [2, 2, 2], [3, 3]]
+    assert latest(sentences, count, room) == sentences[3 - kept :]
 
 
 def test_seed_and_epoch_decide_the_order() -> None:

@@ -4,12 +4,14 @@ import gzip
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data.documents import BadLines, Document, Sentence, Window, read_documents, windows
+from models.config import ContextWindow
+from models.data.documents import BadLines, Document, Sentence, Window, crop, read_documents, windows
 from models.errors import DataError
 
 
@@ -161,13 +163,44 @@ def test_a_damaged_gzip_file_is_refused(tmp_path: Path, damage: bytes) -> None:
 def test_windows_hold_the_sentences_just_before_oldest_first() -> None:
     """Each sentence comes once, in order, with up to `size` sentences before it."""
     a, b, c, d = (Sentence(text) for text in "abcd")
-    assert list(windows(Document((a, b, c, d)), 2)) == [
+    assert list(windows(Document((a, b, c, d)), ContextWindow(size=2))) == [
         Window(a),
         Window(b, (a,)),
         Window(c, (a, b)),
         Window(d, (b, c)),
     ]
-    assert list(windows(Document((a, b)), 0)) == [Window(a), Window(b)]
+    assert list(windows(Document((a, b)), ContextWindow())) == [Window(a), Window(b)]
+
+
+def test_windows_reach_as_far_as_they_say() -> None:
+    """A sliding window moves with the sentence, on both sides; a block is the same for all of its sentences."""
+    a, b, c, d, e = (Sentence(text) for text in "abcde")
+    document = Document((a, b, c, d, e))
+    assert list(windows(document, ContextWindow(size=1, following=1)))[1:3] == [
+        Window(b, (a,), (c,)),
+        Window(c, (b,), (d,)),
+    ]
+    assert list(windows(document, ContextWindow(kind="block", size=1, following=1))) == [
+        Window(a, (), (b,)),
+        Window(b, (a,), ()),
+        Window(c, (), (d,)),
+        Window(d, (c,), ()),
+        Window(e, (), ()),
+    ]
+    assert list(windows(document, ContextWindow(kind="block", size=2)))[2:4] == [Window(c, (a, b)), Window(d)]
+
+
+@given(st.integers(1, 9), st.integers(0, 4), st.integers(0, 4), st.sampled_from(["sliding", "block"]))
+def test_cropping_a_whole_document_gives_its_windows(
+    length: int, size: int, following: int, kind: Literal["sliding", "block"]
+) -> None:
+    """Whether the whole document or its window is given makes no difference."""
+    sentences, reach = (
+        tuple(Sentence(str(i)) for i in range(length)),
+        ContextWindow(kind=kind, size=size, following=following),
+    )
+    whole = [Window(sentences[i], sentences[:i], sentences[i + 1 :]) for i in range(length)]
+    assert [crop(window, reach) for window in whole] == list(windows(Document(sentences), reach))
 
 
 @settings(deadline=None)
@@ -176,7 +209,7 @@ def test_windows_never_cross_a_document(lengths: list[int], size: int) -> None:
     """No preceding sentence comes from another document, whatever the lengths."""
     documents = [Document(tuple(Sentence(f"{d}.{s}") for s in range(n))) for d, n in enumerate(lengths)]
     for number, document in enumerate(documents):
-        for window in windows(document, size):
+        for window in windows(document, ContextWindow(size=size)):
             assert len(window.preceding) <= size
             assert all(sentence.source.startswith(f"{number}.") for sentence in window.preceding)
 

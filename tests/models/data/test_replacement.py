@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.config import TokenizerConfig
+from models.config import ContextWindow, TokenizerConfig
 from models.data.documents import Document, Sentence, Window, windows
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 from models.data.tokenizer import train_tokenizer
@@ -17,13 +17,18 @@ VOCABULARY = Vocabulary(("\u2581猫", "犬", "鳥"), ("\u2581cat", "s", "\u2581d
 KINDS: tuple[ContextKind, ...] = get_args(ContextKind)
 
 
-def corpus(lengths: list[int], size: int = 2, *, targets: bool = True) -> tuple[list[Window], list[int]]:
+def corpus(
+    lengths: list[int], size: int = 2, *, targets: bool = True, following: int = 0
+) -> tuple[list[Window], list[int]]:
     """Make windows of documents of these lengths, each sentence unlike all others, and their document numbers."""
     found = []
     for number, length in enumerate(lengths):
         target = "target {0}-{1}" if targets else None
         texts = [Sentence(f"source {number}-{i}", target and target.format(number, i)) for i in range(length)]
-        found += [(window, number) for window in windows(Document(tuple(texts)), size)]
+        found += [
+            (window, number)
+            for window in windows(Document(tuple(texts)), ContextWindow(size=size, following=following))
+        ]
     return [window for window, _ in found], [number for _, number in found]
 
 
@@ -48,6 +53,21 @@ def test_the_current_sentence_stays(kind: ContextKind) -> None:
 def test_as_many_sentences_precede_as_before(kind: ContextKind) -> None:
     """The first sentence of a document has no context under any kind, and the third has two sentences."""
     assert [len(window.preceding) for window in replaced(kind, [3, 4])] == [0, 1, 2, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["random", "fixed", "shuffled"])
+def test_following_sentences_are_replaced_too(kind: ContextKind) -> None:
+    """Where an architecture reads on, what follows is other text as well, and as much of it."""
+    given_windows, documents = corpus([3, 4], following=1)
+    found = Replacement(kind, 1, VOCABULARY).apply(given_windows, documents)
+    assert [len(window.following) for window in found] == [1, 1, 0, 1, 1, 1, 0]
+    assert any(one.following != other.following for one, other in zip(given_windows, found, strict=True))
+
+
+def test_empty_context_has_nothing_on_either_side() -> None:
+    """Neither what precedes nor what follows is left."""
+    given_windows, documents = corpus([3], following=1)
+    assert Replacement("empty").apply(given_windows, documents) == [Window(w.current) for w in given_windows]
 
 
 @pytest.mark.parametrize("kind", ["random", "fixed", "shuffled"])

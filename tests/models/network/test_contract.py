@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from models.config import ArchitectureConfig, Norm, SentenceConfig
-from models.data.batches import Batch, TokenizedCorpus, make_batch
+from models.data.batches import Batch, Example, TokenizedCorpus, make_batch
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD
 from models.network.context import State
@@ -145,7 +145,7 @@ def test_context_is_what_the_window_holds(model: TranslationModel, make_corpus: 
     expected = output(document)
     for other in range(7):
         if other != position:
-            inside = position - model.architecture.window <= other < position
+            inside = position - model.architecture.window.size <= other < position
             difference = (output(changed(document, other)) - expected).abs().max()
             assert difference > 1e-3 if inside else difference == 0, other
 
@@ -165,12 +165,14 @@ def test_a_sentence_of_another_document_is_never_read(
 def test_no_context_is_what_the_architecture_declares(model: TranslationModel, corpus: TokenizedCorpus) -> None:
     """`backbone`: a first sentence is translated by the sentence model, to the bit; `module`: by the null input."""
     first = corpus.batch([5], model.architecture)
-    if model.architecture.no_context == "backbone" or not model.architecture.window:
+    if model.architecture.no_context == "backbone" or not model.architecture.window.size:
         sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
         sentence.backbone = model.backbone
         assert torch.equal(outputs(model, first), outputs(sentence, first))
     else:
-        null = make_batch([corpus.sources[5]], [corpus.targets[5]], model.architecture.collate([[]]))
+        null = make_batch(
+            [corpus.sources[5]], [corpus.targets[5]], model.architecture.collate([Example(corpus.sources[5])])
+        )
         assert torch.equal(outputs(model, first), outputs(model, null))
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from models.config import BackboneConfig, DocTransformerConfig, Norm, SentenceConfig
-from models.data.batches import Batch, TokenizedCorpus
+from models.data.batches import Batch, Example, TokenizedCorpus
 from models.data.tokenizer import EOS
 from models.network.doc_transformer import ContextAttention, DocTransformer, Gate
 from models.training.objective import target_of, token_losses
@@ -55,15 +55,15 @@ def test_context_is_the_latest_sentences_joined(window: int, count: int) -> None
     """The preceding sentences in reading order, nothing between them, one end of sentence after the last."""
     reader = DocTransformer(DocTransformerConfig(context_sentences=window), SMALL, 0.0)
     preceding = [[10, 11], [12], [13, 14, 15]]
-    chosen = reader.select(preceding)
-    assert chosen == preceding[-count:]
+    chosen = reader.select(Example([9], preceding=preceding))
+    assert chosen.preceding == preceding[-count:]
     assert reader.collate([chosen])["tokens"].tolist() == [[*(t for s in preceding[-count:] for t in s), EOS]]
 
 
 def test_no_context_is_the_boundary_token() -> None:
     """The first sentence of a document reads </s> alone, never an empty tensor."""
     reader = DocTransformer(DocTransformerConfig(), SMALL, 0.0)
-    assert reader.collate([reader.select([])])["tokens"].tolist() == [[EOS]]
+    assert reader.collate([reader.select(Example([9]))])["tokens"].tolist() == [[EOS]]
 
 
 @pytest.mark.parametrize(("lengths", "kept"), [((15, 16), 2), ((16, 16), 1), ((2, 31), 1), ((2, 32), 0), ((40, 5), 1)])
@@ -71,8 +71,9 @@ def test_context_too_long_loses_its_oldest_sentences_whole(lengths: tuple[int, i
     """The latest sentences that fit into the 32 positions with the end of sentence; none is cut."""
     reader = DocTransformer(DocTransformerConfig(), SMALL, 0.0)
     preceding = [[10 + i] * length for i, length in enumerate(lengths)]
-    assert reader.select(preceding) == preceding[2 - kept :]
-    assert reader.collate([reader.select(preceding)])["tokens"].size(1) <= SMALL.max_length
+    chosen = reader.select(Example([9], preceding=preceding))
+    assert chosen.preceding == preceding[2 - kept :]
+    assert reader.collate([chosen])["tokens"].size(1) <= SMALL.max_length
 
 
 def test_gate_is_the_papers() -> None:

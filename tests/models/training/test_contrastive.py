@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from models.config import ContextWindow
 from models.data.documents import Sentence, Window
 from models.data.replacement import Replacement
 from models.errors import DataError
@@ -61,7 +62,7 @@ def item(label: str, document: str = "D1", wrong: int = 2) -> ContrastiveItem:
 def scores_of(right: float, *wrong: float) -> float:
     """Give the accuracy on one item with these scores."""
     table = {"right she": right} | {f"wrong she {i}": score for i, score in enumerate(wrong)}
-    return contrast(Judge(table.__getitem__), [item("she", wrong=len(wrong))], 1).accuracy
+    return contrast(Judge(table.__getitem__), [item("she", wrong=len(wrong))], ContextWindow(size=1)).accuracy
 
 
 def test_items_are_read_as_they_are_written(tmp_path: Path) -> None:
@@ -145,14 +146,14 @@ def test_only_a_strict_win_over_every_variant_counts(scores: tuple[float, ...], 
 
 def test_a_scorer_that_always_ties_is_never_right() -> None:
     """A model that cannot tell the variants apart gets nought, not chance."""
-    result = contrast(Judge(lambda _: -1.0), [item("she"), item("he")], 1)
+    result = contrast(Judge(lambda _: -1.0), [item("she"), item("he")], ContextWindow(size=1))
     assert (result.accuracy, result.macro, result.by_class) == (0, 0, {"he": 0, "she": 0})
 
 
 def test_macro_is_the_mean_of_the_classes() -> None:
     """Three of three `he` and none of one `she` are 75 % of the items, and 50 % of the classes."""
     judge = Judge(lambda text: 1.0 if text == "right he" else 0.0)
-    result = contrast(judge, [item("he"), item("she"), item("he"), item("he")], 1)
+    result = contrast(judge, [item("he"), item("she"), item("he"), item("he")], ContextWindow(size=1))
     assert (result.accuracy, result.macro, result.items) == (0.75, 0.5, 4)
     assert result.by_class == {"he": 1.0, "she": 0.0}
 
@@ -161,7 +162,7 @@ def test_macro_is_the_mean_of_the_classes() -> None:
 def test_context_is_what_stands_just_before(size: int, expected: list[str]) -> None:
     """The window is the end of the context, source and translation, oldest first."""
     judge = Judge(len)
-    contrast(judge, [item("she")], size)
+    contrast(judge, [item("she")], ContextWindow(size=size))
     for window, _ in judge.seen:
         assert [sentence.source for sentence in window.preceding] == expected
         assert [sentence.target for sentence in window.preceding] == [s.replace("source", "target") for s in expected]
@@ -171,14 +172,14 @@ def test_context_is_what_stands_just_before(size: int, expected: list[str]) -> N
 def test_a_window_longer_than_the_context_takes_all_of_it(size: int) -> None:
     """More sentences asked for than are there: all that are there are given."""
     judge = Judge(len)
-    contrast(judge, [item("she")], size)
+    contrast(judge, [item("she")], ContextWindow(size=size))
     assert [len(window.preceding) for window, _ in judge.seen] == [2, 2, 2]
 
 
 def test_every_variant_is_scored_in_the_same_window() -> None:
     """All variants of an item are judged with the same context, and the right one is not told."""
     judge = Judge(len)
-    contrast(judge, [item("she", "D1"), item("he", "D2", wrong=1)], 2)
+    contrast(judge, [item("she", "D1"), item("he", "D2", wrong=1)], ContextWindow(size=2))
     assert [text for _, text in judge.seen] == ["right she", "wrong she 0", "wrong she 1", "right he", "wrong he 0"]
     assert [window.current for window, _ in judge.seen] == [Sentence("D1 now")] * 3 + [Sentence("D2 now")] * 2
     assert len({window for window, _ in judge.seen}) == 2
@@ -188,7 +189,7 @@ def test_replaced_context_reaches_the_scorer() -> None:
     """With shuffled context no item sees its own document, and its variants still share a window."""
     judge = Judge(len)
     items = [item("she", "D1"), *(item(label, "D2") for label in ("he", "it", "they"))]
-    contrast(judge, items, 2, replacement=Replacement("shuffled"))
+    contrast(judge, items, ContextWindow(size=2), replacement=Replacement("shuffled"))
     for window, _ in judge.seen:
         own = window.current.source[:2]
         assert [sentence.source[:2] != own for sentence in window.preceding] == [True, True]
@@ -204,7 +205,7 @@ def test_a_scorer_that_leaves_out_a_score_does_not_pass() -> None:
             return super().score(windows, targets)[:-1]
 
     with pytest.raises(ValueError, match="2 scores of 3 translations"):
-        contrast(Dropping(len), [item("she")], 1)
+        contrast(Dropping(len), [item("she")], ContextWindow(size=1))
 
 
 @pytest.mark.skipif("ANTECEDENT_DATA" not in os.environ, reason="needs the corpora that ANTECEDENT_DATA names")

@@ -9,6 +9,7 @@ import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
+from models.config import ContextWindow
 from models.data.documents import Document, Sentence, Window
 from models.data.replacement import Replacement
 from models.errors import ConfigError, DataError
@@ -58,7 +59,7 @@ def clock(*times: float) -> Callable[[], float]:
 
 def test_the_reference_itself_scores_100() -> None:
     """Output that equals the reference has BLEU, document BLEU and chrF of 100."""
-    evaluation = evaluate(table(), DOCUMENTS, 1)
+    evaluation = evaluate(table(), DOCUMENTS, ContextWindow(size=1))
     assert evaluation.translations == tuple(FLAT)
     scores = evaluation.scores
     assert (scores.bleu, scores.document_bleu, scores.chrf) == pytest.approx((100, 100, 100))
@@ -67,7 +68,7 @@ def test_the_reference_itself_scores_100() -> None:
 def test_scores_are_those_of_sacrebleu() -> None:
     """BLEU and chrF equal sacreBLEU's own on the same lines, and document BLEU that on joined documents."""
     translator = table(lambda text: text.replace("the", "a").replace("was", "is"))
-    evaluation = evaluate(translator, DOCUMENTS, 1)
+    evaluation = evaluate(translator, DOCUMENTS, ContextWindow(size=1))
     texts = list(evaluation.translations)
     scores = evaluation.scores
     assert scores.bleu == sacrebleu.corpus_bleu(texts, [FLAT]).score
@@ -82,30 +83,32 @@ def test_document_bleu_does_not_mind_where_sentences_end() -> None:
     """Words that moved into the next sentence cost BLEU, but no document BLEU."""
     texts = {"0.0": "The temple was built in the", "0.1": "eighth century. It burned down twice."}
     moved = Table(table().texts | texts)
-    scores = evaluate(moved, DOCUMENTS, 1).scores
+    scores = evaluate(moved, DOCUMENTS, ContextWindow(size=1)).scores
     assert scores.document_bleu == pytest.approx(100)
     assert scores.bleu < 95
 
 
 def test_the_signature_says_how_it_was_scored() -> None:
     """A reader can repeat the figure: case, tokenizer and version are in the signature."""
-    scores = evaluate(table(), DOCUMENTS, 1, options=MetricOptions(lowercase=True, tokenize="intl")).scores
+    scores = evaluate(
+        table(), DOCUMENTS, ContextWindow(size=1), options=MetricOptions(lowercase=True, tokenize="intl")
+    ).scores
     assert scores.signature == f"nrefs:1|case:lc|eff:no|tok:intl|smooth:exp|version:{sacrebleu.__version__}"
     assert scores.chrf_signature.startswith("nrefs:1|case:lc|")
-    assert "|tok:13a|" in evaluate(table(), DOCUMENTS, 1).scores.signature
+    assert "|tok:13a|" in evaluate(table(), DOCUMENTS, ContextWindow(size=1)).scores.signature
 
 
 def test_case_counts_unless_it_is_said_not_to() -> None:
     """Upper-case output is wrong by default, and right with `lowercase`."""
-    assert evaluate(table(str.upper), DOCUMENTS, 1).scores.bleu < 10
-    scores = evaluate(table(str.upper), DOCUMENTS, 1, options=MetricOptions(lowercase=True)).scores
+    assert evaluate(table(str.upper), DOCUMENTS, ContextWindow(size=1)).scores.bleu < 10
+    scores = evaluate(table(str.upper), DOCUMENTS, ContextWindow(size=1), options=MetricOptions(lowercase=True)).scores
     assert (scores.bleu, scores.document_bleu, scores.chrf) == pytest.approx((100, 100, 100))
 
 
 def test_the_tokenizer_counts() -> None:
     """Characters as tokens give the BLEU that sacreBLEU gives for them."""
     translator = table(lambda text: text.replace("temple", "tempel"))
-    evaluation = evaluate(translator, DOCUMENTS, 1, options=MetricOptions(tokenize="char"))
+    evaluation = evaluate(translator, DOCUMENTS, ContextWindow(size=1), options=MetricOptions(tokenize="char"))
     expected = sacrebleu.corpus_bleu(list(evaluation.translations), [FLAT], tokenize="char").score
     assert evaluation.scores.bleu == expected
 
@@ -114,7 +117,7 @@ def test_an_unknown_tokenizer_is_refused_before_anything_is_translated() -> None
     """The error names those that there are."""
     translator = table()
     with pytest.raises(ConfigError, match=r"no tokenizer 'moses'.*13a"):
-        evaluate(translator, DOCUMENTS, 1, options=MetricOptions(tokenize="moses"))
+        evaluate(translator, DOCUMENTS, ContextWindow(size=1), options=MetricOptions(tokenize="moses"))
     assert translator.seen == []
 
 
@@ -122,7 +125,7 @@ def test_an_unknown_tokenizer_is_refused_before_anything_is_translated() -> None
 def test_a_tokenizer_that_is_not_installed_says_what_to_install() -> None:
     """Japanese BLEU without MeCab is refused in one line with the command that helps."""
     with pytest.raises(ConfigError, match=r"ja-mecab is not available here: .*pip install sacrebleu\[ja\]") as caught:
-        evaluate(table(), DOCUMENTS, 1, options=MetricOptions(tokenize="ja-mecab"))
+        evaluate(table(), DOCUMENTS, ContextWindow(size=1), options=MetricOptions(tokenize="ja-mecab"))
     assert "\n" not in str(caught.value)
 
 
@@ -130,7 +133,7 @@ def test_an_empty_line_keeps_its_place() -> None:
     """An empty source with an empty translation shifts nothing after it."""
     gap = Document((DOCUMENTS[0].sentences[0], Sentence("", ""), DOCUMENTS[0].sentences[1]))
     translator = Table(table().texts | {"": ""})
-    evaluation = evaluate(translator, [gap], 1)
+    evaluation = evaluate(translator, [gap], ContextWindow(size=1))
     assert evaluation.translations == (FLAT[0], "", FLAT[1])
     assert evaluation.scores.bleu == pytest.approx(100)
 
@@ -143,20 +146,20 @@ def test_a_dropped_line_does_not_pass() -> None:
             return super().translate(windows)[1:]
 
     with pytest.raises(ValueError, match="4 translations of 5 sentences"):
-        evaluate(Dropping(table().texts), DOCUMENTS, 1)
+        evaluate(Dropping(table().texts), DOCUMENTS, ContextWindow(size=1))
 
 
 def test_speed_is_tokens_over_the_time_of_translation() -> None:
     """Generated tokens, end of sentence included as the translator counts them, by seconds."""
-    scores = evaluate(table(), DOCUMENTS, 1, clock=clock(10.0, 14.0)).scores
+    scores = evaluate(table(), DOCUMENTS, ContextWindow(size=1), clock=clock(10.0, 14.0)).scores
     assert scores.tokens_per_second == sum(len(text.split()) + 1 for text in FLAT) / 4
-    assert evaluate(table(), DOCUMENTS, 1, clock=clock(1.0, 1.0)).scores.tokens_per_second == 0
+    assert evaluate(table(), DOCUMENTS, ContextWindow(size=1), clock=clock(1.0, 1.0)).scores.tokens_per_second == 0
 
 
 def test_the_translator_is_given_context_of_the_same_document() -> None:
     """Each sentence comes with as many preceding ones as were asked for, from its own document."""
     translator = table()
-    evaluate(translator, DOCUMENTS, 1)
+    evaluate(translator, DOCUMENTS, ContextWindow(size=1))
     given = [(window.current.source, [s.source for s in window.preceding]) for window in translator.seen]
     assert given == [("0.0", []), ("0.1", ["0.0"]), ("0.2", ["0.1"]), ("1.0", []), ("1.1", ["1.0"])]
 
@@ -165,14 +168,14 @@ def test_the_translator_is_given_context_of_the_same_document() -> None:
 def test_no_reference_reaches_the_translator(kind: str) -> None:
     """Neither the sentence nor its context has a translation to copy from."""
     translator = table()
-    evaluate(translator, DOCUMENTS, 2, replacement=Replacement(kind))  # type: ignore[arg-type]
+    evaluate(translator, DOCUMENTS, ContextWindow(size=2), replacement=Replacement(kind))  # type: ignore[arg-type]
     assert all(s.target is None for window in translator.seen for s in (window.current, *window.preceding))
 
 
 def test_context_is_replaced_within_the_test_set() -> None:
     """With shuffled context the sentences of one document precede those of the other."""
     translator = table()
-    evaluate(translator, DOCUMENTS, 1, replacement=Replacement("shuffled"))
+    evaluate(translator, DOCUMENTS, ContextWindow(size=1), replacement=Replacement("shuffled"))
     for window in translator.seen:
         assert all(sentence.source[0] != window.current.source[0] for sentence in window.preceding)
 
@@ -180,14 +183,14 @@ def test_context_is_replaced_within_the_test_set() -> None:
 def test_sentences_without_reference_are_refused() -> None:
     """There is nothing to compare with; the error names the document."""
     with pytest.raises(DataError, match=r"test\.ja:7: a sentence has no reference"):
-        evaluate(table(), [*DOCUMENTS, Document((Sentence("x"),), "test.ja:7")], 1)
+        evaluate(table(), [*DOCUMENTS, Document((Sentence("x"),), "test.ja:7")], ContextWindow(size=1))
 
 
 @pytest.mark.parametrize("documents", [[], [Document(())]])
 def test_a_test_set_without_a_sentence_is_refused(documents: list[Document]) -> None:
     """No figure is made up for nothing."""
     with pytest.raises(DataError, match="no sentence"):
-        evaluate(table(), documents, 1)
+        evaluate(table(), documents, ContextWindow(size=1))
 
 
 @dataclass
@@ -210,13 +213,13 @@ def count_words(text: str) -> int:
 
 def test_loss_is_a_mean_over_tokens_not_sentences() -> None:
     """A model that gives every token, ends included, half a nat has half a nat of loss, however long the sentences."""
-    assert reference_loss(Judge(-0.5), count_words, DOCUMENTS, 1) == pytest.approx(0.5)
+    assert reference_loss(Judge(-0.5), count_words, DOCUMENTS, ContextWindow(size=1)) == pytest.approx(0.5)
 
 
 def test_loss_is_of_the_references_in_their_windows() -> None:
     """Each reference is scored once, in order, in a window that does not contain it, with the context asked for."""
     judge = Judge(-1.0)
-    reference_loss(judge, count_words, DOCUMENTS, 2, replacement=Replacement("shuffled"))
+    reference_loss(judge, count_words, DOCUMENTS, ContextWindow(size=2), replacement=Replacement("shuffled"))
     assert [target for _, target in judge.seen] == FLAT
     for window, _ in judge.seen:
         assert window.current.target is None
@@ -226,7 +229,7 @@ def test_loss_is_of_the_references_in_their_windows() -> None:
 def test_loss_needs_references() -> None:
     """Nothing to score is an error, not a loss of nought."""
     with pytest.raises(DataError, match="no sentence"):
-        reference_loss(Judge(-1.0), count_words, [], 1)
+        reference_loss(Judge(-1.0), count_words, [], ContextWindow(size=1))
 
 
 def test_a_system_that_is_better_everywhere_is_significantly_better() -> None:

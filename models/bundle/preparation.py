@@ -1,0 +1,113 @@
+"""Requests in text into requests in token ids: what is read of the context, and where a long sentence is divided."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from models.bundle.clauses import pack, split_clauses
+from models.bundle.manifest import Manifest
+from models.bundle.requests import TranslationRequest
+from models.bundle.strategies import TokenizedRequest
+from models.data.batches import ContextReader, Example, Tokens
+from models.data.tokenizer import Tokenizer
+from models.errors import SentenceTooLongError
+from models.search.hypotheses import max_target_length
+
+_LENGTH_STEP = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request as what an engine translates: its parts (none of an empty sentence), and the context of them all."""
+
+    parts: list[TokenizedRequest]
+    context_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Prepares requests for one model; `reader` decides what is read of a context."""
+
+    manifest: Manifest
+    tokenizer: Tokenizer
+    reader: ContextReader
+
+    def prepare(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[Prepared]:
+        """What to translate of each request.
+
+        Raises:
+            SentenceTooLongError: a part without clause boundaries has more tokens than the model has positions.
+        """
+        examples = self._examples(requests, in_context=in_context)
+        return [self._divided(request, example) for request, example in zip(requests, examples, strict=True)]
+
+    def whole(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[TokenizedRequest]:
+        """Each request undivided.
+
+        Raises:
+            SentenceTooLongError: a sentence has more tokens than the model has positions.
+        """
+        examples = self._examples(requests, in_context=in_context)
+        for example in examples:
+            self.check_length(example.source, "a sentence or its translation has {} tokens")
+        return [self._request(example) for example in examples]
+
+    def check_length(self, tokens: Tokens, message: str) -> None:
+        """Refuse more tokens than the model has positions, with a message that has a place for their number.
+
+        Raises:
+            SentenceTooLongError: there are more.
+        """
+        if len(tokens) > (limit := self.manifest.limits.source_tokens):
+            raise SentenceTooLongError(f"{message.format(len(tokens))}; this model takes {limit} at most")
+
+    def _examples(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[Example]:
+        """Sentences with the context that the architecture chooses; each text is encoded once."""
+        read = requests if in_context else [TranslationRequest(request.source) for request in requests]
+        sources = _ids(self.tokenizer.encode_sources, (text for request in read for text in _sources(request)))
+        targets = _ids(
+            self.tokenizer.encode_targets, (text for request in read for text in self._translations(request))
+        )
+        return [
+            self.reader.select(
+                Example(
+                    sources[request.source],
+                    preceding=[sources[sentence.source] for sentence in request.preceding],
+                    following=[sources[sentence.source] for sentence in request.following],
+                    translations=[targets[text] for text in self._translations(request)],
+                )
+            )
+            for request in read
+        ]
+
+    def _translations(self, request: TranslationRequest) -> list[str]:
+        return [sentence.target or "" for sentence in request.preceding] if self.reader.reads_target else []
+
+    def _divided(self, request: TranslationRequest, example: Example) -> Prepared:
+        if not example.source:
+            return Prepared([], 0)
+        parts = [example.source]
+        longest = self.manifest.limits.split_tokens
+        if len(example.source) > longest:
+            encode = self.tokenizer.encode_source
+            texts = pack(split_clauses(request.source), lambda text: len(encode(text)), longest)
+            parts = [tokens for tokens in self.tokenizer.encode_sources(texts) if tokens]
+        for tokens in parts:
+            self.check_length(tokens, "a sentence has {} tokens without a clause boundary")
+        return Prepared([self._request(replace(example, source=tokens)) for tokens in parts], len(example.preceding))
+
+    def _request(self, example: Example) -> TokenizedRequest:
+        # CTranslate2 takes one maximum length for a call: with the source's length rounded up, many share one.
+        rounded = -(-len(example.source) // _LENGTH_STEP) * _LENGTH_STEP
+        limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
+        return TokenizedRequest(example, limit)
+
+
+def _sources(request: TranslationRequest) -> Iterator[str]:
+    yield request.source
+    for sentence in (*request.preceding, *request.following):
+        yield sentence.source
+
+
+def _ids(encode: Callable[[Sequence[str]], Sequence[Tokens]], texts: Iterable[str]) -> dict[str, Tokens]:
+    distinct = list(dict.fromkeys(texts))
+    return dict(zip(distinct, encode(distinct), strict=True))
