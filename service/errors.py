@@ -29,12 +29,12 @@ class StartupError(AntecedentError):
 class ServiceError(AntecedentError):
     """An error with an HTTP status.
 
-    `retry_after` is in seconds, None where trying again does not help or has no known time; `extras` are further
-    members of the problem, such as `next_position`.
+    `retry_after` is in seconds, None where trying again does not help or has no known time; an instance may know
+    better than its class. `extras` are further members of the problem, such as `next_position`.
     """
 
     status: ClassVar[int] = 500
-    retry_after: ClassVar[int | None] = None
+    retry_after: int | None = None
 
     def headers(self) -> dict[str, str]:
         """Header fields of the answer that tells of the error."""
@@ -203,6 +203,33 @@ class QueueFullError(ServiceError):
 
     def __init__(self) -> None:
         super().__init__("as many sentences wait as may wait: try again in a moment")
+
+
+class RateLimitedError(ServiceError):
+    """A key has spent its sentences of the minute; `quota` are the header fields that say how it stands."""
+
+    code = "rate_limited"
+    status = 429
+    retryable = True
+    retry_after = 60
+
+    def __init__(self, message: str, *, retry_after: int, quota: dict[str, str]) -> None:
+        self.retry_after = retry_after
+        self._quota = quota
+        super().__init__(message)
+
+    def headers(self) -> dict[str, str]:
+        """When to try again, and how the quota stands."""
+        return super().headers() | self._quota
+
+
+class ConcurrencyLimitError(ServiceError):
+    """A key has as many requests and streams under way as it may have."""
+
+    code = "too_many_requests_at_once"
+    status = 429
+    retryable = True
+    retry_after = 1
 
 
 class StoreUnavailableError(ServiceError):

@@ -29,7 +29,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, use_attribute_docstrings=True)
 
     host: str = "127.0.0.1"
-    """Address to listen on. Anything but loopback needs `ANTECEDENT_REDIS_URL`."""
+    """Address to listen on. Anything but loopback needs `ANTECEDENT_REDIS_URL` and `ANTECEDENT_KEYS`."""
     port: int = Field(8000, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
     bundles: Annotated[tuple[Path, ...], NoDecode] = Field((_SHIPPED_BUNDLE,), min_length=1)
@@ -49,6 +49,15 @@ class Settings(BaseSettings):
     """Where the service's own Redis keeps its append-only file."""
     redis_timeout_seconds: float = Field(2, gt=0)
     """Redis counts as away when it takes longer than this to connect or to answer."""
+
+    keys: Literal["none", "file", "redis"] = "none"
+    """Where the API keys are: `file`, `redis`, or `none`, with which everyone on this machine may do everything."""
+    keys_file: Path = Path("~/.local/state/antecedent/keys.json")
+    """The file of the keys, where `ANTECEDENT_KEYS` is `file`."""
+    keys_refresh_seconds: float = Field(2, gt=0)
+    """How often a replica looks whether keys have changed: within this time a key is valid, or revoked, everywhere."""
+    keys_outage_seconds: float = Field(600, ge=0)
+    """While Redis is away, how long the keys that were read from it last go on being valid."""
 
     batch_characters: int = Field(4096, ge=1)
     """Characters of a batch, context included; a single longer sentence is a batch of its own."""
@@ -91,7 +100,7 @@ class Settings(BaseSettings):
     def _split_paths(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
         return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
 
-    @field_validator("redis_folder")
+    @field_validator("redis_folder", "keys_file")
     @classmethod
     def _expand_home(cls, value: Path) -> Path:
         return value.expanduser()
@@ -116,6 +125,18 @@ class Settings(BaseSettings):
     def _redis_beyond_loopback(self) -> Self:
         if self.redis_url is None and not is_loopback(self.host):
             raise ValueError(f"host {self.host} is not loopback, so {PREFIX}REDIS_URL must name a Redis")
+        return self
+
+    @model_validator(mode="after")
+    def _keys_beyond_loopback(self) -> Self:
+        if self.keys == "none" and not is_loopback(self.host):
+            raise ValueError(f"host {self.host} is not loopback, so {PREFIX}KEYS must be file or redis")
+        return self
+
+    @model_validator(mode="after")
+    def _keys_in_a_named_redis(self) -> Self:
+        if self.keys == "redis" and self.redis_url is None:
+            raise ValueError(f"{PREFIX}KEYS is redis, so {PREFIX}REDIS_URL must name one")
         return self
 
     @model_validator(mode="after")

@@ -24,6 +24,10 @@ class Metrics:
         self.redis_seconds = self._histogram("redis_seconds", "Time of a Redis round trip.", _SECONDS, "operation")
         self.redis_failures = self._counter("redis_failures", "Redis round trips that failed.", "operation")
         self.rejections = self._counter("rejections", "Requests answered with an error, by its code.", "code")
+        self.authentication_failures = self._counter(
+            "authentication_failures", "Requests without a valid key or its scope, by what was wrong.", "reason"
+        )
+        self.key_read_failures = self._counter("key_read_failures", "Times that the keys could not be read again.")
         self.worker_restarts = self._counter("worker_restarts", "Worker processes started anew.")
         self.redis_restarts = self._counter("redis_restarts", "Starts anew of the service's own Redis.")
 

@@ -49,12 +49,15 @@ def test_bundles_are_separated_like_a_path(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
-def test_beyond_loopback_a_redis_must_be_named(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    """A host that others reach is refused while ANTECEDENT_REDIS_URL is missing, and accepted with it."""
+def test_beyond_loopback_a_redis_and_keys_are_needed(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """A host that others reach is refused while there is no Redis, or no keys, and accepted with both."""
     monkeypatch.setenv("ANTECEDENT_HOST", host)
     with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL"):
         load_settings()
     monkeypatch.setenv("ANTECEDENT_REDIS_URL", "redis://redis:6379")
+    with pytest.raises(SettingsError, match="ANTECEDENT_KEYS must be file or redis"):
+        load_settings()
+    monkeypatch.setenv("ANTECEDENT_KEYS", "redis")
     assert load_settings().host == host
 
 
@@ -86,6 +89,13 @@ def test_empty_url_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings().redis_url is None
     monkeypatch.setenv("ANTECEDENT_HOST", "0.0.0.0")
     with pytest.raises(SettingsError, match="loopback"):
+        load_settings()
+
+
+def test_keys_in_redis_need_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service's own Redis is out of reach of the command that makes keys."""
+    monkeypatch.setenv("ANTECEDENT_KEYS", "redis")
+    with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL must name one"):
         load_settings()
 
 

@@ -1,0 +1,117 @@
+"""Keys in a JSON file: written by the command, read by every replica that has the file or a copy of it."""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from service.access.keys import KeyRecord
+from service.access.storage import Snapshot
+from service.errors import KeyStorageError
+
+_PRIVATE = 0o600
+
+
+class _Content(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    keys: tuple[KeyRecord, ...] = ()
+
+    @model_validator(mode="after")
+    def _ids_differ(self) -> Self:
+        if len({record.id for record in self.keys}) < len(self.keys):
+            raise ValueError("two keys have one id")
+        return self
+
+
+class KeyFile:
+    """Keys in a file that is replaced as a whole, so that nobody ever reads half of one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def read(self, seen: str | None = None) -> Snapshot | None:
+        """See `KeyStorage.read`; the version is a hash of the content, which no kind of replacement deceives."""
+        data = await asyncio.to_thread(self._bytes)
+        version = hashlib.sha256(data).hexdigest()
+        if version == seen:
+            return None
+        return Snapshot(version, {record.id: record for record in self._parse(data).keys})
+
+    async def add(self, record: KeyRecord) -> None:
+        """See `KeyStorage.add`; makes the file where there is none, readable by its owner alone."""
+        with self._locked():
+            self._write([*self._present(), record])
+
+    async def remove(self, key_id: str) -> bool:
+        """See `KeyStorage.remove`."""
+        with self._locked():
+            present = self._present()
+            left = [record for record in present if record.id != key_id]
+            if len(left) < len(present):
+                self._write(left)
+        return len(left) < len(present)
+
+    def _bytes(self) -> bytes:
+        try:
+            return self._path.read_bytes()
+        except OSError as error:
+            raise KeyStorageError(f"{self._path}: {error.strerror}") from None
+
+    def _parse(self, data: bytes) -> _Content:
+        try:
+            return _Content.model_validate_json(data)
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise KeyStorageError(f"{self._path}: {where}{': ' if where else ''}{first['msg']}") from None
+
+    def _present(self) -> Sequence[KeyRecord]:
+        return self._parse(self._bytes()).keys if self._path.exists() else ()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other writers out from reading to writing, so that none undoes another's change."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = os.open(f"{self._path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _PRIVATE)
+        except OSError as error:
+            raise KeyStorageError(f"{self._path}: {error.strerror}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def _write(self, records: Sequence[KeyRecord]) -> None:
+        text = _Content(keys=tuple(records)).model_dump_json(indent=2, exclude_none=True) + "\n"
+        target = self._path.resolve()  # a link stays a link
+        try:
+            with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=f".{target.name}.", delete=False) as new:
+                try:
+                    new.write(text)
+                    new.flush()
+                    os.fsync(new.fileno())
+                    _take_after(new.fileno(), target)
+                    Path(new.name).replace(target)
+                except BaseException:
+                    Path(new.name).unlink()
+                    raise
+        except OSError as error:
+            raise KeyStorageError(f"{self._path}: {error.strerror}") from None
+
+
+def _take_after(descriptor: int, target: Path) -> None:
+    """Give a file the mode and the owner of the one that it will replace: whoever could read that can read this."""
+    if target.exists():
+        old = target.stat()
+        with suppress(PermissionError):  # only root gives files away
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+        os.fchmod(descriptor, old.st_mode & 0o777)

@@ -1,0 +1,174 @@
+"""Who may come in: the keys as they were last read, in memory, so that no request waits for a file or for Redis."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+from typing import Literal, Protocol
+
+from service.access.caller import ANYBODY, Caller, Scope
+from service.access.keys import Key, KeyRecord, find
+from service.access.storage import KeyStorage, Snapshot
+from service.errors import (
+    ForbiddenError,
+    KeyStorageError,
+    KeysUnavailableError,
+    ServiceError,
+    StoreUnavailableError,
+    UnauthenticatedError,
+)
+from service.telemetry.logs import get_logger
+from service.telemetry.metrics import Metrics
+
+Reason = Literal["missing", "malformed", "unknown", "expired", "scope", "unavailable"]
+
+_log = get_logger(__name__)
+
+
+class Access(Protocol):
+    """Tells callers by what they present."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether callers can be told at all yet."""
+
+    def admit(self, key: str | None, scope: Scope) -> Caller:
+        """The caller whose key this is, if the key has the scope.
+
+        Raises:
+            UnauthenticatedError: there is no such key, or no longer.
+            ForbiddenError: it has not this scope.
+            KeysUnavailableError: not known, and the keys cannot be read at the moment.
+        """
+
+    def still_admits(self, caller: Caller) -> bool:
+        """Whether the key of a caller that stays connected is still valid."""
+
+
+class OpenAccess:
+    """A service without keys: everyone is the same caller."""
+
+    ready = True
+
+    def admit(self, key: str | None, scope: Scope) -> Caller:
+        """See `Access.admit`."""
+        del key, scope
+        return ANYBODY
+
+    def still_admits(self, caller: Caller) -> bool:
+        """See `Access.still_admits`."""
+        return caller is ANYBODY
+
+
+class Keyring:
+    """Callers by the keys of a storage, which are read again and again.
+
+    While they cannot be read, those read last hold for `outage_seconds`, measured by `clock`, in seconds; `now` gives
+    the time of day, for the expiry of keys.
+    """
+
+    def __init__(
+        self,
+        storage: KeyStorage,
+        *,
+        outage_seconds: float,
+        clock: Callable[[], float],
+        now: Callable[[], datetime],
+        metrics: Metrics,
+    ) -> None:
+        self._storage = storage
+        self._outage_seconds = outage_seconds
+        self._clock = clock
+        self._now = now
+        self._metrics = metrics
+        self._snapshot: Snapshot | None = None
+        self._read_at = clock()
+        self._last_read_failed = True
+
+    @property
+    def ready(self) -> bool:
+        """See `Access.ready`."""
+        return self._snapshot is not None
+
+    def admit(self, key: str | None, scope: Scope) -> Caller:
+        """See `Access.admit`."""
+        caller = self._identify(key).caller()
+        if scope not in caller.scopes:
+            raise self._refusal("scope", ForbiddenError(f"the key has not the scope {scope}"))
+        return caller
+
+    def still_admits(self, caller: Caller) -> bool:
+        """See `Access.still_admits`."""
+        record = self._held().get(caller.key_id)
+        return record is not None and not record.expired(self._now())
+
+    async def refresh(self) -> None:
+        """Read the keys, if they have changed.
+
+        Raises:
+            KeyStorageError: what is stored cannot be read.
+            StoreUnavailableError: Redis is away.
+        """
+        try:
+            found = await self._storage.read(None if self._snapshot is None else self._snapshot.version)
+        except (KeyStorageError, StoreUnavailableError):
+            self._last_read_failed = True
+            raise
+        self._snapshot = found or self._snapshot
+        self._read_at = self._clock()
+        self._last_read_failed = False
+
+    @asynccontextmanager
+    async def kept_fresh(self, every_seconds: float) -> AsyncIterator[None]:
+        """Read the keys now, and again and again until the end.
+
+        Raises:
+            KeyStorageError: what is stored cannot be read. A Redis that is away may come back, and ends nothing.
+        """
+        with suppress(StoreUnavailableError):
+            await self.refresh()
+        refreshing = asyncio.create_task(self._keep_fresh(every_seconds))
+        try:
+            yield
+        finally:
+            refreshing.cancel()
+            await asyncio.wait([refreshing])
+
+    async def _keep_fresh(self, every_seconds: float) -> None:
+        while True:
+            await asyncio.sleep(every_seconds)
+            failed_before = self._last_read_failed
+            try:
+                await self.refresh()
+            except (KeyStorageError, StoreUnavailableError) as error:
+                self._metrics.key_read_failures.inc()
+                if not failed_before:
+                    _log.error("keys_not_read", code=error.code, detail=str(error))
+            else:
+                if failed_before:
+                    _log.info("keys_read_again")
+
+    def _identify(self, key: str | None) -> KeyRecord:
+        if key is None:
+            raise self._refusal("missing", UnauthenticatedError())
+        presented = Key.parse(key)
+        if presented is None:
+            raise self._refusal("malformed", UnauthenticatedError())
+        record = find(presented, self._held())
+        if record is None and (self._last_read_failed or self._outdated()):
+            raise self._refusal("unavailable", KeysUnavailableError())
+        if record is None:
+            raise self._refusal("unknown", UnauthenticatedError())
+        if record.expired(self._now()):
+            raise self._refusal("expired", UnauthenticatedError())
+        return record
+
+    def _held(self) -> Mapping[str, KeyRecord]:
+        return {} if self._snapshot is None or self._outdated() else self._snapshot.records
+
+    def _outdated(self) -> bool:
+        return self._clock() - self._read_at > self._outage_seconds
+
+    def _refusal(self, reason: Reason, error: ServiceError) -> ServiceError:
+        self._metrics.authentication_failures.labels(reason).inc()
+        return error

@@ -1,0 +1,117 @@
+"""Rate and concurrency limits of each key: over all replicas while Redis is there, else of this process alone."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+
+from service.access.caller import Caller
+from service.access.quota import Demand, KeyedLimits, Quota, Verdict
+from service.errors import ConcurrencyLimitError, RateLimitedError, StoreUnavailableError
+
+_RENEWALS = 3
+"""How often a place is renewed within its lease: two renewals may fail before it is lost."""
+
+
+class Limiter:
+    """Refuses what is beyond a key's limits, before it costs anything.
+
+    `per_minute` (sentences) and `concurrency` (requests and streams under way) are the limits of keys that have none
+    of their own; 0 is no limit. Where a key has no limit nothing is asked of Redis. While Redis is away each process
+    lets through what the limits say, and forgets that when Redis is back.
+    """
+
+    def __init__(
+        self,
+        shared: KeyedLimits,
+        local: KeyedLimits,
+        *,
+        per_minute: int,
+        concurrency: int,
+        lease_seconds: float,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._shared = shared
+        self._local = local
+        self._per_minute = per_minute
+        self._concurrency = concurrency
+        self._lease_seconds = lease_seconds
+        self._new_id = new_id
+
+    async def spend(self, caller: Caller, sentences: int) -> Quota | None:
+        """Count sentences against the caller's minute: for a stream, each one as it comes, before it is appended.
+
+        More than the limit allows in a whole minute count as the whole limit. Gives how the quota stands, None where
+        there is no limit.
+
+        Raises:
+            RateLimitedError: they are too many now; nothing has been counted.
+        """
+        _, quota = await self._admit(caller, self._rate(caller, sentences))
+        return quota
+
+    def hold(self, caller: Caller) -> AbstractAsyncContextManager[Quota | None]:
+        """Hold one of the caller's places while the context is open: for a stream, from its handshake to its end.
+
+        Raises:
+            ConcurrencyLimitError: they are all taken.
+        """
+        return self.admit(caller, 0)
+
+    @asynccontextmanager
+    async def admit(self, caller: Caller, sentences: int) -> AsyncIterator[Quota | None]:
+        """`spend` and `hold` in one round trip: a request that is refused by one has not used the other.
+
+        Raises:
+            RateLimitedError, ConcurrencyLimitError: one limit is reached.
+        """
+        demand = self._rate(caller, sentences)
+        places = caller.limits.concurrency or self._concurrency
+        if not places:
+            yield (await self._admit(caller, demand))[1]
+            return
+        demand = Demand(demand.sentences, demand.per_minute, self._new_id(), places)
+        limits, quota = await self._admit(caller, demand)
+        renewing = asyncio.create_task(self._renew(limits, caller.key_id, demand.token))
+        try:
+            yield quota
+        finally:
+            renewing.cancel()
+            await asyncio.wait({renewing})
+            with suppress(StoreUnavailableError):  # then the lease runs out
+                await limits.release(caller.key_id, demand.token)
+
+    def _rate(self, caller: Caller, sentences: int) -> Demand:
+        per_minute = caller.limits.sentences_per_minute or self._per_minute
+        return Demand(min(sentences, per_minute), per_minute)
+
+    async def _admit(self, caller: Caller, demand: Demand) -> tuple[KeyedLimits, Quota | None]:
+        """Ask Redis, or this process while it is away; gives which of the two has answered."""
+        if not (demand.sentences or demand.places):
+            return self._local, None
+        limits = self._shared
+        try:
+            verdict = await limits.admit(caller.key_id, demand)
+        except StoreUnavailableError:
+            limits = self._local
+            verdict = await limits.admit(caller.key_id, demand)
+        if verdict.outcome != "admitted":
+            raise _refusal(demand, verdict)
+        return limits, Quota.after(demand, verdict) if demand.per_minute else None
+
+    async def _renew(self, limits: KeyedLimits, key_id: str, token: str) -> None:
+        while True:
+            await asyncio.sleep(self._lease_seconds / _RENEWALS)
+            with suppress(StoreUnavailableError):
+                await limits.renew(key_id, token)
+
+
+def _refusal(demand: Demand, verdict: Verdict) -> RateLimitedError | ConcurrencyLimitError:
+    if verdict.outcome == "places":
+        return ConcurrencyLimitError(f"{demand.places} requests of this key are under way, as many as may be")
+    quota = Quota.after(demand, verdict)
+    return RateLimitedError(
+        f"{demand.sentences} sentences are more than are left of this key's {demand.per_minute} a minute: "
+        f"try again in {quota.seconds} s",
+        retry_after=quota.seconds,
+        quota=quota.headers(),
+    )

@@ -1,0 +1,7 @@
+-- Hold a place for longer; one that an outage has forgotten is taken again.
+--
+-- KEYS  1 places      ARGV  1 token  2 lease in milliseconds
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
