@@ -12,6 +12,8 @@ from fastapi.telemetry import TelemetryConfig
 from opentelemetry.trace import Tracer
 
 from models.bundle.manifest import Manifest
+from service.access.factory import configured_access
+from service.access.keyring import Access
 from service.documents import Documents
 from service.http import handlers
 from service.http.middleware import BodyLimitMiddleware, RequestMiddleware
@@ -79,6 +81,7 @@ async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translat
 
     Raises:
         BundleError, StartupError, WorkerDiedError: one of them cannot be started.
+        KeyStorageError: there should be keys, and there are none to be read.
     """
     manifests = [Manifest.load(folder) for folder in settings.bundles]
     check_servable(manifests)
@@ -95,7 +98,9 @@ async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translat
         for model in models:
             model.batcher.open()
             stack.push_async_callback(model.batcher.close)
-        yield _services(models, Commands(redis, metrics, tracer), settings, metrics)
+        commands = Commands(redis, metrics, tracer)
+        access = await stack.enter_async_context(configured_access(settings, commands, metrics))
+        yield _services(models, access, commands, settings, metrics)
 
 
 async def _redis_url(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> str:
@@ -121,12 +126,13 @@ def _model(
     return Model(manifest, pool, batcher, str(command.bundle))
 
 
-def _services(models: list[Model], redis: Commands, settings: Settings, metrics: Metrics) -> Services:
+def _services(models: list[Model], access: Access, redis: Commands, settings: Settings, metrics: Metrics) -> Services:
     catalogue = Catalogue(models)
     admission = Admission(settings.queue_limit, [model.batcher for model in models])
     metrics.waiting.set_function(lambda: admission.waiting)
     store = ContextStore(redis)
     return Services(
+        access=access,
         catalogue=catalogue,
         admission=admission,
         redis=redis,

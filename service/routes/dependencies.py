@@ -2,14 +2,16 @@
 
 import asyncio
 import re
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import HTTPConnection
 
-from service.access.caller import ANYBODY, Caller
+from service.access.caller import Caller
+from service.access.keyring import Access
 from service.documents import Documents
 from service.errors import ClientLeftError, SessionNotFoundError
 from service.http.problems import PROBLEM_TYPE
@@ -27,6 +29,8 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 """The errors of every route, for the OpenAPI document."""
 
+KEY_SUBPROTOCOL = "antecedent.key."
+"""Before a key that is given as a subprotocol of a WebSocket."""
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _T = TypeVar("_T")
 
@@ -35,6 +39,7 @@ _T = TypeVar("_T")
 class Services:
     """The running parts; `draining` is set once the process is about to end."""
 
+    access: Access
     catalogue: Catalogue
     admission: Admission
     redis: Commands
@@ -44,24 +49,49 @@ class Services:
     draining: bool = False
 
 
-def services(connection: HTTPConnection) -> Services:
+async def services(connection: HTTPConnection) -> Services:
     """The parts that this application was started with."""
     running: Services = connection.app.state.services
     return running
 
 
-def caller(connection: HTTPConnection) -> Caller:
-    """Who asks."""
-    del connection
-    return ANYBODY
-
-
 ServicesDep = Annotated[Services, Depends(services)]
+_BEARER = HTTPBearer(
+    auto_error=False,
+    scheme_name="key",
+    bearerFormat="ant_ID_SECRET",
+    description="An API key. A service that has been started without keys, on loopback, asks for none.",
+)
+
+
+async def presented_key(
+    connection: HTTPConnection, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+) -> str | None:
+    """What stands for a key: the bearer token, or, as browsers give a WebSocket no header, a subprotocol."""
+    if bearer is not None:
+        return bearer.credentials
+    offered: Sequence[str] = connection.scope.get("subprotocols", ())
+    return next((name.removeprefix(KEY_SUBPROTOCOL) for name in offered if name.startswith(KEY_SUBPROTOCOL)), None)
+
+
+KeyDep = Annotated[str | None, Depends(presented_key)]
+
+
+async def caller(key: KeyDep, parts: ServicesDep) -> Caller:
+    """Who asks for a translation; see `Access.admit`."""
+    return parts.access.admit(key, "translate")
+
+
+async def admin(key: KeyDep, parts: ServicesDep) -> Caller:
+    """Who asks for a change of the service itself; see `Access.admit`."""
+    return parts.access.admit(key, "admin")
+
+
 CallerDep = Annotated[Caller, Depends(caller)]
-AdminDep = Annotated[Caller, Depends(caller)]
+AdminDep = Annotated[Caller, Depends(admin)]
 
 
-def document_key(session_id: str, who: CallerDep) -> DocumentKey:
+async def document_key(session_id: str, who: CallerDep) -> DocumentKey:
     """The document that a session's id, in the path, stands for.
 
     Raises:
