@@ -18,7 +18,7 @@ from opentelemetry.trace import Tracer
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.errors import AntecedentError, RequestError
 from service.inference.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
-from service.telemetry.logs import where
+from service.telemetry.logs import configure, where
 from service.telemetry.tracing import context_of, span, tracing
 
 TRANSLATOR = "service.inference.worker_runtime:load"
@@ -39,6 +39,7 @@ class Translator(Protocol):
 def main(arguments: Sequence[str]) -> int:
     """Load the bundle, greet, and translate until the stream ends; returns the exit status."""
     options = _parse(arguments)
+    configure("warning")
     try:
         # Closing flushes, so it too finds out that nobody reads any more.
         with socket.socket(fileno=options.socket) as connection, connection.makefile("rwb") as stream:
