@@ -193,6 +193,57 @@ class PositionExpiredError(ServiceError):
     status = 410
 
 
+class SentenceNotFoundError(ServiceError):
+    """A position that has no sentence yet; `next_position` comes next."""
+
+    code = "sentence_not_found"
+    status = 404
+
+
+class SentenceFailedError(ServiceError):
+    """A sentence, at `failed_position`, that could not be translated, and without which this one cannot be."""
+
+    code = "sentence_failed"
+    status = 409
+
+    def __init__(self, position: int) -> None:
+        super().__init__(
+            f"the sentence at position {position} could not be translated: send it again, or correct it, and then this one",
+            failed_position=position,
+        )
+
+
+class SessionFullError(ServiceError):
+    """A session that has as many sentences as it may have."""
+
+    code = "session_full"
+    status = 409
+
+    def __init__(self, sentences: int) -> None:
+        super().__init__(
+            f"this session has {sentences} sentences, as many as it may have: begin another one", next_position=sentences
+        )
+
+
+class InvalidMessageError(ServiceError):
+    """A message of a stream that is no sentence."""
+
+    code = "invalid_message"
+    status = 422
+
+
+class TooManyStreamsError(ServiceError):
+    """As many streams are open at this replica as may be."""
+
+    code = "too_many_streams"
+    status = 503
+    retryable = True
+    retry_after = 1
+
+    def __init__(self) -> None:
+        super().__init__("as many streams are open as may be: try again in a moment, or at another replica")
+
+
 class QueueFullError(ServiceError):
     """As many sentences wait as may wait."""
 

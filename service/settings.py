@@ -5,6 +5,7 @@
 
 import ipaddress
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -79,6 +80,13 @@ class Settings(BaseSettings):
     session_max_ttl_seconds: int = Field(604_800, ge=1)
     """Longest time-to-live that the creator of a session may ask for."""
 
+    sentences_per_minute: int = Field(0, ge=0)
+    """Sentences that a key without a limit of its own may have translated in any 60 seconds; 0: any number."""
+    concurrency_per_key: int = Field(0, ge=0)
+    """Requests and streams that a key without a limit of its own may have under way at a time; 0: any number."""
+    concurrency_lease_seconds: float = Field(30, gt=0)
+    """What a replica that has died was doing counts against its keys' concurrency for this long."""
+
     max_document_sentences: int = Field(5000, ge=1)
     """Sentences of a document, those of its `context` not counted."""
     max_context_sentences: int = Field(64, ge=0)
@@ -87,6 +95,10 @@ class Settings(BaseSettings):
     """Characters of a sentence."""
     max_body_bytes: int = Field(4_194_304, ge=1)
     """Bytes of a request's body."""
+    max_json_depth: int = Field(16, ge=3, le=500)
+    """Arrays and objects inside one another in a request's body."""
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    """Origins, separated by commas, whose pages may call the service from a browser; `*`: all. Default: its own only."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severity of the log lines that are written."""
@@ -99,6 +111,19 @@ class Settings(BaseSettings):
     @classmethod
     def _split_paths(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
         return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def _split_origins(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins_as_browsers_send_them(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
+                raise ValueError("an origin is *, or a scheme and a host without a path: https://app.example.org")
+        return tuple(origin.lower() for origin in value)
 
     @field_validator("redis_folder", "keys_file")
     @classmethod
