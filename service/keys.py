@@ -1,0 +1,161 @@
+"""`python -m service.keys`: makes, lists and revokes API keys, in the file or in the Redis that the settings name.
+
+Exit status: 0, 1 where it could not be done, 2 for bad usage or settings, with one clear line on standard error.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, TypeVar
+
+import typer
+from pydantic import ValidationError
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+
+from models.errors import AntecedentError
+from service.access.caller import KeyLimits
+from service.access.key_file import KeyFile
+from service.access.key_table import KeyTable
+from service.access.keys import Key, KeyRecord
+from service.access.storage import KeyStorage
+from service.errors import InvalidInputError, KeyStorageError, SettingsError, StoreUnavailableError
+from service.settings import PREFIX, Settings, load_settings
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.telemetry.metrics import Metrics
+
+_UNLIMITED_WIDTH = 10_000
+_R = TypeVar("_R")
+
+app = typer.Typer(
+    help=f"Make, list and revoke API keys. {PREFIX}KEYS says where they are: file or redis.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+Limit = Annotated[int | None, typer.Option(min=1, help="The key's own limit; without it, the service's.")]
+
+
+@app.command()
+def create(
+    tenant: Annotated[str, typer.Option(help="Whose key; keys of one tenant share its sessions.")],
+    scope: Annotated[
+        list[str] | None, typer.Option(help="translate (the default) or admin; can be given twice.")
+    ] = None,
+    expires_days: Annotated[int | None, typer.Option(min=1, help="Days until it expires; without it, never.")] = None,
+    label: Annotated[str | None, typer.Option(help="What it is for, to be told apart in the list.")] = None,
+    sentences_per_minute: Limit = None,
+    concurrency: Limit = None,
+) -> None:
+    """Make a key and print it; it is never shown again."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    key = Key.new()
+    settings = load_settings()
+    record = _record(
+        id=key.id,
+        tenant=tenant,
+        scopes=tuple(dict.fromkeys(scope or ("translate",))),
+        hash=key.hash,
+        created=now,
+        expires=None if expires_days is None else now + timedelta(days=expires_days),
+        label=label,
+        limits=KeyLimits(sentences_per_minute, concurrency),
+    )
+    _in_storage(settings, lambda storage: storage.add(record))
+    print(key.reveal())
+    seconds = settings.keys_refresh_seconds
+    print(f"key {key.id} of {tenant}: not shown again; valid within {seconds:g} seconds", file=sys.stderr)
+
+
+@app.command("list")
+def list_keys() -> None:
+    """Print all keys but their secrets, which are not kept."""
+    found = _in_storage(load_settings(), lambda storage: storage.read())
+    _print(found.records if found is not None else {}, datetime.now(UTC))
+
+
+@app.command()
+def revoke(key_id: Annotated[str, typer.Argument(metavar="ID", help="The part of the key after `ant_`.")]) -> None:
+    """Make a key invalid, for good."""
+    if not _in_storage(load_settings(), lambda storage: storage.remove(key_id)):
+        raise KeyStorageError(f"there is no key {key_id}")
+
+
+def main() -> int:
+    """Run a command; returns the exit status."""
+    try:
+        app()
+    except (InvalidInputError, SettingsError) as error:
+        return _failed(error, 2)
+    except AntecedentError as error:
+        return _failed(error, 1)
+    return 0
+
+
+def _record(**fields: object) -> KeyRecord:
+    try:
+        return KeyRecord.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        raise InvalidInputError(f"{first['loc'][0]}: {first['msg']}") from None
+
+
+def _failed(error: AntecedentError, status: int) -> int:
+    said = "Redis is away: try again" if isinstance(error, StoreUnavailableError) else str(error)
+    print(f"error: {said}", file=sys.stderr)
+    return status
+
+
+def _in_storage(settings: Settings, work: Callable[[KeyStorage], Awaitable[_R]]) -> _R:
+    async def opened() -> _R:
+        async with _storage(settings) as storage:
+            return await work(storage)
+
+    return asyncio.run(opened())
+
+
+@asynccontextmanager
+async def _storage(settings: Settings) -> AsyncIterator[KeyStorage]:
+    if settings.keys == "file":
+        yield KeyFile(settings.keys_file)
+    elif settings.keys == "redis" and settings.redis_url is not None:
+        redis = connect(settings.redis_url.get_secret_value(), settings.redis_timeout_seconds)
+        try:
+            yield KeyTable(Commands(redis, Metrics()))
+        finally:
+            await redis.aclose()
+    else:
+        raise SettingsError(f"{PREFIX}KEYS is none: set it to file or redis, as for the service")
+
+
+def _print(records: Mapping[str, KeyRecord], now: datetime) -> None:
+    heads = ("id", "tenant", "scopes", "created", "expires", "sentences/min", "at once", "label")
+    table = Table(*(Column(head, no_wrap=True) for head in heads), box=box.SIMPLE)
+    for record in sorted(records.values(), key=lambda record: (record.tenant, record.created)):
+        table.add_row(*_cells(record, now))
+    console = Console() if sys.stdout.isatty() else Console(width=_UNLIMITED_WIDTH)  # a pipe gets every character
+    console.print(table)
+
+
+def _cells(record: KeyRecord, now: datetime) -> tuple[str, ...]:
+    limits = record.limits
+    return (
+        record.id,
+        record.tenant,
+        ", ".join(record.scopes),
+        f"{record.created:%Y-%m-%d}",
+        "expired" if record.expired(now) else f"{record.expires:%Y-%m-%d}" if record.expires else "never",
+        str(limits.sentences_per_minute or "default"),
+        str(limits.concurrency or "default"),
+        record.label or "",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
