@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from models.errors import AntecedentError
 from service.access.caller import KeyLimits
@@ -39,15 +40,14 @@ app = typer.Typer(
     add_completion=False,
 )
 
+Scopes = Annotated[list[str] | None, typer.Option(help="translate (the default) or admin; can be given twice.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="The key's own limit; without it, the service's.")]
 
 
 @app.command()
 def create(
     tenant: Annotated[str, typer.Option(help="Whose key; keys of one tenant share its sessions.")],
-    scope: Annotated[
-        list[str] | None, typer.Option(help="translate (the default) or admin; can be given twice.")
-    ] = None,
+    scope: Scopes = None,
     expires_days: Annotated[int | None, typer.Option(min=1, help="Days until it expires; without it, never.")] = None,
     label: Annotated[str | None, typer.Option(help="What it is for, to be told apart in the list.")] = None,
     sentences_per_minute: Limit = None,
@@ -83,8 +83,10 @@ def list_keys() -> None:
 @app.command()
 def revoke(key_id: Annotated[str, typer.Argument(metavar="ID", help="The part of the key after `ant_`.")]) -> None:
     """Make a key invalid, for good."""
-    if not _in_storage(load_settings(), lambda storage: storage.remove(key_id)):
+    settings = load_settings()
+    if not _in_storage(settings, lambda storage: storage.remove(key_id)):
         raise KeyStorageError(f"there is no key {key_id}")
+    print(f"key {key_id}: refused within {settings.keys_refresh_seconds:g} seconds", file=sys.stderr)
 
 
 def main() -> int:
@@ -138,7 +140,7 @@ def _print(records: Mapping[str, KeyRecord], now: datetime) -> None:
     heads = ("id", "tenant", "scopes", "created", "expires", "sentences/min", "at once", "label")
     table = Table(*(Column(head, no_wrap=True) for head in heads), box=box.SIMPLE)
     for record in sorted(records.values(), key=lambda record: (record.tenant, record.created)):
-        table.add_row(*_cells(record, now))
+        table.add_row(*map(Text, _cells(record, now)))
     console = Console() if sys.stdout.isatty() else Console(width=_UNLIMITED_WIDTH)  # a pipe gets every character
     console.print(table)
 
