@@ -153,6 +153,7 @@ class Batcher(Generic[_L]):
         now = asyncio.get_running_loop().time()
         self._metrics.running.inc(len(batch))
         self._metrics.batch_sentences.observe(len(batch))
+        self._metrics.batch_characters.observe(sum(waiting.characters for waiting in batch))
         for waiting in batch:
             self._metrics.queue_seconds.observe(now - waiting.since)
 

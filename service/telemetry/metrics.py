@@ -1,10 +1,16 @@
 """Prometheus metrics, in a registry of their own. Labels come from fixed sets: no text, id or key of a user."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import generate_latest
+
+from service.telemetry import build
+from service.telemetry.worker_metrics import WorkerCollector, Workers
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128)
+_CHARACTERS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 
 
 class Metrics:
@@ -14,15 +20,21 @@ class Metrics:
         self.registry = CollectorRegistry()
         self.requests = self._counter("requests", "Requests answered.", "route", "method", "status")
         self.request_seconds = self._histogram("request_seconds", "Time to answer a request.", _SECONDS, "route")
-        self.waiting = Gauge("antecedent_sentences_waiting", "Sentences in the queue.", registry=self.registry)
-        self.running = Gauge("antecedent_sentences_running", "Sentences at a worker.", registry=self.registry)
+        self.requests_running = self._gauge("requests_running", "Requests that are being answered.")
+        self.streams_open = self._gauge("streams_open", "WebSocket streams that are open.")
+        self.waiting = self._gauge("sentences_waiting", "Sentences in the queue.")
+        self.running = self._gauge("sentences_running", "Sentences at a worker.")
         self.batch_sentences = self._histogram("batch_sentences", "Sentences in a batch.", _SENTENCES)
+        self.batch_characters = self._histogram(
+            "batch_characters", "Characters in a batch, context included.", _CHARACTERS
+        )
         self.queue_seconds = self._histogram("queue_seconds", "Time of a sentence in the queue.", _SECONDS)
         self.model_seconds = self._histogram("model_seconds", "Time of a batch in the model.", _SECONDS)
         self.sentences = self._counter("sentences", "Sentences translated.")
         self.tokens = self._counter("tokens", "Target tokens generated.")
         self.redis_seconds = self._histogram("redis_seconds", "Time of a Redis round trip.", _SECONDS, "operation")
         self.redis_failures = self._counter("redis_failures", "Redis round trips that failed.", "operation")
+        self.redis_nodes_away = self._gauge("redis_nodes_away", "Redis nodes that count as away: calls fail at once.")
         self.rejections = self._counter("rejections", "Requests answered with an error, by its code.", "code")
         self.authentication_failures = self._counter(
             "authentication_failures", "Requests without a valid key or its scope, by what was wrong.", "reason"
@@ -30,6 +42,14 @@ class Metrics:
         self.key_read_failures = self._counter("key_read_failures", "Times that the keys could not be read again.")
         self.worker_restarts = self._counter("worker_restarts", "Worker processes started anew.")
         self.redis_restarts = self._counter("redis_restarts", "Starts anew of the service's own Redis.")
+        ProcessCollector(registry=self.registry)
+        Info("antecedent_build", "The release that runs.", registry=self.registry).info(
+            {"version": build.release(), "python": build.python()}
+        )
+
+    def watch_workers(self, workers: Callable[[], Iterable[Workers]]) -> None:
+        """Ask for the workers of each model whenever the metrics are read."""
+        self.registry.register(WorkerCollector(workers))
 
     def render(self) -> bytes:
         """All of them in Prometheus's text format."""
@@ -37,6 +57,9 @@ class Metrics:
 
     def _counter(self, name: str, what: str, *labels: str) -> Counter:
         return Counter(f"antecedent_{name}", what, labels, registry=self.registry)
+
+    def _gauge(self, name: str, what: str, *labels: str) -> Gauge:
+        return Gauge(f"antecedent_{name}", what, labels, registry=self.registry)
 
     def _histogram(self, name: str, what: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         return Histogram(f"antecedent_{name}", what, labels, buckets=buckets, registry=self.registry)

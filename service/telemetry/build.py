@@ -1,0 +1,17 @@
+"""Which release this is."""
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+
+def release() -> str:
+    """The version of the installed package; `unknown` in a source tree that has not been installed."""
+    try:
+        return version("antecedent")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def python() -> str:
+    """The version of Python."""
+    return platform.python_version()
