@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 MAX_BEAM = 8
+MAX_POSITION = 2**31
 Strategy = Literal["direct", "sentence"]
 
 
@@ -62,10 +63,10 @@ class TranslatedSentence(Body):
     position: int
     source: str
     translation: str
-    score: float
-    """Mean log-probability per token, end of sentence included."""
+    score: float | None
+    """Mean log-probability per token, end of sentence included; null where the translation is a correction."""
     context_size: int
-    """How many preceding sentences the model has used."""
+    """How many preceding sentences the model has used; 0 for a correction."""
 
 
 class DocumentAnswer(Body):
@@ -102,8 +103,14 @@ class SentenceRequest(Body):
     """The next sentence of a session, or a retry of an earlier one."""
 
     text: Text = Field(examples=["源氏物語を書いた。"])
-    position: int | None = Field(None, ge=0, le=2**31)
+    position: int | None = Field(None, ge=0, le=MAX_POSITION)
     """Where it belongs; without one it is appended."""
+
+
+class Correction(Body):
+    """A translation of the client's own."""
+
+    translation: Text = Field(examples=["She wrote The Tale of Genji."])
 
 
 class KeptSentence(Body):

@@ -1,18 +1,27 @@
 """The use case of documents that grow sentence by sentence."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from models.bundle.requests import Options, TranslationRequest
-from models.data.documents import Sentence
-from service.errors import InvalidInputError, ServiceError
+from service.errors import DeadlineError, InvalidInputError
 from service.inference.admission import Admission
-from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue
 from service.limits import check_length
 from service.schemas import SessionRequest, TranslatedSentence
+from service.sentences import Sentences
 from service.settings import Settings
-from service.store.context_store import Answer, Appended, ContextStore, DocumentKey, Lease, Session, State
+from service.store.context_store import ContextStore
+from service.store.document import Appended, DocumentKey, Entry, Lease, Session, State
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A sentence that has its place in a document; whoever placed it sees to its answer."""
+
+    document: DocumentKey
+    appended: Appended
+    lease: Lease
 
 
 class Sessions:
@@ -31,6 +40,7 @@ class Sessions:
         self._store = store
         self._settings = settings
         self._new_id = new_id
+        self._sentences = Sentences(catalogue, store, new_id, settings.session_lease_seconds)
 
     async def create(self, tenant: str, request: SessionRequest) -> tuple[str, Session]:
         """Begin a document; gives its id, which cannot be guessed.
@@ -43,7 +53,7 @@ class Sessions:
         ttl = request.ttl_seconds or self._settings.session_ttl_seconds
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds is at most {self._settings.session_max_ttl_seconds}")
-        session = Session(model.name, request.source_lang, request.target_lang, model.window, ttl)
+        session = Session(model.name, model.fingerprint, request.source_lang, request.target_lang, model.window, ttl)
         session_id = self._new_id()
         await self._store.create(DocumentKey(tenant, session_id), session)
         return session_id, session
@@ -53,34 +63,59 @@ class Sessions:
     ) -> TranslatedSentence:
         """Translate the next sentence of a document, or give the answer of an earlier one again.
 
-        A sentence that cannot be translated is taken back, so that it does not stand in the way of another one.
+        Raises:
+            AntecedentError: see `place` and `answer`.
+        """
+        return await self.answer(await self.place(document, text, position=position, idempotency_key=idempotency_key))
+
+    async def place(
+        self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None = None
+    ) -> Placed:
+        """Give the next sentence of a document its place, or find an earlier one in its own.
 
         Raises:
             SentenceTooLongError: more characters than accepted.
-            AntecedentError: see `Admission.reserve`, `ContextStore.append`, `Catalogue.named` and `Batcher.submit`.
+            AntecedentError: see `Admission.reserve` and `ContextStore.append`.
         """
         check_length(text, self._settings.max_sentence_characters, "the sentence")
-        lease = Lease(self._new_id(), int(1000 * self._settings.deadline_seconds))
+        lease = self._sentences.lease()
         with self._admission.reserve():
             appended = await self._store.append(
                 document, text, position=position, idempotency_key=idempotency_key, lease=lease
             )
-        answer = appended.answer
-        if answer is None:
-            async with self._taken_back_on_failure(document, appended):
-                model = self._catalogue.named(appended.model)
-                request = TranslationRequest(text, tuple(map(Sentence, appended.preceding)))
-                done = await model.batcher.submit(request, Options(), Turn(document.session_id, "interactive"))
-            answer = await self._store.finish(
-                document, appended.position, Answer(done.text, done.score, done.context_size)
-            )
+        return Placed(document, appended, lease)
+
+    async def answer(self, placed: Placed) -> TranslatedSentence:
+        """Translate a sentence that has its place, or give the answer that it has.
+
+        A sentence that cannot be translated is taken out of the document, if it is the last.
+
+        Raises:
+            DeadlineError: it took too long.
+            AntecedentError: see `Sentences.answer`.
+        """
+        try:
+            async with asyncio.timeout(self._settings.deadline_seconds):
+                answer = await self._sentences.answer(placed.document, placed.appended, placed.lease)
+        except TimeoutError:
+            raise DeadlineError from None
         return TranslatedSentence(
-            position=appended.position,
-            source=text,
+            position=placed.appended.position,
+            source=placed.appended.source,
             translation=answer.translation,
             score=answer.score,
             context_size=answer.context_size,
         )
+
+    async def correct(self, document: DocumentKey, position: int, translation: str) -> Entry:
+        """Have a translation of the client's own stand at a position; see `ContextStore.correct`.
+
+        Raises:
+            SentenceTooLongError: more characters than accepted.
+            AntecedentError: see `ContextStore.correct`.
+        """
+        check_length(translation, self._settings.max_sentence_characters, "the translation")
+        return await self._sentences.correct(document, position, translation)
 
     async def read(self, document: DocumentKey) -> State:
         """The document as it stands; see `ContextStore.read`."""
@@ -89,12 +124,3 @@ class Sessions:
     async def delete(self, document: DocumentKey) -> None:
         """Forget the document at once; see `ContextStore.delete`."""
         await self._store.delete(document)
-
-    @asynccontextmanager
-    async def _taken_back_on_failure(self, document: DocumentKey, appended: Appended) -> AsyncIterator[None]:
-        try:
-            yield
-        except BaseException:  # a client that has left as much as a full queue
-            with suppress(ServiceError):
-                await self._store.withdraw(document, appended)
-            raise

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from service.errors import SettingsError
 
 PREFIX = "ANTECEDENT_"
+_REDIS_FILES = ("redis_password_file", "redis_ca_file", "redis_certificate_file", "redis_key_file")
 _SHIPPED_BUNDLE = Path(__file__).resolve().parent.parent / "models" / "pretrained" / "ja-en"
 
 
@@ -45,11 +46,27 @@ class Settings(BaseSettings):
     """A worker that takes longer than this over one batch is killed and started anew."""
 
     redis_url: SecretStr | None = None
-    """Redis that keeps the sessions. Without it, on loopback only, the service starts one of its own."""
+    """Redis that keeps the sessions, alone, behind Sentinel or a Cluster; without it, on loopback, one of our own."""
+    redis_password_file: Path | None = None
+    """File with the password of the URL's user, instead of one in the URL; read for each new connection."""
+    redis_ca_file: Path | None = None
+    """Certificates, in PEM, that a Redis over TLS must be signed by; without it, the machine's."""
+    redis_certificate_file: Path | None = None
+    """Certificate, in PEM, that the service shows to a Redis that asks for one."""
+    redis_key_file: Path | None = None
+    """Private key, in PEM, of that certificate, unless it is in the same file."""
+    redis_check_hostname: bool = True
+    """Whether the certificate of Redis must name the host that was connected to."""
+    redis_timeout_seconds: float = Field(2, gt=0)
+    """How long Redis may take to accept a connection or to answer a command."""
+    redis_total_seconds: float = Field(3, gt=0)
+    """How long a call on Redis may take, its repetitions included; then the request is answered 503."""
+    redis_connections: int = Field(64, ge=1)
+    """Connections to Redis, for each node of a Cluster; further calls wait for one."""
     redis_folder: Path = Path("~/.local/state/antecedent/redis")
     """Where the service's own Redis keeps its append-only file."""
-    redis_timeout_seconds: float = Field(2, gt=0)
-    """Redis counts as away when it takes longer than this to connect or to answer."""
+    redis_max_memory_mb: int = Field(512, ge=1)
+    """Memory of the service's own Redis, in MiB; while it is full, what would need more is answered 503."""
 
     keys: Literal["none", "file", "redis"] = "none"
     """Where the API keys are: `file`, `redis`, or `none`, with which everyone on this machine may do everything."""
@@ -79,6 +96,19 @@ class Settings(BaseSettings):
     """A session is forgotten this long after its last call, unless its creator asks for another time."""
     session_max_ttl_seconds: int = Field(604_800, ge=1)
     """Longest time-to-live that the creator of a session may ask for."""
+    session_lease_seconds: float = Field(5, gt=0)
+    """After a replica has died, how long the sentences of a session that it was translating are left to it."""
+
+    stream_limit: int = Field(1000, ge=1)
+    """Streams open at a time at one replica; beyond it 503."""
+    stream_in_flight: int = Field(32, ge=1)
+    """Sentences of one stream that are under way at a time; beyond it the service stops reading the stream."""
+    stream_idle_seconds: float = Field(300, gt=0)
+    """A stream on which no sentence has come for this long is closed."""
+    stream_ping_seconds: float = Field(20, gt=0)
+    """How often a stream is pinged; a client that takes as long to answer counts as gone."""
+    stream_message_bytes: int = Field(65_536, ge=64)
+    """Bytes of a message on a stream."""
 
     sentences_per_minute: int = Field(0, ge=0)
     """Sentences that a key without a limit of its own may have translated in any 60 seconds; 0: any number."""
@@ -89,6 +119,8 @@ class Settings(BaseSettings):
 
     max_document_sentences: int = Field(5000, ge=1)
     """Sentences of a document, those of its `context` not counted."""
+    max_session_sentences: int = Field(10_000, ge=1)
+    """Sentences of a session."""
     max_context_sentences: int = Field(64, ge=0)
     """Sentences in the `context` of a document."""
     max_sentence_characters: int = Field(1000, ge=1)
@@ -98,7 +130,7 @@ class Settings(BaseSettings):
     max_json_depth: int = Field(16, ge=3, le=500)
     """Arrays and objects inside one another in a request's body."""
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
-    """Origins, separated by commas, whose pages may call the service from a browser; `*`: all. Default: its own only."""
+    """Origins, separated by commas, whose pages may call the service from a browser; `*` names all."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severity of the log lines that are written."""
@@ -137,14 +169,10 @@ class Settings(BaseSettings):
             raise ValueError("a collector's address begins with http:// or https://")
         return value or None
 
-    @field_validator("redis_url")
+    @field_validator("redis_url", *_REDIS_FILES, mode="before")
     @classmethod
-    def _known_scheme(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is None or not value.get_secret_value():
-            return None
-        if not value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("a Redis URL begins with redis://, rediss:// or unix://")
-        return value
+    def _empty_is_none(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
+        return None if value == "" else value
 
     @model_validator(mode="after")
     def _redis_beyond_loopback(self) -> Self:

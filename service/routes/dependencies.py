@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -12,6 +13,7 @@ from starlette.requests import HTTPConnection
 
 from service.access.caller import Caller
 from service.access.keyring import Access
+from service.access.limiter import Limiter
 from service.documents import Documents
 from service.errors import ClientLeftError, SessionNotFoundError
 from service.http.problems import PROBLEM_TYPE
@@ -20,7 +22,7 @@ from service.inference.catalogue import Catalogue
 from service.schemas import Problem
 from service.sessions import Sessions
 from service.store.commands import Commands
-from service.store.context_store import DocumentKey
+from service.store.document import DocumentKey
 from service.telemetry.metrics import Metrics
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -45,6 +47,7 @@ class Services:
     redis: Commands
     documents: Documents
     sessions: Sessions
+    limiter: Limiter
     metrics: Metrics
     draining: bool = False
 
@@ -103,6 +106,19 @@ async def document_key(session_id: str, who: CallerDep) -> DocumentKey:
 
 
 DocumentDep = Annotated[DocumentKey, Depends(document_key)]
+
+
+@asynccontextmanager
+async def admitted(request: Request, parts: Services, who: Caller, sentences: int) -> AsyncIterator[None]:
+    """While it is open the request counts against its key's limits; how the quota stands goes with its answer.
+
+    Raises:
+        RateLimitedError, ConcurrencyLimitError: a limit is reached; see `Limiter.admit`.
+    """
+    async with parts.limiter.admit(who, sentences) as quota:
+        if quota is not None:
+            request.state.answer_headers.update(quota.headers())
+        yield
 
 
 async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, _T]) -> _T:

@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request, status
+from fastapi import APIRouter, Header, Path, Request, status
 
-from service.routes.dependencies import PROBLEMS, CallerDep, DocumentDep, ServicesDep, unless_client_leaves
+from service.routes.dependencies import PROBLEMS, CallerDep, DocumentDep, ServicesDep, admitted, unless_client_leaves
 from service.schemas import (
+    MAX_POSITION,
+    Correction,
     KeptSentence,
     SentenceRequest,
     SessionCreated,
@@ -13,8 +15,9 @@ from service.schemas import (
     SessionState,
     TranslatedSentence,
 )
-from service.store.context_store import Entry
+from service.store.document import Entry
 
+Position = Annotated[int, Path(ge=0, le=MAX_POSITION)]
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], responses=PROBLEMS)
 
 IdempotencyKey = Annotated[
@@ -24,9 +27,10 @@ IdempotencyKey = Annotated[
 
 
 @router.post("", status_code=status.HTTP_201_CREATED, operation_id="createSession", summary="Begin a document")
-async def create_session(body: SessionRequest, who: CallerDep, parts: ServicesDep) -> SessionCreated:
-    """Its sentences come one by one and are translated with those before them."""
-    session_id, session = await parts.sessions.create(who.tenant, body)
+async def create_session(body: SessionRequest, request: Request, who: CallerDep, parts: ServicesDep) -> SessionCreated:
+    """Its sentences come one by one and are translated with those before them. Counts as one sentence."""
+    async with admitted(request, parts, who, 1):
+        session_id, session = await parts.sessions.create(who.tenant, body)
     return SessionCreated(session_id=session_id, model=session.model, window=session.window, next_position=0)
 
 
@@ -35,14 +39,24 @@ async def translate_sentence(
     body: SentenceRequest,
     document: DocumentDep,
     request: Request,
+    who: CallerDep,
     parts: ServicesDep,
     idempotency_key: IdempotencyKey = None,
 ) -> TranslatedSentence:
     """The same position, or Idempotency-Key, with the same text is a retry and gets the same answer."""
-    return await unless_client_leaves(
-        request,
-        parts.sessions.translate(document, body.text, position=body.position, idempotency_key=idempotency_key),
-    )
+    async with admitted(request, parts, who, 1):
+        return await unless_client_leaves(
+            request,
+            parts.sessions.translate(document, body.text, position=body.position, idempotency_key=idempotency_key),
+        )
+
+
+@router.patch("/{session_id}/sentences/{position}", operation_id="correctSentence", summary="Correct a translation")
+async def correct_sentence(
+    body: Correction, position: Position, document: DocumentDep, parts: ServicesDep
+) -> KeptSentence:
+    """Retries get the correction, and later sentences see it where the model reads translations."""
+    return _kept(await parts.sessions.correct(document, position, body.translation))
 
 
 @router.get("/{session_id}", operation_id="readSession", summary="Read a document as it stands")

@@ -1,118 +1,47 @@
 """The preceding sentences of each document, in Redis: the only state that outlives a request.
 
-A document has three keys in one slot: its session, its entries, its idempotency keys. Each operation is one round trip
-and atomic; the rules are in `lua/`. Holds text only, and knows nothing of models.
+A document has three keys in one slot: its session, its entries, its idempotency keys. Each operation is one round trip,
+atomic, and may be repeated; the rules are in `lua/`. Holds text only, and knows nothing of models.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 import orjson
 
-from service.errors import (
-    PositionConflictError,
-    PositionExpiredError,
-    PositionGapError,
-    ServiceError,
-    SessionNotFoundError,
-)
+from service.errors import SessionNotFoundError
+from service.store import replies
 from service.store.commands import Commands, Script, read_script
+from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session, State
 
 KEPT_POSITIONS = 32
 """A finished sentence can be retried until this many, or the model's window if that is more, have followed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentKey:
-    """Whose document, and which."""
-
-    tenant: str
-    session_id: str
-
-    def names(self) -> list[str]:
-        """Session, entries and idempotency keys; the braces put them into one slot of a Redis Cluster."""
-        return [f"antecedent:{{{self.tenant}:{self.session_id}}}:{part}" for part in ("session", "entries", "keys")]
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What a session is created with."""
-
-    model: str
-    source_lang: str
-    target_lang: str
-    window: int
-    ttl_seconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What is stored of a translation, and given to every retry."""
-
-    translation: str
-    score: float
-    context_size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A sentence that is kept; unfinished where it has no answer."""
-
-    position: int
-    source: str
-    answer: Answer | None
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """Who translates an unfinished sentence, and until when, in Redis's time, others leave it to them."""
-
-    token: str
-    expires_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """A sentence in its place: with its answer, or with a lease and the sources before it, oldest first."""
-
-    position: int
-    next_position: int
-    model: str
-    answer: Answer | None
-    lease: Lease
-    preceding: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A session and everything that it keeps, by position."""
-
-    session: Session
-    next_position: int
-    entries: tuple[Entry, ...]
-
-
 class ContextStore:
-    """The operations on a document's session.
+    """The operations on a document's session, which has at most `max_sentences`.
 
     All of them raise StoreUnavailableError while Redis is away, and set the time-to-live anew.
     """
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: Commands, max_sentences: int) -> None:
         self._commands = commands
+        self._max_sentences = max_sentences
         self._create = _script("create")
         self._append = _script("entries", "append")
+        self._claim = _script("entries", "claim")
         self._finish = _script("entries", "finish")
-        self._withdraw = _script("withdraw")
+        self._correct = _script("entries", "correct")
+        self._withdraw = _script("entries", "withdraw")
         self._read = _script("read")
 
     async def create(self, document: DocumentKey, session: Session) -> None:
         """Begin a session under an id that is new."""
         fields: dict[str, Any] = {
             "model": session.model,
+            "fingerprint": session.fingerprint,
             "source_lang": session.source_lang,
             "target_lang": session.target_lang,
             "window": session.window,
@@ -125,22 +54,26 @@ class ContextStore:
     async def append(
         self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None, lease: Lease
     ) -> Appended:
-        """Put a sentence at its position (None: the next), or find it there; `lease.expires_ms` counts from now.
+        """Put a sentence at its position (None: the next), or find it there; a token appends one sentence only.
 
         Raises:
             SessionNotFoundError: there is no such session.
             PositionConflictError, PositionGapError, PositionExpiredError: the sentence cannot stand there.
+            SessionFullError: the session has as many sentences as it may have.
         """
         at = "" if position is None else position
         key = "" if idempotency_key is None else _digest(idempotency_key)
-        args = [text, at, key, lease.token, lease.expires_ms]
-        status, *reply = await self._run("append", self._append, document, args)
-        if status != "ok":
-            raise _refusal(status, reply)
-        found, next_position, model, answer, expiry, preceding = reply
-        return Appended(
-            int(found), int(next_position), model, _answer(answer), Lease(lease.token, int(expiry)), tuple(preceding)
-        )
+        args = [text, at, key, *_lease(lease), self._max_sentences]
+        return replies.appended(await self._reply("append", self._append, document, args))
+
+    async def claim(self, document: DocumentKey, position: int, lease: Lease) -> Appended:
+        """Look at a sentence that has been appended; its lease, where nobody else has it, becomes the caller's.
+
+        Raises:
+            SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, has gone since `append`.
+            SentenceFailedError: it could not be translated, and has not been sent again.
+        """
+        return replies.appended(await self._reply("claim", self._claim, document, [position, *_lease(lease)]))
 
     async def finish(self, document: DocumentKey, position: int, answer: Answer) -> Answer:
         """Store an answer where none is, and return the stored one: the first wins.
@@ -148,16 +81,26 @@ class ContextStore:
         Raises:
             SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, has gone since `append`.
         """
-        args = [position, orjson.dumps(answer)]
-        status, *reply = await self._run("finish", self._finish, document, args)
-        if status != "ok":
-            raise _refusal(status, reply)
-        return Answer(**orjson.loads(reply[0]))
+        (stored,) = await self._reply("finish", self._finish, document, [position, orjson.dumps(answer)])
+        return Answer(**orjson.loads(stored))
 
-    async def withdraw(self, document: DocumentKey, appended: Appended) -> bool:
-        """Take back a sentence that could not be translated, if it is the last and nobody else has taken it up."""
-        args = [appended.position, appended.lease.token]
-        return bool(await self._run("withdraw", self._withdraw, document, args))
+    async def correct(self, document: DocumentKey, position: int, answer: Answer) -> Entry:
+        """Store an answer whatever is there, and return the sentence as it now is.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            SentenceNotFoundError, PositionExpiredError: no sentence is kept at that position, not yet or no longer.
+        """
+        (source,) = await self._reply("correct", self._correct, document, [position, orjson.dumps(answer)])
+        return Entry(position, source, answer)
+
+    async def withdraw(self, document: DocumentKey, position: int, token: str, failure: str = "") -> bool:
+        """Give back a sentence that was not translated; gives whether it was taken out of the session.
+
+        It is, if it is the last and nobody else asks for it. Otherwise its lease alone is given back, and `failure`, a
+        code, keeps others from translating it unless it is sent again.
+        """
+        return bool(await self._run("withdraw", self._withdraw, document, [position, token, failure]))
 
     async def read(self, document: DocumentKey) -> State:
         """The session as it stands.
@@ -168,7 +111,7 @@ class ContextStore:
         session, entries = await self._run("read", self._read, document, [])
         if not session:
             raise SessionNotFoundError
-        return _state(_pairs(session), _pairs(entries))
+        return replies.state(session, entries)
 
     async def delete(self, document: DocumentKey) -> None:
         """Forget a document at once.
@@ -179,6 +122,13 @@ class ContextStore:
         if not await self._commands.run("delete", lambda redis: redis.delete(*document.names())):
             raise SessionNotFoundError
 
+    async def _reply(self, operation: str, script: Script, document: DocumentKey, args: Sequence[Any]) -> list[Any]:
+        reply: list[Any]
+        status, *reply = await self._run(operation, script, document, args)
+        if status != "ok":
+            raise replies.refusal(status, reply)
+        return reply
+
     async def _run(self, operation: str, script: Script, document: DocumentKey, args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
         return await self._commands.evaluate(operation, script, document.names(), args)
 
@@ -187,47 +137,10 @@ def _script(*names: str) -> Script:
     return read_script("service.store", *names)
 
 
-def _refusal(status: str, reply: Sequence[Any]) -> ServiceError:
-    if status == "unknown":
-        return SessionNotFoundError()
-    position, next_position = map(int, reply)
-    refusals: dict[str, Callable[[], ServiceError]] = {
-        "conflict": lambda: PositionConflictError(
-            f"position {position}, or this idempotency key, has another text", next_position=next_position
-        ),
-        "gap": lambda: PositionGapError(
-            f"position {position} is beyond the next one, {next_position}", next_position=next_position
-        ),
-        "expired": lambda: PositionExpiredError(
-            f"position {position} is no longer kept; the next one is {next_position}", next_position=next_position
-        ),
-    }
-    return refusals[status]()
+def _lease(lease: Lease) -> tuple[str, int]:
+    return lease.token, int(1000 * lease.seconds)
 
 
 def _digest(idempotency_key: str) -> str:
     """Short whatever the client has chosen, and nothing that could be read."""
     return hashlib.blake2b(idempotency_key.encode(), digest_size=16).hexdigest()
-
-
-def _answer(stored: str | None) -> Answer | None:
-    return None if stored is None else Answer(**orjson.loads(stored))
-
-
-def _pairs(flat: Sequence[str]) -> dict[str, str]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _state(session: dict[str, str], entries: dict[str, str]) -> State:
-    positions = sorted(int(field[1:]) for field in entries if field.startswith("s"))
-    return State(
-        Session(
-            session["model"],
-            session["source_lang"],
-            session["target_lang"],
-            int(session["window"]),
-            int(session["ttl"]),
-        ),
-        int(session["next"]),
-        tuple(Entry(at, entries[f"s{at}"], _answer(entries.get(f"a{at}"))) for at in positions),
-    )

@@ -1,14 +1,70 @@
 -- Put before each script that reads entries.
 --
 -- Fields of the hash KEYS[2]: s<position> source, a<position> answer, l<position> lease as 'token:expiry in milliseconds',
--- k<position> idempotency key.
+-- w<position> there if another asks for the sentence than the one who has the lease, f<position> why it could not be
+-- translated, k<position> its field in the hash KEYS[3]: 'key:...' of a client, or 'token:...' of the call that appended it.
 local function entry(field, position) return redis.call('HGET', KEYS[2], field .. position) end
+local function write(field, position, value) redis.call('HSET', KEYS[2], field .. position, value) end
+
+-- Next position, window, horizon and model of the session, with its time-to-live set anew; nil where there is none.
+local function open_session()
+  local session = redis.call('HMGET', KEYS[1], 'next', 'window', 'horizon', 'ttl', 'model', 'fingerprint')
+  if not session[1] then return nil end
+  for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, session[4]) end
+  return {
+    next = tonumber(session[1]), window = tonumber(session[2]), horizon = tonumber(session[3]), ttl = session[4],
+    model = session[5], fingerprint = session[6]
+  }
+end
+
+local function lease_of(position)
+  local token, expiry = string.match(entry('l', position) or '', '^(.*):(%d+)$')
+  return token, tonumber(expiry)
+end
 
 -- An entry that has no answer needs itself, and those in its window.
-local function forget_unless_needed(old, window, next_position)
-  for later = old, math.min(old + window, next_position - 1) do
+local function forget_unless_needed(old, session)
+  for later = old, math.min(old + session.window, session.next - 1) do
     if entry('s', later) and not entry('a', later) then return end
   end
-  redis.call('HDEL', KEYS[2], 's' .. old, 'a' .. old, 'l' .. old, 'k' .. old)
+  redis.call('HDEL', KEYS[2], 's' .. old, 'a' .. old, 'k' .. old)
+end
+
+-- A sentence as its caller sees it: {'ok', position, source, next position, model, fingerprint, answer or false, milliseconds for
+-- which another has the lease (0: the caller has it), preceding as source, answer or false, ..., oldest first}. A lease
+-- that nobody has, or that has run out, becomes the caller's.
+local function claim(position, session, token, milliseconds)
+  local answer = entry('a', position)
+  local wait, preceding = 0, {}
+  if not answer then
+    local time = redis.call('TIME')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    local holder, expiry = lease_of(position)
+    if holder and holder ~= token and expiry > now then
+      wait = expiry - now
+      write('w', position, 1)
+    else
+      if holder ~= token then redis.call('HDEL', KEYS[2], 'w' .. position) end
+      write('l', position, token .. ':' .. string.format('%.0f', now + tonumber(milliseconds)))
+      for before = math.max(0, position - session.window), position - 1 do
+        preceding[#preceding + 1] = entry('s', before)
+        preceding[#preceding + 1] = entry('a', before)
+      end
+    end
+  end
+  return {'ok', position, entry('s', position), session.next, session.model, session.fingerprint, answer, wait, preceding}
+end
+
+-- What is over once a sentence has its answer; entries beyond the horizon were kept only while one near was unfinished.
+local function settle(position, session)
+  local key = entry('k', position)
+  if key and string.sub(key, 1, 6) == 'token:' then
+    redis.call('HDEL', KEYS[3], key)
+    redis.call('HDEL', KEYS[2], 'k' .. position)
+  end
+  redis.call('HDEL', KEYS[2], 'l' .. position, 'w' .. position, 'f' .. position)
+  for old = math.max(0, position - session.window), math.min(position, session.next - session.horizon - 1) do
+    forget_unless_needed(old, session)
+  end
 end
 

@@ -1,0 +1,171 @@
+"""How a sentence of a session comes to its answer: it is translated, or waited for where somebody else translates it.
+
+Who translates a sentence has its lease. A replica that dies leaves its leases behind; whoever asks for such a sentence,
+or needs its translation as context, takes it over once the lease has run out.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from models.bundle.requests import Options, TranslationRequest
+from models.data.documents import Sentence
+from models.errors import AntecedentError
+from service.errors import SentenceFailedError, ServiceError, SessionModelNotLoadedError, StoreUnavailableError
+from service.inference.backlog import Turn
+from service.inference.catalogue import Catalogue, Model
+from service.store.context_store import ContextStore
+from service.store.document import Answer, Appended, DocumentKey, Entry, Lease
+
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5
+
+_T = TypeVar("_T")
+
+
+class Notices:
+    """Wakes those of this process who wait for a sentence; those of others look again after a while."""
+
+    def __init__(self) -> None:
+        self._events: WeakValueDictionary[tuple[DocumentKey, int], asyncio.Event] = WeakValueDictionary()
+
+    async def wait(self, document: DocumentKey, position: int, seconds: float) -> None:
+        """Wait until something has become of a sentence, but not for longer than `seconds`."""
+        event = self._events.setdefault((document, position), asyncio.Event())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event.wait()
+
+    def tell(self, document: DocumentKey, position: int) -> None:
+        """Something has become of it."""
+        event = self._events.pop((document, position), None)
+        if event is not None:
+            event.set()
+
+
+class Sentences:
+    """Brings sentences that are in their place to their answers; `lease_seconds` is how long a lease lasts."""
+
+    def __init__(
+        self, catalogue: Catalogue, store: ContextStore, new_token: Callable[[], str], lease_seconds: float
+    ) -> None:
+        self._catalogue = catalogue
+        self._store = store
+        self._new_token = new_token
+        self._lease_seconds = lease_seconds
+        self._notices = Notices()
+
+    def lease(self) -> Lease:
+        """A lease of one's own."""
+        return Lease(self._new_token(), self._lease_seconds)
+
+    async def answer(self, document: DocumentKey, appended: Appended, lease: Lease) -> Answer:
+        """The answer of a sentence that was appended with a lease; without one, the sentence is given back.
+
+        Raises:
+            SentenceFailedError: one before it, whose translation it needs, could not be translated.
+            AntecedentError: see `Catalogue.for_session`, `Batcher.submit` and `ContextStore`.
+        """
+        pauses = _pauses()
+        async with self._given_back_on_failure(document, appended.position, lease):
+            while appended.answer is None:
+                if appended.wait_seconds > 0:
+                    await self._notices.wait(document, appended.position, min(next(pauses), appended.wait_seconds))
+                else:
+                    model = self._catalogue.for_session(appended.model, appended.fingerprint)
+                    read = _context(model, appended)
+                    missing = _last_unfinished(model, read)
+                    if missing is None:
+                        return await self._translate(model, document, appended, read, lease)
+                    await self._finish_before(document, missing)
+                appended = await self._store.claim(document, appended.position, lease)
+        return appended.answer
+
+    async def correct(self, document: DocumentKey, position: int, translation: str) -> Entry:
+        """Put a translation in the place of whatever is there; see `ContextStore.correct`."""
+        entry = await self._store.correct(document, position, Answer(translation, None, 0))
+        self._notices.tell(document, position)
+        return entry
+
+    async def _finish_before(self, document: DocumentKey, position: int) -> None:
+        """Have a sentence finished that others need as their context."""
+        lease = self.lease()
+        appended = await self._store.claim(document, position, lease)
+        try:
+            await self.answer(document, appended, lease)
+        except AntecedentError as error:
+            if _is_final(error):
+                raise SentenceFailedError(position) from error
+            raise
+
+    async def _translate(
+        self, model: Model, document: DocumentKey, appended: Appended, read: tuple[Entry, ...], lease: Lease
+    ) -> Answer:
+        request = TranslationRequest(appended.source, tuple(map(_sentence, read)))
+        turn = Turn(document.session_id, "interactive")
+        with model.hold():
+            work = model.batcher.submit(request, Options(), turn)
+            done = await self._while_leased(document, appended.position, lease, work)
+        answer = Answer(done.text, done.score, done.context_size)
+        stored = await self._store.finish(document, appended.position, answer)
+        self._notices.tell(document, appended.position)
+        return stored
+
+    async def _while_leased(
+        self, document: DocumentKey, position: int, lease: Lease, work: Coroutine[Any, Any, _T]
+    ) -> _T:
+        """Do the work, renewing the lease as long as it takes; a document that is deleted meanwhile ends the work."""
+        task = asyncio.create_task(work)
+        try:
+            while not (await asyncio.wait({task}, timeout=lease.seconds / 3))[0]:
+                with suppress(StoreUnavailableError):
+                    await self._store.claim(document, position, lease)
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    @asynccontextmanager
+    async def _given_back_on_failure(self, document: DocumentKey, position: int, lease: Lease) -> AsyncIterator[None]:
+        try:
+            yield
+        except BaseException as error:  # a client that has left as much as a full queue
+            with suppress(ServiceError):
+                await self._store.withdraw(document, position, lease.token, _failure(error))
+            self._notices.tell(document, position)
+            raise
+
+
+def _context(model: Model, appended: Appended) -> tuple[Entry, ...]:
+    """Of the sentences before it, those that the model reads: a block may begin later than the window."""
+    first, _ = model.manifest.window.around(appended.position)
+    return tuple(entry for entry in appended.preceding if entry.position >= first)
+
+
+def _last_unfinished(model: Model, read: tuple[Entry, ...]) -> int | None:
+    """The sentence to wait for: those before it are what it waits for itself."""
+    if not model.manifest.reads_target_context:
+        return None
+    return max((entry.position for entry in read if entry.answer is None), default=None)
+
+
+def _sentence(entry: Entry) -> Sentence:
+    return Sentence(entry.source, None if entry.answer is None else entry.answer.translation)
+
+
+def _failure(error: BaseException) -> str:
+    """Why a sentence will fail again, whoever translates it; empty where it need not."""
+    return error.code if isinstance(error, AntecedentError) and _is_final(error) else ""
+
+
+def _is_final(error: AntecedentError) -> bool:
+    """Whether it is about the sentence itself, and no other attempt will help."""
+    return not error.retryable and not isinstance(error, SentenceFailedError | SessionModelNotLoadedError)
+
+
+def _pauses() -> Iterator[float]:
+    pause = _FIRST_PAUSE_SECONDS
+    while True:
+        yield pause
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)

@@ -1,0 +1,80 @@
+"""What a session keeps of a document, and what the operations on it are given and give back: plain data."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentKey:
+    """Whose document, and which."""
+
+    tenant: str
+    session_id: str
+
+    def names(self) -> list[str]:
+        """Session, entries and idempotency keys; the braces put them into one slot of a Redis Cluster."""
+        return [f"antecedent:{{{self.tenant}:{self.session_id}}}:{part}" for part in ("session", "entries", "keys")]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a session is created with; name and fingerprint tell which bundle translates it."""
+
+    model: str
+    fingerprint: str
+    source_lang: str
+    target_lang: str
+    window: int
+    ttl_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is stored of a translation, and given to every retry; a correction has no score."""
+
+    translation: str
+    score: float | None
+    context_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A sentence that is kept; unfinished where it has no answer."""
+
+    position: int
+    source: str
+    answer: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who wants to translate a sentence; while they have the lease, others leave it to them."""
+
+    token: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """A sentence in its place: with its answer, or with what its translation needs.
+
+    `wait_seconds` is how long somebody else has the lease; at 0 it is the caller's, and `preceding` is there, oldest
+    first.
+    """
+
+    position: int
+    source: str
+    next_position: int
+    model: str
+    fingerprint: str
+    answer: Answer | None
+    wait_seconds: float
+    preceding: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A session and everything that it keeps, by position."""
+
+    session: Session
+    next_position: int
+    entries: tuple[Entry, ...]

@@ -1,0 +1,91 @@
+"""What the Lua scripts of the context store answer, read into plain data or errors."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from service.errors import (
+    PositionConflictError,
+    PositionExpiredError,
+    PositionGapError,
+    SentenceFailedError,
+    SentenceNotFoundError,
+    ServiceError,
+    SessionFullError,
+    SessionNotFoundError,
+)
+from service.store.document import Answer, Appended, Entry, Session, State
+
+_Refusal = Callable[[int, int], ServiceError]
+_REFUSALS: dict[str, _Refusal] = {
+    "conflict": lambda position, following: PositionConflictError(
+        f"position {position}, or this idempotency key, has another text", next_position=following
+    ),
+    "gap": lambda position, following: PositionGapError(
+        f"position {position} is beyond the next one, {following}", next_position=following
+    ),
+    "expired": lambda position, following: PositionExpiredError(
+        f"position {position} is no longer kept; the next one is {following}", next_position=following
+    ),
+    "full": lambda _, following: SessionFullError(following),
+    "failed": lambda position, _: SentenceFailedError(position),
+    "absent": lambda position, following: SentenceNotFoundError(
+        f"position {position} has no sentence yet; the next one is {following}", next_position=following
+    ),
+}
+
+
+def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
+    """The error for a status that is not `ok`; `reply` is what came with it: position and next position."""
+    if status == "unknown":
+        return SessionNotFoundError()
+    position, following = map(int, reply)
+    return _REFUSALS[status](position, following)
+
+
+def appended(reply: Sequence[Any]) -> Appended:
+    """What `claim` in `lua/entries.lua` gives."""
+    position, source, following, model, fingerprint, answer, wait, flat = reply
+    sources, answers = flat[::2], flat[1::2]
+    first = int(position) - len(sources)
+    return Appended(
+        int(position),
+        source,
+        int(following),
+        model,
+        fingerprint,
+        stored_answer(answer),
+        int(wait) / 1000,
+        tuple(
+            Entry(first + at, source, stored_answer(found))
+            for at, (source, found) in enumerate(zip(sources, answers, strict=True))
+        ),
+    )
+
+
+def state(session: Sequence[str], entries: Sequence[str]) -> State:
+    """What `lua/read.lua` gives: two hashes, each as field, value, ..."""
+    kept, fields = _pairs(entries), _pairs(session)
+    positions = sorted(int(field[1:]) for field in kept if field.startswith("s"))
+    return State(
+        Session(
+            fields["model"],
+            fields["fingerprint"],
+            fields["source_lang"],
+            fields["target_lang"],
+            int(fields["window"]),
+            int(fields["ttl"]),
+        ),
+        int(fields["next"]),
+        tuple(Entry(at, kept[f"s{at}"], stored_answer(kept.get(f"a{at}"))) for at in positions),
+    )
+
+
+def stored_answer(stored: str | None) -> Answer | None:
+    """An answer as it is in the store; None for a sentence that is unfinished."""
+    return None if stored is None else Answer(**orjson.loads(stored))
+
+
+def _pairs(flat: Sequence[str]) -> dict[str, str]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
