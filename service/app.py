@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -14,6 +15,9 @@ from opentelemetry.trace import Tracer
 from models.bundle.manifest import Manifest
 from service.access.factory import configured_access
 from service.access.keyring import Access
+from service.access.limiter import Limiter
+from service.access.local_limits import LocalLimits
+from service.access.shared_limits import SharedLimits
 from service.documents import Documents
 from service.http import handlers
 from service.http.middleware import BodyLimitMiddleware, RequestMiddleware
@@ -30,9 +34,8 @@ from service.routes.dependencies import Services
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
-from service.store.connection import connect
 from service.store.context_store import ContextStore
-from service.store.redis_process import own_redis
+from service.store.opening import open_redis
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
 
@@ -86,9 +89,7 @@ async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translat
     manifests = [Manifest.load(folder) for folder in settings.bundles]
     check_servable(manifests)
     async with AsyncExitStack() as stack:
-        url = await _redis_url(settings, metrics, stack)
-        redis = connect(url, settings.redis_timeout_seconds)
-        stack.push_async_callback(redis.aclose)
+        commands = await stack.enter_async_context(open_redis(settings, metrics, tracer))
         models = [
             _model(manifest, settings, metrics, tracer, translator, index) for index, manifest in enumerate(manifests)
         ]
@@ -98,15 +99,8 @@ async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translat
         for model in models:
             model.batcher.open()
             stack.push_async_callback(model.batcher.close)
-        commands = Commands(redis, metrics, tracer)
         access = await stack.enter_async_context(configured_access(settings, commands, metrics))
         yield _services(models, access, commands, settings, metrics)
-
-
-async def _redis_url(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> str:
-    if settings.redis_url is not None:
-        return settings.redis_url.get_secret_value()
-    return await stack.enter_async_context(own_redis(settings.redis_folder, metrics))
 
 
 def _model(
@@ -114,6 +108,7 @@ def _model(
 ) -> Model:
     command = WorkerCommand(
         bundle=settings.bundles[index],
+        fingerprint=manifest.fingerprint,
         device=settings.device,
         compute_type=settings.compute_type,
         timeout=settings.worker_timeout_seconds,
@@ -130,7 +125,7 @@ def _services(models: list[Model], access: Access, redis: Commands, settings: Se
     catalogue = Catalogue(models)
     admission = Admission(settings.queue_limit, [model.batcher for model in models])
     metrics.waiting.set_function(lambda: admission.waiting)
-    store = ContextStore(redis)
+    store = ContextStore(redis, settings.max_session_sentences)
     return Services(
         access=access,
         catalogue=catalogue,
@@ -138,7 +133,20 @@ def _services(models: list[Model], access: Access, redis: Commands, settings: Se
         redis=redis,
         documents=Documents(catalogue, admission, settings, _new_id),
         sessions=Sessions(catalogue, admission, store, settings, _new_id),
+        limiter=_limiter(redis, settings),
         metrics=metrics,
+    )
+
+
+def _limiter(redis: Commands, settings: Settings) -> Limiter:
+    lease_seconds = settings.concurrency_lease_seconds
+    return Limiter(
+        SharedLimits(redis, lease_seconds),
+        LocalLimits(time.monotonic),
+        per_minute=settings.sentences_per_minute,
+        concurrency=settings.concurrency_per_key,
+        lease_seconds=lease_seconds,
+        new_id=_new_id,
     )
 
 

@@ -1,29 +1,39 @@
-"""Commands and Lua scripts on Redis: each one measured, and an outage told from a mistake.
+"""Commands and Lua scripts on Redis: each one measured, repeated where that may help, and refused while Redis is away.
 
 Everything of the service that keeps something in Redis shares one `Commands`.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
 from opentelemetry.trace import Span, SpanKind, Tracer
-from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import FullJitterBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
 
 from service.errors import StoreUnavailableError
+from service.store.connection import RedisClient, forget_connections
+from service.store.failures import code_of, is_outage, is_passing, is_silence
+from service.store.nodes import Node, Nodes, Policy
+from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER, span
 
-_OUTAGES = ("LOADING", "MISCONF", "OOM", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS")
-"""Refusals by which a Redis says that it cannot serve now."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.025, 0.5
+"""Seconds between repetitions: a random time up to the first one, doubled each time, up to the longest."""
+
+DEFAULT_POLICY = Policy()
 
 _R = TypeVar("_R")
+
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +51,42 @@ def read_script(package: str, *names: str) -> Script:
 
 
 class Commands:
-    """Runs commands on one Redis; `operation` names them in the metrics and comes from a fixed set."""
+    """Runs commands on one Redis; `operation` names them in the metrics and comes from a fixed set.
 
-    def __init__(self, redis: Redis, metrics: Metrics, tracer: Tracer = NO_TRACER) -> None:
+    A command may be carried out twice, when its reply was lost: it must be one that can be repeated. One that fails
+    raises StoreUnavailableError while Redis is away or cannot serve, at the latest after `Policy.total_seconds`.
+    """
+
+    def __init__(
+        self, redis: RedisClient, metrics: Metrics, tracer: Tracer = NO_TRACER, policy: Policy = DEFAULT_POLICY
+    ) -> None:
         self._redis = redis
         self._metrics = metrics
         self._tracer = tracer
+        self._total_seconds = policy.total_seconds
+        self._nodes = Nodes(redis, metrics, policy)
+        self._retry = Retry(FullJitterBackoff(_LONGEST_PAUSE, _FIRST_PAUSE), policy.repetitions, (RedisError,))
 
-    async def run(self, operation: str, command: Callable[[Redis], Awaitable[_R]]) -> _R:
-        """What `command`, given the client, answers.
+    async def run(
+        self, operation: str, command: Callable[[RedisClient], Awaitable[_R]], *, key: str | None = None
+    ) -> _R:
+        """What `command`, given the client, answers; `key` is one that it touches, for a Cluster.
 
         Raises:
             StoreUnavailableError: Redis is away, or cannot serve now.
         """
+        attempt = partial(self._attempt, operation, command, key)
         try:
-            with self._span(operation), self._metrics.redis_seconds.labels(operation).time():
-                return await command(self._redis)
-        except (RedisError, OSError) as error:
-            self._metrics.redis_failures.labels(operation).inc()
-            if _is_outage(error):
-                raise StoreUnavailableError from error
-            raise
-
-    def _span(self, operation: str) -> AbstractContextManager[Span]:
-        attributes = {"db.system.name": "redis", "db.operation.name": operation}
-        return span(self._tracer, f"redis {operation}", kind=SpanKind.CLIENT, attributes=attributes)
+            with self._span(operation):
+                async with asyncio.timeout(self._total_seconds):
+                    return await self._retry.call_with_retry(attempt, _go_on, is_retryable=is_passing)
+        except TimeoutError as error:
+            self._nodes.silent(self._nodes.of(key), error)
+            raise StoreUnavailableError from error
+        except RedisError as error:
+            if not is_outage(error):
+                raise
+            raise StoreUnavailableError from error
 
     async def evaluate(self, operation: str, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
         """What `script` returns; all `keys` are in one slot of a Redis Cluster.
@@ -74,13 +95,13 @@ class Commands:
             StoreUnavailableError: Redis is away, or cannot serve now.
         """
 
-        async def by_name_or_source(redis: Redis) -> Any:  # noqa: ANN401 - what Lua returns
+        async def by_name_or_source(redis: RedisClient) -> Any:  # noqa: ANN401 - what Lua returns
             try:
                 return await redis.evalsha(script.sha, len(keys), *keys, *args)
             except NoScriptError:  # a Redis that has been started since; it now learns the script
                 return await redis.eval(script.source, len(keys), *keys, *args)
 
-        return await self.run(operation, by_name_or_source)
+        return await self.run(operation, by_name_or_source, key=keys[0])
 
     async def ping(self) -> None:
         """One round trip, to see whether Redis is there.
@@ -90,8 +111,44 @@ class Commands:
         """
         await self.run("ping", lambda redis: redis.ping())
 
+    async def aclose(self) -> None:
+        """End what runs beside the calls; the client stays open."""
+        await self._nodes.aclose()
 
-def _is_outage(error: Exception) -> bool:
-    if isinstance(error, ResponseError) and not isinstance(error, ReadOnlyError):
-        return str(error).startswith(_OUTAGES)
-    return isinstance(error, RedisConnectionError | RedisTimeoutError | ReadOnlyError | OSError)
+    async def _attempt(self, operation: str, command: Callable[[RedisClient], Awaitable[_R]], key: str | None) -> _R:
+        node = self._nodes.of(key)
+        _refuse_if_away(node)
+        async with node.slots:
+            _refuse_if_away(node)  # while this call waited
+            try:
+                with self._metrics.redis_seconds.labels(operation).time():
+                    reply = await command(self._redis)
+            except (RedisError, RedisClusterException, OSError) as error:
+                self._metrics.redis_failures.labels(operation).inc()
+                await self._note(operation, node, error)
+                if isinstance(error, RedisError):
+                    raise
+                raise RedisConnectionError(type(error).__name__) from error  # one tree for what is repeated
+        self._nodes.answered(node)
+        return reply
+
+    async def _note(self, operation: str, node: Node, error: Exception) -> None:
+        if is_silence(error):
+            self._nodes.silent(node, error)
+        elif is_outage(error):
+            _log.warning("redis_refused", operation=operation, node=node.name, reason=code_of(error))
+        if isinstance(error, ReadOnlyError):
+            await forget_connections(self._redis)
+
+    def _span(self, operation: str) -> AbstractContextManager[Span]:
+        attributes = {"db.system.name": "redis", "db.operation.name": operation}
+        return span(self._tracer, f"redis {operation}", kind=SpanKind.CLIENT, attributes=attributes)
+
+
+def _refuse_if_away(node: Node) -> None:
+    if node.breaker.is_open:
+        raise StoreUnavailableError
+
+
+async def _go_on(error: Exception) -> None:
+    del error  # noted already

@@ -1,20 +1,186 @@
-"""The connection to Redis, from a URL."""
+"""The connection to Redis: alone, behind Sentinel or as a Cluster, and whichever it is, the same to its users."""
 
-from redis.asyncio import Redis
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from redis.asyncio import Redis, RedisCluster, Sentinel
+from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import SentinelConnectionPool
 from redis.backoff import NoBackoff
+from redis.credentials import CredentialProvider
+from redis.exceptions import RedisClusterException
+
+from service.errors import SettingsError
+from service.store.address import Account, Address, Kind, parse_address
+
+RedisClient = Redis | RedisCluster
+
+CLIENT_NAME = "antecedent"
+"""How `CLIENT LIST` shows our connections."""
+
+_IDLE_CHECK_SECONDS = 30
+_UNBOUNDED = 2**31 - 1
+"""A pool waits for nothing and refuses nothing: `Commands` bounds the calls at once, and with them the connections."""
 
 
-def connect(url: str, timeout: float) -> Redis:
-    """A client for a URL of redis-py (`redis://`, `rediss://`, `unix://`); connects when first used.
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What the service shows and what it asks for; a file that is not given is not used.
 
-    It never repeats a command by itself: an `append` whose reply is lost may have been carried out.
+    The password's file is read for each new connection: a new password needs no restart.
     """
-    client: Redis = Redis.from_url(
-        url,
-        decode_responses=True,
-        socket_timeout=timeout,
-        socket_connect_timeout=timeout,
-        retry=Retry(NoBackoff(), 0),
+
+    password_file: Path | None = None
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    check_hostname: bool = True
+
+
+NO_SECURITY = Security()
+"""The password of the URL, if any, and the machine's certificate authorities."""
+
+
+def connect(url: str, timeout: float, security: Security = NO_SECURITY) -> RedisClient:
+    """A client for a URL of `address.py`; connects when first used, and gives up on each reply after `timeout` seconds.
+
+    It repeats nothing by itself: `Commands` does, and bounds the time that it takes.
+
+    Raises:
+        SettingsError: the URL is wrong, or a file is not there.
+    """
+    address = parse_address(url)
+    _check(address, security)
+    options = _options(timeout) | _tls(address, security) | _credentials(address.account, security.password_file)
+    if address.kind is Kind.CLUSTER:
+        return _cluster(address, options)
+    if address.kind is Kind.SENTINEL:
+        return _behind_sentinel(address, options, timeout, security)
+    options |= {"db": address.database, "max_connections": _UNBOUNDED, "retry": _never()}
+    if address.kind is Kind.SOCKET:
+        return Redis(unix_socket_path=address.path, **options)
+    ((host, port),) = address.hosts
+    return Redis(host=host, port=port, **options)
+
+
+def node_name(redis: RedisClient, key: str | None) -> str:
+    """The node that answers for a key, as far as is known; of a Redis that is no Cluster, always the same."""
+    if key is None or not isinstance(redis, RedisCluster):
+        return "redis"
+    try:
+        node = redis.get_node_from_key(key)
+    except RedisClusterException:  # nothing is known of the slots yet
+        return "redis"
+    return "redis" if node is None else str(node.name)
+
+
+async def probe(redis: RedisClient, name: str) -> None:
+    """Succeeds when the node answers, or is none of the Cluster's masters any more.
+
+    Raises:
+        RedisError, RedisClusterException, OSError: it is still away.
+    """
+    if not isinstance(redis, RedisCluster):
+        await redis.ping()
+        return
+    await redis.nodes_manager.initialize(last_failed_node_name=name)  # its slots may have gone to its replica
+    node = redis.get_node(node_name=name)
+    if node is not None:
+        await node.execute_command("PING")
+
+
+async def forget_connections(redis: RedisClient) -> None:
+    """Connect anew for the next command: the name of a host may now stand for another server."""
+    if isinstance(redis, Redis):
+        await redis.connection_pool.disconnect(inuse_connections=False)
+
+
+def _check(address: Address, security: Security) -> None:
+    if security.password_file and address.account.password:
+        raise SettingsError("ANTECEDENT_REDIS_PASSWORD_FILE: ANTECEDENT_REDIS_URL has a password, too")
+    for name in ("password_file", "ca_file", "certificate_file", "key_file"):
+        file: Path | None = getattr(security, name)
+        if file is not None and not file.is_file():
+            raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: there is no file {file}")
+
+
+def _options(timeout: float) -> dict[str, Any]:
+    return {
+        "decode_responses": True,
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "health_check_interval": _IDLE_CHECK_SECONDS,
+        "client_name": CLIENT_NAME,
+        "driver_info": None,
+        "protocol": 2,  # fewer commands at the start of a connection, so fewer in the ACL, and every proxy speaks it
+    }
+
+
+def _tls(address: Address, security: Security) -> dict[str, Any]:
+    if not address.tls:
+        return {}
+    files = {
+        "ssl_ca_certs": security.ca_file,
+        "ssl_certfile": security.certificate_file,
+        "ssl_keyfile": security.key_file,
+    }
+    given = {name: str(file) for name, file in files.items() if file is not None}
+    return given | {"ssl": True, "ssl_cert_reqs": "required", "ssl_check_hostname": security.check_hostname}
+
+
+def _credentials(account: Account, password_file: Path | None) -> dict[str, Any]:
+    if password_file is not None:
+        return {"credential_provider": _PasswordFile(account.username, password_file)}
+    return {"username": account.username or None, "password": account.password or None}
+
+
+class _PasswordFile(CredentialProvider):
+    def __init__(self, username: str, file: Path) -> None:
+        self._username = username
+        self._file = file
+
+    def get_credentials(self) -> tuple[str] | tuple[str, str]:
+        """User name, where there is one, and what the file holds now."""
+        password = self._file.read_text("utf-8").strip()
+        return (self._username, password) if self._username else (password,)
+
+    async def get_credentials_async(self) -> tuple[str] | tuple[str, str]:
+        """The same: a few bytes of a local file are read at once."""
+        return self.get_credentials()
+
+
+def _cluster(address: Address, options: dict[str, Any]) -> RedisCluster:
+    return RedisCluster(
+        startup_nodes=[ClusterNode(host, port) for host, port in address.hosts],
+        dynamic_startup_nodes=False,  # names outlive the addresses of containers that are started anew
+        require_full_coverage=False,  # documents of other slots go on
+        reinitialize_steps=0,  # a moved slot is looked up alone, and nobody's connection is closed for it
+        max_connections=_UNBOUNDED,
+        retry=_never(),
+        **options,
     )
-    return client
+
+
+def _behind_sentinel(address: Address, options: dict[str, Any], timeout: float, security: Security) -> Redis:
+    account = _credentials(address.sentinel_account, None)
+    sentinels = Sentinel(  # type: ignore[no-untyped-call]
+        address.hosts, sentinel_kwargs=_options(timeout) | _tls(address, security) | account | {"retry": _never()}
+    )
+    pool = _MasterPool(  # type: ignore[no-untyped-call]
+        address.master, sentinels, db=address.database, max_connections=_UNBOUNDED, retry=_never(), **options
+    )
+    return Redis.from_pool(pool)
+
+
+class _MasterPool(SentinelConnectionPool):
+    """Connections to whichever server the sentinels call the master; takes the sentinels with it when it is closed."""
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await self.sentinel_manager.aclose()
+
+
+def _never() -> Retry:
+    return Retry(NoBackoff(), 0)

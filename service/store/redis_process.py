@@ -50,8 +50,10 @@ def find_redis_server() -> Path:
 
 
 @asynccontextmanager
-async def own_redis(folder: Path, metrics: Metrics) -> AsyncIterator[str]:
+async def own_redis(folder: Path, metrics: Metrics, max_memory_mb: int = 512) -> AsyncIterator[str]:
     """Keep a Redis with its data in `folder` running; gives its URL.
+
+    A full one refuses what would need more memory and drops nothing.
 
     Raises:
         StartupError: no binary, a folder that cannot be written or is in use, or a Redis that does not come up.
@@ -61,7 +63,7 @@ async def own_redis(folder: Path, metrics: Metrics) -> AsyncIterator[str]:
     try:
         with tempfile.TemporaryDirectory(prefix="antecedent-") as private:
             socket = Path(private) / "redis.sock"  # here, because a socket's path has at most 107 bytes
-            server = _Server(binary, folder, socket, lock)
+            server = _Server(binary, folder, socket, lock, max_memory_mb)
             try:
                 await server.start()
                 await _answering(f"unix://{socket}", server)
@@ -85,11 +87,12 @@ class _StartError(Exception):
 
 
 class _Server:
-    def __init__(self, binary: Path, folder: Path, socket: Path, lock: int) -> None:
+    def __init__(self, binary: Path, folder: Path, socket: Path, lock: int, max_memory_mb: int) -> None:
         self._command = [
             *(sys.executable, "-I", "-S", leash.__file__, str(os.getpid())),
             *(str(binary), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700"),
             *("--dir", str(folder), "--logfile", "redis.log", "--save", "", "--appendonly", "yes"),
+            *("--appendfsync", "everysec", "--maxmemory", f"{max_memory_mb}mb", "--maxmemory-policy", "noeviction"),
         ]
         self._lock = lock
         self._process: Process | None = None

@@ -1,0 +1,43 @@
+"""What an error of redis-py means to us: an outage, one that passes by itself, a Redis that is silent, or a bug."""
+
+import re
+
+from redis.exceptions import AuthenticationError, MaxConnectionsError, RedisClusterException, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+_PASSING = {"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"}
+"""Refusals that end by themselves, or elsewhere: a restart, a failover, slots on their way to another node."""
+
+_LASTING = {"MISCONF", "NOAUTH", "NOPERM", "NOREPLICAS", "OOM", "WRONGPASS"}
+"""Refusals that a person has to end."""
+
+_IN_A_SCRIPT = re.compile(r"(?:^|-)([A-Z]+) ")
+"""Redis 6 hides the code of an error within a script: `ERR Error running script ...: -OOM command not allowed`."""
+
+
+def code_of(error: Exception) -> str:
+    """Redis's own word for a refusal, else the type; never the message, which may hold what was sent."""
+    if not isinstance(error, ResponseError):
+        return getattr(error, "status_code", None) or type(error).__name__
+    if error.status_code not in {None, "ERR"}:
+        return str(error.status_code)
+    known = [code for code in _IN_A_SCRIPT.findall(str(error)) if code in _PASSING | _LASTING]
+    return known[0] if known else "ERR"
+
+
+def is_silence(error: Exception) -> bool:
+    """Whether Redis has not answered, or would not answer a ping either: what the breaker counts."""
+    return isinstance(error, RedisConnectionError | RedisTimeoutError | RedisClusterException | OSError)
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether Redis cannot serve now, and clients should try again later."""
+    return is_silence(error) or code_of(error) in _PASSING | _LASTING
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same command may succeed in a moment."""
+    if isinstance(error, AuthenticationError | MaxConnectionsError):
+        return False
+    return is_silence(error) or code_of(error) in _PASSING

@@ -1,0 +1,89 @@
+"""The servers that the service talks to, each with what is known of it: one Redis, or the masters of a Cluster.
+
+A Cluster's masters fail one by one, so each has a breaker and a bound on calls of its own.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from redis.exceptions import RedisClusterException, RedisError
+
+from service.store.breaker import Breaker
+from service.store.connection import RedisClient, node_name, probe
+from service.store.failures import code_of
+from service.telemetry.logs import get_logger
+from service.telemetry.metrics import Metrics
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How long, how often and how many; times are in seconds."""
+
+    connections: int = 64
+    """Calls at once to one node; each has a connection."""
+    total_seconds: float = 3
+    """Longest time of a call, its repetitions included."""
+    repetitions: int = 4
+    """How often a call is repeated."""
+    failures: int = 5
+    """Calls in a row without a reply after which a node counts as away."""
+    probe_seconds: float = 0.5
+    """How often a node that is away is asked whether it is back."""
+
+
+class Node:
+    """A server: the calls that it may have at once, and whether it counts as away."""
+
+    def __init__(self, name: str, policy: Policy) -> None:
+        self.name = name
+        self.slots = asyncio.Semaphore(policy.connections)
+        self.breaker = Breaker(policy.failures)
+        self.probing: asyncio.Task[None] | None = None
+
+
+class Nodes:
+    """Finds the node of a key; asks those that are away, from time to time, whether they are back."""
+
+    def __init__(self, redis: RedisClient, metrics: Metrics, policy: Policy) -> None:
+        self._redis = redis
+        self._metrics = metrics
+        self._policy = policy
+        self._nodes: dict[str, Node] = {}
+
+    def of(self, key: str | None) -> Node:
+        """The node that now answers for a key; None stands for any."""
+        name = node_name(self._redis, key)
+        if name not in self._nodes:
+            self._nodes[name] = Node(name, self._policy)
+        return self._nodes[name]
+
+    def answered(self, node: Node) -> None:
+        """Note a reply."""
+        if node.breaker.succeeded():
+            self._metrics.redis_nodes_away.dec()
+            _log.info("redis_back", node=node.name)
+
+    def silent(self, node: Node, error: Exception) -> None:
+        """Note a call without a reply."""
+        if node.breaker.failed():
+            self._metrics.redis_nodes_away.inc()
+            _log.error("redis_away", node=node.name, reason=code_of(error))
+            node.probing = asyncio.create_task(self._probe_until_back(node))
+
+    async def aclose(self) -> None:
+        """End the asking."""
+        probing = [node.probing for node in self._nodes.values() if node.probing is not None]
+        for task in probing:
+            task.cancel()
+        await asyncio.gather(*probing, return_exceptions=True)
+
+    async def _probe_until_back(self, node: Node) -> None:
+        while node.breaker.is_open:
+            await asyncio.sleep(self._policy.probe_seconds)
+            with suppress(RedisError, RedisClusterException, OSError):
+                async with asyncio.timeout(self._policy.total_seconds):
+                    await probe(self._redis, node.name)
+                self.answered(node)
