@@ -1,0 +1,82 @@
+"""Replicas of the service that share one Redis, on ports that stay theirs when they are started again."""
+
+import signal
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from loadtests.processes import RedisServer, Replica, eventually, free_port
+from service.settings import PREFIX
+
+REAL: Final = "service"
+"""The service on the runtime that it is made for."""
+STAND_IN: Final = "loadtests.stand_in"
+
+
+class Deployment:
+    """A Redis, and replicas that use it; to be had from `deployed`."""
+
+    def __init__(self, redis: RedisServer, replicas: list[Replica], urls: list[str]) -> None:
+        self.redis = redis
+        self.urls = urls
+        self._replicas = replicas
+
+    def start(self) -> None:
+        """Start the Redis and all replicas, and wait until each is ready."""
+        self.redis.start()
+        with ThreadPoolExecutor(len(self._replicas)) as pool:
+            list(pool.map(self._start, self._replicas))
+
+    def restart_redis(self) -> None:
+        """End the Redis by SIGKILL and start it again."""
+        self.redis.kill()
+        self.redis.start()
+
+    def restart(self, number: int, by: signal.Signals) -> int:
+        """End a replica by a signal and start it again on its port; gives its exit status."""
+        replica = self._replicas[number]
+        status = replica.end(by)
+        self._start(replica)
+        return status
+
+    def close(self) -> None:
+        """End everything at once."""
+        for replica in self._replicas:
+            replica.close()
+        self.redis.kill()
+
+    def _start(self, replica: Replica) -> None:
+        with replica.start().client() as client:
+            eventually(lambda: client.get("/health/ready").is_success, "a replica is ready")
+
+
+@contextmanager
+def deployed(
+    folder: Path, count: int, *, module: str, settings: Mapping[str, str], environment: Mapping[str, str] | None = None
+) -> Iterator[Deployment]:
+    """Start `count` replicas with files in `folder`; end them afterwards.
+
+    `settings` are those of the service, by field name; `environment` is what else its processes are given.
+
+    Raises:
+        LoadTestError: one of them does not start.
+    """
+    redis_folder = folder / "redis"
+    redis_folder.mkdir()
+    redis = RedisServer(redis_folder, "--appendfsync", "always")
+    shared = {"redis_url": redis.url, "log_level": "error", **settings}
+    variables = {f"{PREFIX}{name.upper()}": value for name, value in shared.items()} | dict(environment or {})
+    ports = [free_port() for _ in range(count)]
+    replicas = []
+    for port in ports:
+        own = folder / f"replica-{port}"
+        own.mkdir()
+        replicas.append(Replica(own, module, variables | {f"{PREFIX}PORT": str(port)}))
+    deployment = Deployment(redis, replicas, [f"http://127.0.0.1:{port}" for port in ports])
+    try:
+        deployment.start()
+        yield deployment
+    finally:
+        deployment.close()

@@ -1,0 +1,74 @@
+"""What a load test found: figures for people and for machines, and whether what must hold does."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import quantiles
+
+import orjson
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+Value = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that must hold; `found` is what was measured of it."""
+
+    name: str
+    holds: bool
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one command: under which conditions, what was counted and measured, and the verdicts."""
+
+    command: str
+    conditions: Mapping[str, Value]
+    figures: Mapping[str, Value]
+    checks: Sequence[Check]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check holds."""
+        return all(check.holds for check in self.checks)
+
+    def show(self, console: Console) -> None:
+        """Print it as tables."""
+        console.print(_table(f"{self.command}: conditions", self.conditions.items()))
+        console.print(_table(f"{self.command}: figures", self.figures.items()))
+        verdicts = ((f"{'ok' if check.holds else 'MISSED'}  {check.name}", check.found) for check in self.checks)
+        console.print(_table(f"{self.command}: what must hold", verdicts))
+
+    def write(self, file: Path) -> None:
+        """Write it as JSON.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        file.write_bytes(orjson.dumps(asdict(self) | {"holds": self.holds}, option=orjson.OPT_INDENT_2))
+
+
+def at_least(name: str, found: float, mark: float) -> Check:
+    """Whether a figure is high enough."""
+    return Check(name, found >= mark, f"{found:.3f}, at least {mark:g}")
+
+
+def no_more(name: str, found: float, mark: float) -> Check:
+    """Whether a figure is low enough."""
+    return Check(name, found <= mark, f"{found:.3f}, at most {mark:g}")
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    """The value below which so many percent of the values lie; of at least one value."""
+    return values[0] if len(values) == 1 else quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+def _table(title: str, rows: Iterable[tuple[str, Value]]) -> Table:
+    table = Table(title=title, title_justify="left", box=box.ROUNDED, show_header=False)
+    for name, value in rows:
+        table.add_row(name, f"{value:,.3f}" if isinstance(value, float) else str(value))
+    return table

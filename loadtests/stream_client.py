@@ -1,0 +1,94 @@
+"""What a client of a session does over WebSocket: several sentences in flight, and reconnection wherever it breaks."""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from loadtests.balancer import ATTEMPT_SECONDS, PAUSE_SECONDS, Balancer
+from loadtests.conversation import Conversation, ViolationError
+
+_IN_FLIGHT = 4
+
+
+class StreamClient:
+    """Sends the sentences of one conversation over sockets to any replica, and resumes where answers have stopped.
+
+    `mischief` is how often, of all flights of sentences, one has a sentence twice, has two in the wrong order, or is
+    followed by a torn connection.
+    """
+
+    def __init__(self, conversation: Conversation, balancer: Balancer, rng: random.Random, *, mischief: float) -> None:
+        self._conversation = conversation
+        self._balancer = balancer
+        self._rng = rng
+        self._mischief = mischief
+
+    async def say_until(self, end: int) -> None:
+        """Get every sentence before position `end` answered.
+
+        Raises:
+            ViolationError: an answer is wrong, or a refusal is none that trying again could mend.
+        """
+        while self._conversation.next_position < end:
+            self._balancer.counts["sockets opened"] += 1
+            try:
+                async with self._connect() as socket:
+                    await self._converse(socket, end)
+            except ConnectionClosed as closed:
+                code = "torn" if closed.rcvd is None else f"closed with {closed.rcvd.code}"
+                self._balancer.counts[f"sockets {code}"] += 1
+            except (InvalidHandshake, OSError, TimeoutError):
+                self._balancer.counts["sockets refused or lost"] += 1
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    def _connect(self) -> connect:
+        url = self._balancer.url().replace("http", "ws", 1)
+        return connect(f"{url}{self._conversation.path}/stream", proxy=None, open_timeout=ATTEMPT_SECONDS)
+
+    async def _converse(self, socket: ClientConnection, end: int) -> None:
+        greeting = await _receive(socket)
+        if greeting["type"] != "session" or greeting["next_position"] < self._conversation.next_position:
+            raise ViolationError("a stream does not know the sentences that have been answered")
+        while self._conversation.next_position < end:
+            flight = self._flight(end)
+            for position in flight:
+                await socket.send(orjson.dumps(self._conversation.body(position)).decode())
+            if self._rng.random() < self._mischief:
+                socket.transport.abort()
+            waits = [self._hear(position, await _receive(socket)) for position in flight]
+            await asyncio.sleep(max(waits))
+
+    def _flight(self, end: int) -> Sequence[int]:
+        """The positions that go together: the next ones, sometimes one of them twice, or two in the wrong order."""
+        first = self._conversation.next_position
+        flight = list(range(first, min(first + self._rng.randint(1, _IN_FLIGHT), end)))
+        if self._rng.random() < self._mischief:
+            self._balancer.counts["sent twice at once"] += 1
+            flight.append(self._rng.choice(flight))
+        if len(flight) > 1 and self._rng.random() < self._mischief:
+            self._balancer.counts["sent too early"] += 1
+            flight[0], flight[1] = flight[1], flight[0]
+        return flight
+
+    def _hear(self, position: int, message: Mapping[str, Any]) -> float:
+        """Take the answer to what was sent for a position; gives the seconds to wait before trying again."""
+        if message["type"] == "translation":
+            self._conversation.hear(position, message)
+            return 0.0
+        if message["code"] == "position_gap":
+            return 0.0  # sent too early, or after one that has to be sent again
+        if not message["retryable"]:
+            raise ViolationError(f"position {position} was refused on a stream: {message['code']}")
+        self._balancer.counts[f"repeated after {message['status']} {message['code']}"] += 1
+        return PAUSE_SECONDS
+
+
+async def _receive(socket: ClientConnection) -> Mapping[str, Any]:
+    async with asyncio.timeout(ATTEMPT_SECONDS):
+        message: Mapping[str, Any] = orjson.loads(await socket.recv())
+        return message
