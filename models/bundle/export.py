@@ -19,7 +19,8 @@ from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
 from models.bundle.manifest import BACKBONE, MANIFEST, WEIGHTS, Manifest, Quantization, sha256
 from models.bundle.runtime import Runtime
-from models.bundle.strategies import TokenizedRequest, TorchEngine, sentence_model
+from models.bundle.step_one import sentence_model_of
+from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import Provenance, RunConfig, data_folder
 from models.data.batches import Example
 from models.data.documents import Document, Sentence, read_documents
@@ -42,6 +43,9 @@ def export_bundle(
     scores: Mapping[str, float] | None = None,
 ) -> Manifest:
     """Write the bundle of a checkpoint.
+
+    Beside the weights for decoding with context lies the sentence model of step one, converted to CTranslate2; a model
+    that was trained from scratch has none.
 
     The weights for decoding with context are stored in float32 in a float32 bundle, else in float16: half the size, at
     the price of a rounding by up to 0.05 %, which moves log-probabilities in the third decimal place.
@@ -70,7 +74,9 @@ def export_bundle(
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
         _write(partial, trained, model, quantization)
-        _check_backbone(partial / BACKBONE, model, trained.tokenizer, quantization, sample)
+        if (sentence := sentence_model_of(trained, model)) is not None:
+            _convert(sentence, trained.tokenizer, partial / BACKBONE, quantization)
+            _check_backbone(partial / BACKBONE, sentence, trained.tokenizer, quantization, sample)
         manifest = describe(
             trained.config,
             trained.tokenizer,
@@ -131,7 +137,6 @@ def _write(folder: Path, trained: Checkpoint, model: TranslationModel, quantizat
     precision = torch.float32 if quantization == "float32" else torch.float16
     weights = {name: tensor.to(precision).contiguous() for name, tensor in weights_of(model).items()}
     (folder / WEIGHTS).write_bytes(save(weights))  # `save_file` would let nobody else read it
-    _convert(model, trained.tokenizer, folder / BACKBONE, quantization)
 
 
 def _convert(model: TranslationModel, tokenizer: Tokenizer, folder: Path, quantization: Quantization) -> None:
@@ -142,7 +147,7 @@ def _check_backbone(
     folder: Path, model: TranslationModel, tokenizer: Tokenizer, quantization: Quantization, sample: Sample
 ) -> None:
     """Compare the conversion as such, in float32, and then the model that is shipped."""
-    ours = TorchEngine(sentence_model(model))
+    ours = TorchEngine(model)
     threads = torch.get_num_threads()
     with tempfile.TemporaryDirectory() as name:
         exact = Path(name)

@@ -90,6 +90,11 @@ class Manifest(Frozen):
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     @property
+    def has_backbone(self) -> bool:
+        """Whether there is a sentence model, which translates without context."""
+        return any(name.startswith(f"{BACKBONE}/") for name in self.files)
+
+    @property
     def training_data(self) -> str:
         """What the model learnt from."""
         return self.provenance.training_data

@@ -5,6 +5,7 @@ of clients or of time.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,7 +21,8 @@ from models.bundle.description import describe
 from models.bundle.manifest import BACKBONE, WEIGHTS, Manifest
 from models.bundle.preparation import Preparation, Prepared
 from models.bundle.requests import Hypothesis, Options, Strategy, Translation, TranslationRequest
-from models.bundle.strategies import Engine, TorchEngine, sentence_model
+from models.bundle.step_one import sentence_model_of
+from models.bundle.strategies import Engine, TorchEngine
 from models.config import RunConfig
 from models.data.documents import Window
 from models.data.tokenizer import Tokenizer
@@ -75,12 +77,17 @@ class Runtime:
             raise BundleError(f"{folder}: cannot be loaded: {error}") from error
         _place(model, device, compute_type, threads)
         stored = manifest.quantization if compute_type == "auto" else compute_type
-        backbone = BackboneEngine(folder / BACKBONE, tokenizer, device, stored, threads)
-        return cls(manifest, tokenizer, model, {"direct": TorchEngine(model), "sentence": backbone})
+        engines: dict[Strategy, Engine] = {"direct": TorchEngine(model)}
+        if manifest.has_backbone:
+            engines["sentence"] = BackboneEngine(folder / BACKBONE, tokenizer, device, stored, threads)
+        return cls(manifest, tokenizer, model, engines)
 
     @classmethod
     def open(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
         """Load a bundle or a checkpoint; of a checkpoint, both strategies are torch. Arguments as of `load`.
+
+        A checkpoint whose backbone is no longer that of step one, and whose step one is gone, translates with context
+        only.
 
         Raises:
             BundleError: the bundle cannot be served.
@@ -92,15 +99,25 @@ class Runtime:
         checkpoint = load_checkpoint(folder)
         model = load_model(checkpoint)
         _place(model, device, compute_type, threads)
-        return cls.of(checkpoint.config, checkpoint.tokenizer, model)
+        sentence: TranslationModel | None = None
+        with suppress(CheckpointError):
+            sentence = sentence_model_of(checkpoint, model)
+        if sentence is not None:
+            _place(sentence, device, compute_type, threads)
+        return cls.of(checkpoint.config, checkpoint.tokenizer, model, sentence)
 
     @classmethod
-    def of(cls, config: RunConfig, tokenizer: Tokenizer, model: TranslationModel) -> "Runtime":
-        """A runtime on a model in memory, in evaluation mode; both strategies are torch."""
-        engines: dict[Strategy, Engine] = {
-            "direct": TorchEngine(model),
-            "sentence": TorchEngine(sentence_model(model)),
-        }
+    def of(
+        cls,
+        config: RunConfig,
+        tokenizer: Tokenizer,
+        model: TranslationModel,
+        sentence: TranslationModel | None = None,
+    ) -> "Runtime":
+        """A runtime on a model in memory, and its sentence model where it is wanted, both in evaluation mode."""
+        engines: dict[Strategy, Engine] = {"direct": TorchEngine(model)}
+        if sentence is not None:
+            engines["sentence"] = TorchEngine(sentence)
         return cls(describe(config, tokenizer, model.architecture), tokenizer, model, engines)
 
     def check(self, request: TranslationRequest, options: Options) -> None:

@@ -7,7 +7,6 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from models.config import SentenceConfig
 from models.data.batches import Batch, Example, Tokens, make_batch
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
@@ -84,13 +83,6 @@ class TorchEngine:
         examples = [request.example for request in requests]
         context = self._model.architecture.collate(examples)
         return make_batch([example.source for example in examples], targets, context).to(self._device)
-
-
-def sentence_model(model: TranslationModel) -> TranslationModel:
-    """The backbone of a model as a model without context; the weights are shared."""
-    bare = TranslationModel(model.backbone.config, SentenceConfig(), 1, 1)  # small: its backbone goes at once
-    bare.backbone = model.backbone
-    return bare.eval()
 
 
 def in_batches(sizes: Sequence[int], work: Callable[[list[int]], Sequence[Result]]) -> list[Result]:

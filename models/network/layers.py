@@ -34,14 +34,21 @@ def sinusoidal_positions(length: int, width: int) -> Tensor:
 
 
 class Attention(nn.Module):
-    """Multi-head attention (Vaswani et al. 2017, section 3.2.2) with its four projections."""
+    """Multi-head attention (Vaswani et al. 2017, section 3.2.2) with its four projections.
 
-    def __init__(self, width: int, heads: int, memory_width: int | None = None) -> None:
+    `memory_width` is the width of what is attended to, `inner` that of all heads together; both are `width` if not
+    given.
+    """
+
+    def __init__(
+        self, width: int, heads: int, memory_width: int | None = None, *, inner: int | None = None, bias: bool = True
+    ) -> None:
         super().__init__()
+        inner = inner or width
         self.heads = heads
-        self.query = nn.Linear(width, width)
-        self.key_value = nn.Linear(memory_width or width, 2 * width)
-        self.output = nn.Linear(width, width)
+        self.query = nn.Linear(width, inner, bias)
+        self.key_value = nn.Linear(memory_width or width, 2 * inner, bias)
+        self.output = nn.Linear(inner, width, bias)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Project what is attended to.
@@ -70,9 +77,10 @@ class Attention(nn.Module):
         Returns:
             (R, T, D).
         """
-        queries = self._split(self.query(x).reshape(keys.size(0), -1, x.size(-1)))  # (B, H, N x T, D/H)
-        mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, is_causal=causal)
-        return self.output(mixed.transpose(1, 2).reshape(x.shape))
+        queries = self.query(x)
+        folded = self._split(queries.reshape(keys.size(0), -1, queries.size(-1)))  # (B, H, N x T, D/H)
+        mixed = F.scaled_dot_product_attention(folded, keys, values, attn_mask=mask, is_causal=causal)
+        return self.output(mixed.transpose(1, 2).reshape(queries.shape))
 
     def over_itself(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
         """Self-attention under `mask` as a function of (B, S, D)."""

@@ -55,7 +55,8 @@ def make_checkpoint(
 
     Args:
         folder: of the checkpoint.
-        architecture: a Doc-Transformer with two sentences of context if there is none.
+        architecture: a Doc-Transformer with two sentences of context if there is none; what it was trained from is then
+            beside it, as `<folder>.step-one`.
         name: of the run.
         max_tokens: of training.
         **backbone: values that differ from a width of 32 with two encoder and two decoder layers.
@@ -84,7 +85,7 @@ def make_checkpoint(
         ),
         backbone=BackboneConfig.model_validate(shape),
         architecture=architecture,
-        training=_training(architecture),
+        training=_training(architecture, folder),
         decoding=DecodingConfig(length_ratio=1.0, length_offset=4),
         output=folder.parent,
     )
@@ -92,6 +93,8 @@ def make_checkpoint(
     model = build_model(config, tokenizer, dropout=0.0)
     randomize(model)
     save_checkpoint(folder, config, tokenizer, weights_of(model), Progress())
+    if config.training.init is not None:
+        _save_step_one(config, tokenizer, model)
     return folder
 
 
@@ -134,9 +137,21 @@ def _generate(model: TranslationModel) -> None:
     output.data[EOS] += 0.3
 
 
-def _training(architecture: ArchitectureConfig) -> TrainingConfig:
-    step = "sentence" if isinstance(architecture, SentenceConfig) else "joint"
-    return TrainingConfig.model_validate({"step": step, "updates": 1})
+def _training(architecture: ArchitectureConfig, folder: Path) -> TrainingConfig:
+    if isinstance(architecture, SentenceConfig):
+        return TrainingConfig(step="sentence", updates=1)
+    return TrainingConfig(step="document", updates=1, init=folder.with_name(f"{folder.name}.step-one"))
+
+
+def _save_step_one(config: RunConfig, tokenizer: Tokenizer, model: TranslationModel) -> None:
+    """The sentence model that the checkpoint says it was trained from: the same backbone."""
+    init = config.training.init
+    assert init is not None
+    step_one = config.model_copy(
+        update={"architecture": SentenceConfig(), "training": TrainingConfig(step="sentence", updates=1)}
+    )
+    backbone = {name: tensor for name, tensor in weights_of(model).items() if name.startswith("backbone.")}
+    save_checkpoint(init, step_one, tokenizer, backbone, Progress())
 
 
 def _tokenizer(config: TokenizerConfig) -> Tokenizer:

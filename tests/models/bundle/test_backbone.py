@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from models.bundle.backbone import BackboneEngine
-from models.bundle.strategies import TokenizedRequest, TorchEngine, sentence_model
+from models.bundle.step_one import sentence_model
+from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.data.batches import Example
 from models.data.tokenizer import UNK, Tokenizer
 from models.network.model import TranslationModel

@@ -1,6 +1,7 @@
 import torch
 
-from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest, TorchEngine, in_batches, sentence_model
+from models.bundle.step_one import sentence_model
+from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest, TorchEngine, in_batches
 from models.data.batches import Example
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions

@@ -1,0 +1,89 @@
+"""The sentence model that a context model was trained from."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.bundle.export import export_bundle
+from models.bundle.runtime import Options, Runtime, TranslationRequest
+from models.bundle.step_one import sentence_model_of
+from models.errors import CheckpointError, UnsupportedOptionError
+from models.network.context import Architecture
+from models.network.doc_transformer import DocTransformer
+from models.training.checkpoints import load_checkpoint, load_model, save_checkpoint
+from tests.support.bundles import documents, make_checkpoint
+
+REQUEST = TranslationRequest("からりき、くろ。")
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Path:
+    """A checkpoint of step two whose backbone has moved on since step one."""
+    folder = make_checkpoint(tmp_path / "two")
+    checkpoint = load_checkpoint(folder)
+    moved = {n: w + 0.5 if n == "backbone.encoder_norm.bias" else w for n, w in checkpoint.weights.items()}
+    shutil.rmtree(folder)
+    save_checkpoint(folder, checkpoint.config, checkpoint.tokenizer, moved, checkpoint.progress)
+    return folder
+
+
+@pytest.fixture
+def trains_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An architecture that declares the backbone, too, for step two."""
+    monkeypatch.setattr(DocTransformer, "trains", lambda self, parameter: True)
+
+
+def test_a_backbone_that_was_frozen_is_shared(trained: Path) -> None:
+    """Where step two leaves the backbone alone, there is one copy of its weights."""
+    checkpoint = load_checkpoint(trained)
+    model = load_model(checkpoint)
+    sentence = sentence_model_of(checkpoint, model)
+    assert sentence is not None
+    assert sentence.backbone is model.backbone
+    assert type(sentence.architecture) is Architecture
+
+
+@pytest.mark.usefixtures("trains_everything")
+def test_a_backbone_that_was_trained_on_is_not_the_sentence_model(trained: Path, tmp_path: Path) -> None:
+    """Translations without context are those of step one, from the checkpoint and from the bundle alike."""
+    step_one = Runtime.open(tmp_path / "two.step-one").translate([REQUEST], Options())
+    export_bundle(trained, tmp_path / "bundle", "float32", documents=documents())
+    for folder in (trained, tmp_path / "bundle"):
+        (found,) = Runtime.open(folder).translate([REQUEST], Options("sentence"))
+        assert found.text == step_one[0].text
+        assert found.score == pytest.approx(step_one[0].score, abs=1e-4)
+    weights = [
+        load_checkpoint(path).weights["backbone.encoder_norm.bias"] for path in (trained, tmp_path / "two.step-one")
+    ]
+    assert not torch.equal(*weights)
+
+
+@pytest.mark.usefixtures("trains_everything")
+def test_without_step_one_nothing_is_exported_and_context_is_still_served(trained: Path, tmp_path: Path) -> None:
+    """Export says what is missing; the checkpoint itself translates with context only."""
+    shutil.rmtree(tmp_path / "two.step-one")
+    with pytest.raises(CheckpointError, match="two.step-one"):
+        export_bundle(trained, tmp_path / "bundle", documents=documents())
+    runtime = Runtime.open(trained)
+    assert runtime.translate([REQUEST], Options())[0].tokens > 0
+    with pytest.raises(UnsupportedOptionError, match="offers direct"):
+        runtime.translate([REQUEST], Options("sentence"))
+
+
+def test_a_model_from_scratch_has_no_sentence_model(trained: Path, tmp_path: Path) -> None:
+    """Its bundle has no backbone, and offers translation with context only."""
+    checkpoint = load_checkpoint(trained)
+    training = checkpoint.config.training.model_copy(update={"step": "joint", "init": None})
+    config = checkpoint.config.model_copy(update={"training": training})
+    scratch = replace(checkpoint, config=config)
+    assert sentence_model_of(scratch, load_model(scratch)) is None
+    save_checkpoint(tmp_path / "scratch", config, scratch.tokenizer, scratch.weights, scratch.progress)
+    manifest = export_bundle(tmp_path / "scratch", tmp_path / "bundle", documents=documents())
+    assert not manifest.has_backbone
+    runtime = Runtime.load(tmp_path / "bundle")
+    assert runtime.translate([REQUEST], Options())[0].tokens > 0
+    with pytest.raises(UnsupportedOptionError, match="offers direct"):
+        runtime.translate([REQUEST], Options("sentence"))
