@@ -25,8 +25,7 @@ from service.access.keys import Key, KeyRecord
 from service.access.storage import KeyStorage
 from service.errors import InvalidInputError, KeyStorageError, SettingsError, StoreUnavailableError
 from service.settings import PREFIX, Settings, load_settings
-from service.store.commands import Commands
-from service.store.connection import connect
+from service.store.opening import open_redis
 from service.telemetry.metrics import Metrics
 
 _UNLIMITED_WIDTH = 10_000
@@ -127,11 +126,8 @@ async def _storage(settings: Settings) -> AsyncIterator[KeyStorage]:
     if settings.keys == "file":
         yield KeyFile(settings.keys_file)
     elif settings.keys == "redis" and settings.redis_url is not None:
-        redis = connect(settings.redis_url.get_secret_value(), settings.redis_timeout_seconds)
-        try:
-            yield KeyTable(Commands(redis, Metrics()))
-        finally:
-            await redis.aclose()
+        async with open_redis(settings, Metrics()) as commands:
+            yield KeyTable(commands)
     else:
         raise SettingsError(f"{PREFIX}KEYS is none: set it to file or redis, as for the service")
 

@@ -31,10 +31,14 @@ class KeyTable:
     async def read(self, seen: str | None = None) -> Snapshot | None:
         """See `KeyStorage.read`; costs one short reply while nothing changes."""
         with _explained():
-            version = await self._commands.run("read_keys_version", lambda redis: redis.hget(_NAME, _VERSION))
+            version = await self._commands.run(
+                "read_keys_version", lambda redis: redis.hget(_NAME, _VERSION), key=_NAME
+            )
             if (version or "") == seen:
                 return None
-            fields: dict[Any, Any] = await self._commands.run("read_keys", lambda redis: redis.hgetall(_NAME))
+            fields: dict[Any, Any] = await self._commands.run(
+                "read_keys", lambda redis: redis.hgetall(_NAME), key=_NAME
+            )
         version = fields.pop(_VERSION, "")
         records = map(_record, fields.values())
         return Snapshot(version, {record.id: record for record in records if record is not None})
@@ -43,7 +47,7 @@ class KeyTable:
         """See `KeyStorage.add`."""
         fields: dict[Any, Any] = {record.id: record.model_dump_json(exclude_none=True), _VERSION: _new_version()}
         with _explained():
-            await self._commands.run("add_key", lambda redis: redis.hset(_NAME, mapping=fields))
+            await self._commands.run("add_key", lambda redis: redis.hset(_NAME, mapping=fields), key=_NAME)
 
     async def remove(self, key_id: str) -> bool:
         """See `KeyStorage.remove`."""

@@ -29,7 +29,7 @@ class SharedLimits:
     async def release(self, key_id: str, token: str) -> None:
         """Give a place back."""
         places = _names(key_id)[1]
-        await self._commands.run("release", lambda redis: redis.zrem(places, token))
+        await self._commands.run("release", lambda redis: redis.zrem(places, token), key=places)
 
 
 def _names(key_id: str) -> list[str]:

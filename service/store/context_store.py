@@ -119,7 +119,8 @@ class ContextStore:
         Raises:
             SessionNotFoundError: there is no such session.
         """
-        if not await self._commands.run("delete", lambda redis: redis.delete(*document.names())):
+        names = document.names()
+        if not await self._commands.run("delete", lambda redis: redis.delete(*names), key=names[0]):
             raise SessionNotFoundError
 
     async def _reply(self, operation: str, script: Script, document: DocumentKey, args: Sequence[Any]) -> list[Any]:
