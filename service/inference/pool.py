@@ -1,7 +1,7 @@
 """A fixed number of worker processes, each started anew when it dies."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from models.errors import AntecedentError
 from service.inference.worker import Worker
@@ -13,32 +13,42 @@ _FIRST_BACKOFF, _LAST_BACKOFF = 0.1, 30.0
 _log = get_logger(__name__)
 
 
+class StartWorker(Protocol):
+    """Starts a worker, as `Worker.start` does."""
+
+    async def __call__(self, *, self_test: bool = False) -> Worker:
+        """A worker that has loaded its bundle; BundleError if it cannot."""
+
+
 class WorkerPool:
     """A fixed number of workers with the same bundle; each that dies is replaced, later and later if it keeps dying."""
 
-    def __init__(self, start: Callable[[], Awaitable[Worker]], size: int, metrics: Metrics) -> None:
+    def __init__(self, start: StartWorker, size: int, metrics: Metrics, *, most_memory: int | None = None) -> None:
+        """A pool of `size` workers; one that holds more bytes than `most_memory` is replaced after its batch."""
         self._start = start
         self._size = size
         self._metrics = metrics
+        self._most_memory = most_memory
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
         self._workers: dict[int, Worker] = {}
         self._keepers: list[asyncio.Task[None]] = []
 
-    async def open(self) -> None:
-        """Start all workers.
+    async def open(self, *, one_by_one: bool = False) -> None:
+        """Start all workers, of which the first tests the bundle; one by one they leave room for others' work.
 
         Raises:
-            BundleError, WorkerDiedError: one of them cannot be started; none is left running.
+            BundleError: one of them cannot be started; none is left running.
         """
-        started = await asyncio.gather(*(self._start() for _ in range(self._size)), return_exceptions=True)
-        workers = [worker for worker in started if isinstance(worker, Worker)]
-        for failure in started:
-            if isinstance(failure, BaseException):
-                await asyncio.gather(*(worker.stop() for worker in workers))
-                raise failure
-        for slot, worker in enumerate(workers):
-            self._take_in(slot, worker)
-            self._keepers.append(asyncio.create_task(self._keep(slot, worker)))
+        slots = range(self._size)
+        try:
+            for together in [[slot] for slot in slots] if one_by_one else [slots]:
+                outcomes = await asyncio.gather(*map(self._open, together), return_exceptions=True)
+                for failure in outcomes:
+                    if failure is not None:
+                        raise failure
+        except BaseException:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """End all workers; what they are at is lost."""
@@ -58,6 +68,11 @@ class WorkerPool:
         """How many workers there should be."""
         return self._size
 
+    @property
+    def memory(self) -> int:
+        """Bytes that the living workers hold together."""
+        return sum(worker.memory() for worker in self._workers.values() if worker.alive)
+
     async def acquire(self) -> Worker:
         """A living worker with nothing to do; it must be given back."""
         while not (worker := await self._idle.get()).alive:
@@ -66,8 +81,16 @@ class WorkerPool:
 
     def release(self, worker: Worker) -> None:
         """Give a worker back, dead or alive."""
+        if self._most_memory is not None and (memory := worker.memory()) > self._most_memory:
+            _log.warning("worker_too_large", pid=worker.pid, bytes=memory)
+            worker.dismiss()
         if worker.alive:
             self._idle.put_nowait(worker)
+
+    async def _open(self, slot: int) -> None:
+        worker = await self._start(self_test=slot == 0)
+        self._take_in(slot, worker)
+        self._keepers.append(asyncio.create_task(self._keep(slot, worker)))
 
     def _take_in(self, slot: int, worker: Worker) -> None:
         self._workers[slot] = worker
@@ -80,7 +103,8 @@ class WorkerPool:
             began = clock()
             await worker.ended()
             backoff = _FIRST_BACKOFF if clock() - began > _LAST_BACKOFF else min(2 * backoff, _LAST_BACKOFF)
-            _log.error("worker_died", pid=worker.pid, restart_in_seconds=backoff)
+            if not worker.dismissed:
+                _log.error("worker_died", pid=worker.pid, restart_in_seconds=backoff)
             await asyncio.sleep(backoff)
             worker = await self._restart(backoff)
             self._take_in(slot, worker)
@@ -92,5 +116,5 @@ class WorkerPool:
                 return await self._start()
             except (AntecedentError, OSError) as error:
                 backoff = min(2 * backoff, _LAST_BACKOFF)
-                _log.error("worker_not_started", error=type(error).__name__, restart_in_seconds=backoff)
+                _log.error("worker_not_started", reason=str(error), restart_in_seconds=backoff)
                 await asyncio.sleep(backoff)

@@ -11,7 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.errors import AntecedentError, BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
+import psutil
+
+from models.errors import (
+    AntecedentError,
+    BundleError,
+    RequestError,
+    SelfTestError,
+    SentenceTooLongError,
+    UnsupportedOptionError,
+)
 from service.errors import WorkerDiedError
 from service.inference.wire import GREETING, HEADER, OUTCOMES, Batch, Failure, Outcomes, encode
 from service.inference.worker_process import TRANSLATOR
@@ -19,30 +28,37 @@ from service.telemetry.logs import get_logger
 
 _STOP_SECONDS = 5.0
 _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-_KNOWN_ERRORS = (RequestError, SentenceTooLongError, UnsupportedOptionError, BundleError)
+_KNOWN_ERRORS = (RequestError, SentenceTooLongError, UnsupportedOptionError, BundleError, SelfTestError)
 
 _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerCommand:
-    """How to start a worker; `timeout` is the seconds after which one that is silent over a batch is killed."""
+    """How to start a worker.
+
+    `fingerprint` is the bundle's: another one that is in its folder by then is refused. `timeout` is the seconds after
+    which a worker that is silent over a batch is killed.
+    """
 
     bundle: Path
+    fingerprint: str
     device: str
     compute_type: str
     timeout: float
     translator: str = TRANSLATOR
     otlp_endpoint: str | None = None
 
-    def arguments(self, fd: int) -> list[str]:
+    def arguments(self, fd: int, *, self_test: bool) -> list[str]:
         """The command line of a worker that inherits `fd`."""
         traced = [] if self.otlp_endpoint is None else ["--otlp-endpoint", self.otlp_endpoint]
+        tested = ["--self-test"] if self_test else []
         return [
             *(sys.executable, "-m", "service.inference.worker_process"),
-            *("--bundle", str(self.bundle), "--socket", str(fd)),
+            *("--bundle", str(self.bundle), "--fingerprint", self.fingerprint, "--socket", str(fd)),
             *("--device", self.device, "--compute-type", self.compute_type, "--translator", self.translator),
             *traced,
+            *tested,
         ]
 
 
@@ -54,19 +70,19 @@ class Worker:
         self._reader = reader
         self._writer = writer
         self._timeout = timeout
+        self._dismissed = False
 
     @classmethod
-    async def start(cls, command: WorkerCommand) -> "Worker":
-        """Start a process and wait until its bundle is loaded.
+    async def start(cls, command: WorkerCommand, *, self_test: bool = False) -> "Worker":
+        """Start a process and wait until its bundle is loaded and, if wanted, has passed its self-test.
 
         Raises:
-            BundleError: it cannot be served; the worker's own words.
-            WorkerDiedError: the process ended before it could say anything.
+            BundleError: it cannot be served, in the worker's own words; or the process ended without any.
         """
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                process = await _spawn(command.arguments(theirs.fileno()), theirs.fileno())
+                process = await _spawn(command.arguments(theirs.fileno(), self_test=self_test), theirs.fileno())
             except BaseException:
                 ours.close()
                 raise
@@ -75,6 +91,12 @@ class Worker:
             greeting = GREETING.validate_json(await worker._frame())
             if greeting.failure is not None:
                 raise error_of(greeting.failure)
+        except WorkerDiedError:
+            await worker.stop()
+            raise BundleError(
+                f"{command.bundle}: a worker process ended while it loaded this bundle, with status"
+                f" {process.returncode}; the log may say why, or the memory may not be enough"
+            ) from None
         except BaseException:
             await worker.stop()
             raise
@@ -89,6 +111,24 @@ class Worker:
     def alive(self) -> bool:
         """Whether the process runs and the connection stands."""
         return self._process.returncode is None and not self._writer.is_closing() and not self._reader.at_eof()
+
+    @property
+    def dismissed(self) -> bool:
+        """Whether it ends because it was told to."""
+        return self._dismissed
+
+    def memory(self) -> int:
+        """Bytes that the process holds; 0 if it has ended."""
+        try:
+            resident: int = psutil.Process(self.pid).memory_info().rss
+        except psutil.Error:
+            return 0
+        return resident
+
+    def dismiss(self) -> None:
+        """Have an idle process end; nobody waits for it."""
+        self._dismissed = True
+        self._writer.close()
 
     async def translate(self, batch: Batch) -> Outcomes:
         """Have a batch translated.

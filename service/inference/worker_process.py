@@ -15,8 +15,9 @@ from typing import BinaryIO, Protocol, cast
 
 from opentelemetry.trace import Tracer
 
+from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, Translation, TranslationRequest
-from models.errors import AntecedentError, RequestError
+from models.errors import AntecedentError, BundleError, RequestError
 from service.inference.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
 from service.telemetry.logs import configure, where
 from service.telemetry.tracing import context_of, span, tracing
@@ -66,6 +67,8 @@ def _work(options: argparse.Namespace, stream: BinaryIO) -> int:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m service.inference.worker_process", description=__doc__)
     parser.add_argument("--bundle", type=Path, required=True)
+    parser.add_argument("--fingerprint", help="of the bundle; another one is refused")
+    parser.add_argument("--self-test", action="store_true", help="refuse a bundle that does not translate as it should")
     parser.add_argument("--socket", type=int, required=True, help="inherited file descriptor")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--compute-type", default="auto")
@@ -76,8 +79,11 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _load(options: argparse.Namespace) -> Translator:
     module, _, function = options.translator.partition(":")
+    if options.fingerprint not in {None, Manifest.load(options.bundle).fingerprint}:
+        raise BundleError(f"{options.bundle}: holds another bundle now than the one that is served; load it anew")
     load = getattr(importlib.import_module(module), function)
-    return cast(Translator, load(options.bundle, device=options.device, compute_type=options.compute_type))
+    wanted = {"device": options.device, "compute_type": options.compute_type, "tested": options.self_test}
+    return cast(Translator, load(options.bundle, **wanted))
 
 
 def _serve(translator: Translator, stream: BinaryIO, tracer: Tracer) -> None:

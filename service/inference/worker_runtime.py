@@ -3,13 +3,22 @@
 from pathlib import Path
 
 from models.bundle.runtime import Runtime
+from models.bundle.self_test import EXACT, ROUNDED, self_test
+from models.errors import SelfTestError
 from service.inference.worker_process import Translator
 
 
-def load(folder: Path, *, device: str, compute_type: str) -> Translator:
-    """The runtime of a bundle, for a process with one thread.
+def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> Translator:
+    """The runtime of a bundle, for a process with one thread; `tested` if it is to pass its self-test.
 
     Raises:
         BundleError: it cannot be served.
     """
-    return Runtime.load(folder, device=device, compute_type=compute_type, threads=1)
+    runtime = Runtime.load(folder, device=device, compute_type=compute_type, threads=1)
+    if tested:
+        exact = device == "cpu" and compute_type != "bfloat16"
+        try:
+            self_test(runtime, tolerance=EXACT if exact else ROUNDED)
+        except SelfTestError as error:
+            raise SelfTestError(f"{folder}: has failed its self-test: {error}") from error
+    return runtime

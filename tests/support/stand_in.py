@@ -16,7 +16,7 @@ from pathlib import Path
 from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.data.documents import Sentence
-from models.errors import BundleError, RequestError
+from models.errors import BundleError, RequestError, SelfTestError
 
 LOAD = "tests.support.stand_in:load"
 _CRASH_ONCE = re.compile(r"crash-once:(\S+)")
@@ -61,11 +61,13 @@ def expected(source: str, preceding: Sequence[str] = (), targets: Sequence[str |
     return source.upper() + (f" [{' | '.join(shown)}]" if shown else "")
 
 
-def load(folder: Path, *, device: str, compute_type: str) -> StandIn:
-    """A runtime for any bundle but one that has a file `damaged`."""
+def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> StandIn:
+    """A runtime for any bundle but one that has a file `damaged` or, where it is tested, `wrong`."""
     del device, compute_type
     if (folder / "damaged").exists():
         raise BundleError(f"{folder}: model.safetensors is damaged")
+    if tested and (folder / "wrong").exists():
+        raise SelfTestError(f"{folder}: has failed its self-test: every translation is wrong")
     return StandIn(reads_target_context=Manifest.load(folder).reads_target_context)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
 from models.errors import BundleError, RequestError, SentenceTooLongError
@@ -23,7 +24,7 @@ from tests.support.servers import bundle
 
 def command(folder: Path, *, timeout: float = 60.0) -> WorkerCommand:
     """How to start a worker on the stand-in runtime."""
-    return WorkerCommand(folder, "cpu", "auto", timeout, stand_in.LOAD)
+    return WorkerCommand(folder, Manifest.load(folder).fingerprint, "cpu", "auto", timeout, stand_in.LOAD)
 
 
 def batch(*sources: str) -> Batch:
