@@ -1,0 +1,27 @@
+"""Keys in real storages."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from service.access.key_table import KeyTable
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.telemetry.metrics import Metrics
+from tests.support.servers import RedisServer
+
+
+@pytest.fixture
+async def mortal_commands(mortal_redis: RedisServer) -> AsyncIterator[Commands]:
+    """Commands on a Redis that a test may kill."""
+    client = connect(mortal_redis.url, 2)
+    commands = Commands(client, Metrics())
+    yield commands
+    await commands.aclose()
+    await client.aclose()
+
+
+@pytest.fixture
+def table(mortal_commands: Commands) -> KeyTable:
+    """Keys in that Redis; there are none yet."""
+    return KeyTable(mortal_commands)

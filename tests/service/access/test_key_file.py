@@ -1,0 +1,124 @@
+"""Keys in a file."""
+
+import asyncio
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from service.access.key_file import KeyFile
+from service.errors import KeyStorageError
+from tests.support.keys import made
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the keys are to be; neither the file nor its folder is there yet."""
+    return tmp_path / "folder" / "keys.json"
+
+
+async def test_keys_come_back_as_they_were_added(path: Path) -> None:
+    """What one process adds, another one reads; a key that is removed is gone."""
+    records = [made(tenant)[1] for tenant in ("acme", "acme", "other")]
+    for record in records:
+        await KeyFile(path).add(record)
+    found = await KeyFile(path).read()
+    assert found is not None
+    assert found.records == {record.id: record for record in records}
+    assert await KeyFile(path).remove(records[0].id)
+    assert not await KeyFile(path).remove(records[0].id)
+    left = await KeyFile(path).read(found.version)
+    assert left is not None
+    assert list(left.records.values()) == records[1:]
+
+
+async def test_file_that_has_not_changed_is_not_read_again(path: Path) -> None:
+    """The version tells; and a file that only looks changed, by its date, has the same one."""
+    await KeyFile(path).add(made("acme")[1])
+    found = await KeyFile(path).read()
+    assert found is not None
+    os.utime(path, (1, 1))
+    assert await KeyFile(path).read(found.version) is None
+
+
+async def test_file_is_its_owners_alone(path: Path) -> None:
+    """A new file can be read by nobody else; one that was opened to a group on purpose stays so."""
+    await KeyFile(path).add(made("acme")[1])
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    path.chmod(0o640)
+    await KeyFile(path).add(made("acme")[1])
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+async def test_link_to_the_file_stays_a_link(path: Path) -> None:
+    """A change goes to where the link leads; a link that is turned to another file, as Kubernetes does, is seen."""
+    one, other = path.with_name("one.json"), path.with_name("other.json")
+    first, second = made("acme")[1], made("acme")[1]
+    for file, record in ((one, first), (other, second)):
+        await KeyFile(file).add(record)
+    path.symlink_to(one)
+    await KeyFile(path).add(made("acme")[1])
+    assert path.is_symlink()
+    found = await KeyFile(path).read()
+    assert found is not None
+    assert len(found.records) == 2
+    path.unlink()
+    path.symlink_to(other)
+    turned = await KeyFile(path).read(found.version)
+    assert turned is not None
+    assert list(turned.records) == [second.id]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", '{"keys": [{"id": "himitsu"}]}', '{"keys": [], "more": "himitsu"}', "[]", "\xff himitsu"]
+)
+async def test_damaged_file_is_named_and_not_quoted(path: Path, content: str) -> None:
+    """The error says where the mistake is, without what stands there, and nothing is written over it."""
+    path.parent.mkdir()
+    path.write_text(content, "latin-1")
+    with pytest.raises(KeyStorageError, match=r"keys\.json") as caught:
+        await KeyFile(path).read()
+    assert "himitsu" not in str(caught.value)
+    with pytest.raises(KeyStorageError):
+        await KeyFile(path).add(made("acme")[1])
+    assert path.read_text("latin-1") == content
+
+
+async def test_two_keys_of_one_id_are_a_mistake(path: Path) -> None:
+    """Which of the two holds would be chance."""
+    record = made("acme")[1]
+    await KeyFile(path).add(record)
+    with pytest.raises(KeyStorageError, match="two keys have one id"):
+        path.write_text(f'{{"keys": [{record.model_dump_json()}, {record.model_dump_json()}]}}')
+        await KeyFile(path).read()
+
+
+async def test_no_file_and_no_folder_for_one(path: Path, tmp_path: Path) -> None:
+    """There is nothing to be read or removed; where no file can be made, the error says so."""
+    with pytest.raises(KeyStorageError, match="No such file"):
+        await KeyFile(path).read()
+    assert not await KeyFile(path).remove("0" * 16)
+    (tmp_path / "a-file").touch()
+    with pytest.raises(KeyStorageError, match="a-file"):
+        await KeyFile(tmp_path / "a-file" / "keys.json").add(made("acme")[1])
+
+
+async def test_two_who_write_at_once_lose_nothing(path: Path) -> None:
+    """Commands that run at the same time all have their effect, and whoever reads meanwhile reads a whole file."""
+    records = [made("acme")[1] for _ in range(20)]
+    await KeyFile(path).add(records[0])
+
+    def add(at: int) -> None:
+        asyncio.run(KeyFile(path).add(records[at]))
+
+    with ThreadPoolExecutor(4) as pool:
+        adding = pool.map(add, range(1, 20))
+        for _ in range(20):
+            assert await KeyFile(path).read() is not None
+        list(adding)
+    found = await KeyFile(path).read()
+    assert found is not None
+    assert found.records.keys() == {record.id for record in records}
+    assert sorted(each.name for each in path.parent.iterdir()) == ["keys.json", "keys.json.lock"]

@@ -1,0 +1,72 @@
+"""Keys in a real Redis."""
+
+import pytest
+import redis
+from structlog.testing import capture_logs
+
+from service.access.key_table import KeyTable
+from service.errors import KeyStorageError, StoreUnavailableError
+from tests.support.keys import made
+from tests.support.servers import RedisServer
+
+
+async def test_keys_come_back_as_they_were_added(table: KeyTable) -> None:
+    """There are none at first; what is added is there, what is removed is gone, and what has not changed is not sent."""
+    none = await table.read()
+    assert none is not None
+    assert none.records == {}
+    assert await table.read(none.version) is None
+    records = [made(tenant)[1] for tenant in ("acme", "acme", "other")]
+    for record in records:
+        await table.add(record)
+    found = await table.read(none.version)
+    assert found is not None
+    assert found.records == {record.id: record for record in records}
+    assert await table.remove(records[0].id)
+    assert not await table.remove(records[0].id)
+    left = await table.read(found.version)
+    assert left is not None
+    assert left.records.keys() == {record.id for record in records[1:]}
+    assert await table.read(left.version) is None
+
+
+async def test_version_is_no_key(table: KeyTable) -> None:
+    """Whoever revokes what is not a key changes nothing."""
+    await table.add(made("acme")[1])
+    before = await table.read()
+    assert before is not None
+    assert not await table.remove("0" * 16)
+    assert await table.read(before.version) is None
+
+
+async def test_record_that_cannot_be_read_is_left_out(table: KeyTable, mortal_redis: RedisServer) -> None:
+    """One damaged record, or one of a later release, makes one key unknown and no more; the log says that there is one."""
+    record = made("acme")[1]
+    await table.add(record)
+    with redis.Redis(port=mortal_redis.port) as client:
+        client.hset("antecedent:keys", "damaged", "himitsu")
+    with capture_logs() as logs:
+        found = await table.read()
+    assert found is not None
+    assert list(found.records) == [record.id]
+    assert [line["event"] for line in logs] == ["key_record_unreadable"]
+    assert "himitsu" not in str(logs)
+
+
+async def test_redis_that_holds_something_else(table: KeyTable, mortal_redis: RedisServer) -> None:
+    """What is no outage, and will not pass, is said as it is."""
+    with redis.Redis(port=mortal_redis.port) as client:
+        client.set("antecedent:keys", "a string")
+    with pytest.raises(KeyStorageError, match="WRONGTYPE"):
+        await table.read()
+
+
+async def test_redis_that_is_away(table: KeyTable, mortal_redis: RedisServer) -> None:
+    """Every operation says that Redis is away, and goes on with what was there once it is back."""
+    record = made("acme")[1]
+    await table.add(record)
+    mortal_redis.kill()
+    for operation in (table.read(), table.add(record), table.remove(record.id)):
+        with pytest.raises(StoreUnavailableError):
+            await operation
+    mortal_redis.start()

@@ -1,0 +1,252 @@
+"""Who may come in, by keys in a file and in a real Redis, with a clock of the tests' own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from service.access.caller import ANYBODY, KeyLimits
+from service.access.key_file import KeyFile
+from service.access.key_table import KeyTable
+from service.access.keyring import Keyring, OpenAccess
+from service.access.storage import KeyStorage
+from service.errors import (
+    ForbiddenError,
+    KeyStorageError,
+    KeysUnavailableError,
+    StoreUnavailableError,
+    UnauthenticatedError,
+)
+from service.telemetry.metrics import Metrics
+from tests.support.keys import NOW, made
+from tests.support.servers import RedisServer
+
+OUTAGE_SECONDS = 600.0
+
+
+class Watched:
+    """A keyring whose clocks stand still until the test moves them."""
+
+    def __init__(self, storage: KeyStorage) -> None:
+        self.seconds = 0.0
+        self.metrics = Metrics()
+        self.keyring = Keyring(
+            storage, outage_seconds=OUTAGE_SECONDS, clock=lambda: self.seconds, now=self.now, metrics=self.metrics
+        )
+
+    def now(self) -> datetime:
+        """The time of day."""
+        return NOW + timedelta(seconds=self.seconds)
+
+    def failures(self, reason: str) -> float:
+        """How many have failed for a reason."""
+        name = "antecedent_authentication_failures_total"
+        return self.metrics.registry.get_sample_value(name, {"reason": reason}) or 0.0
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> KeyFile:
+    """A file for keys."""
+    return KeyFile(tmp_path / "keys.json")
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Let other tasks run until something holds."""
+    async with asyncio.timeout(60):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+async def refused(refresh: Callable[[], Awaitable[None]]) -> None:
+    """Refresh from a storage that cannot be read."""
+    with pytest.raises((KeyStorageError, StoreUnavailableError)):
+        await refresh()
+
+
+async def test_key_tells_the_caller(file: KeyFile) -> None:
+    """Tenant, scopes and limits are those of the key's record."""
+    key, record = made("acme", "translate", "admin", limits=KeyLimits(5, 2))
+    await file.add(record)
+    keyring = Watched(file).keyring
+    await keyring.refresh()
+    caller = keyring.admit(key, "admin")
+    assert (caller.tenant, caller.key_id, caller.limits) == ("acme", record.id, KeyLimits(5, 2))
+    assert caller.scopes == {"translate", "admin"}
+
+
+async def test_refusals_cannot_be_told_apart(file: KeyFile) -> None:
+    """No key, no such key, another secret, a key that has expired: the answer is one, and the metrics know which."""
+    valid, record = made("acme")
+    expired, old = made("acme", expires_in=timedelta(0))
+    for each in (record, old):
+        await file.add(each)
+    watched = Watched(file)
+    await watched.keyring.refresh()
+    wrong_secret = valid[:-43] + made("acme")[0][-43:]
+    presented = {"missing": [None], "malformed": ["", "ant_", valid + "x"], "expired": [expired]}
+    presented["unknown"] = [made("acme")[0], wrong_secret]
+    answers = set()
+    for reason, keys in presented.items():
+        for key in keys:
+            with pytest.raises(UnauthenticatedError) as caught:
+                watched.keyring.admit(key, "translate")
+            answers.add((str(caught.value), str(caught.value.headers()), str(caught.value.extras)))
+        assert watched.failures(reason) == len(keys)
+    assert len(answers) == 1
+    assert "WWW-Authenticate" in str(answers)
+
+
+async def test_scope_that_the_key_has_not(file: KeyFile) -> None:
+    """A valid key is told what it lacks; neither scope holds the other."""
+    (translates, one), (administers, other) = made("acme"), made("acme", "admin")
+    for record in (one, other):
+        await file.add(record)
+    watched = Watched(file)
+    await watched.keyring.refresh()
+    for key, scope in ((translates, "admin"), (administers, "translate")):
+        with pytest.raises(ForbiddenError, match=scope):
+            watched.keyring.admit(key, scope)  # type: ignore[arg-type]  # from a tuple
+    assert watched.failures("scope") == 2
+
+
+async def test_expiry_needs_no_reading(file: KeyFile) -> None:
+    """A key is valid until its second has come, for callers that stay connected too."""
+    key, record = made("acme", expires_in=timedelta(seconds=10))
+    await file.add(record)
+    watched = Watched(file)
+    await watched.keyring.refresh()
+    watched.seconds = 9.9
+    caller = watched.keyring.admit(key, "translate")
+    assert watched.keyring.still_admits(caller)
+    watched.seconds = 10
+    assert not watched.keyring.still_admits(caller)
+    with pytest.raises(UnauthenticatedError):
+        watched.keyring.admit(key, "translate")
+
+
+async def test_revoked_and_new_keys(file: KeyFile) -> None:
+    """With the next reading a revoked key is refused, where it is connected too, and a new one admitted."""
+    (old_key, old), (new_key, new) = made("acme"), made("acme")
+    await file.add(old)
+    keyring = Watched(file).keyring
+    await keyring.refresh()
+    caller = keyring.admit(old_key, "translate")
+    await file.add(new)
+    await keyring.refresh()
+    assert keyring.admit(new_key, "translate").tenant == keyring.admit(old_key, "translate").tenant
+    await file.remove(old.id)
+    await keyring.refresh()
+    assert not keyring.still_admits(caller)
+    with pytest.raises(UnauthenticatedError):
+        keyring.admit(old_key, "translate")
+
+
+async def test_damaged_file_leaves_the_last_keys(file: KeyFile, tmp_path: Path) -> None:
+    """Known keys go on; of one that is not known nobody can say, and it may try again; a mended file is read."""
+    (key, record), (later_key, later) = made("acme"), made("acme")
+    await file.add(record)
+    watched = Watched(file)
+    keyring = watched.keyring
+    await keyring.refresh()
+    path = tmp_path / "keys.json"
+    good = path.read_bytes()
+    path.write_text("{")
+    await refused(keyring.refresh)
+    assert keyring.admit(key, "translate").tenant == "acme"
+    with pytest.raises(KeysUnavailableError):
+        keyring.admit(later_key, "translate")
+    with pytest.raises(UnauthenticatedError):
+        keyring.admit("no key", "translate")
+    assert watched.failures("unavailable") == 1
+    path.write_bytes(good)
+    await file.add(later)
+    await keyring.refresh()
+    assert keyring.admit(later_key, "translate").tenant == "acme"
+
+
+async def test_redis_away(table: KeyTable, mortal_redis: RedisServer) -> None:
+    """Known keys are served for the time that is set and not a second longer; then, and for others at once, it is 503."""
+    (key, record), (other_key, other) = made("acme"), made("other")
+    await table.add(record)
+    watched = Watched(table)
+    keyring = watched.keyring
+    await keyring.refresh()
+    caller = keyring.admit(key, "translate")
+    await table.add(other)
+    mortal_redis.kill()
+    await refused(keyring.refresh)
+    watched.seconds = OUTAGE_SECONDS
+    assert keyring.admit(key, "translate") == caller
+    with pytest.raises(KeysUnavailableError):
+        keyring.admit(other_key, "translate")
+    watched.seconds += 1
+    assert not keyring.still_admits(caller)
+    with pytest.raises(KeysUnavailableError):
+        keyring.admit(key, "translate")
+    mortal_redis.start()
+    await until_read(keyring)
+    assert keyring.admit(key, "translate") == caller
+    assert keyring.admit(other_key, "translate").tenant == "other"
+
+
+async def until_read(keyring: Keyring) -> None:
+    """Refresh until Redis is there again."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return await keyring.refresh()
+            except StoreUnavailableError:
+                await asyncio.sleep(0.05)
+
+
+async def test_start_while_redis_is_away(table: KeyTable, mortal_redis: RedisServer) -> None:
+    """The service starts, is not ready and says 503; once Redis is there it reads the keys by itself."""
+    key, record = made("acme")
+    await table.add(record)
+    mortal_redis.kill()
+    keyring = Watched(table).keyring
+    async with keyring.kept_fresh(0.01):
+        assert not keyring.ready
+        with pytest.raises(KeysUnavailableError):
+            keyring.admit(key, "translate")
+        mortal_redis.start()
+        await eventually(lambda: keyring.ready)
+        assert keyring.admit(key, "translate").tenant == "acme"
+
+
+async def test_keys_are_read_again_and_again(file: KeyFile, tmp_path: Path) -> None:
+    """Changes come in by themselves; a damaged file is logged once, counted each time, and so is its being mended."""
+    (key, record), (_, other) = made("acme"), made("acme")
+    await file.add(other)
+    watched = Watched(file)
+    with capture_logs() as logs:
+        async with watched.keyring.kept_fresh(0.01):
+            await file.add(record)
+            caller = record.caller()
+            await eventually(lambda: watched.keyring.still_admits(caller))
+            good = (tmp_path / "keys.json").read_bytes()
+            (tmp_path / "keys.json").write_text("{")
+            failed = "antecedent_key_read_failures_total"
+            await eventually(lambda: (watched.metrics.registry.get_sample_value(failed) or 0) >= 2)
+            (tmp_path / "keys.json").write_bytes(good)
+            await eventually(lambda: logs[-1]["event"] == "keys_read_again")
+    assert [line["event"] for line in logs] == ["keys_not_read", "keys_read_again"]
+    assert watched.keyring.admit(key, "translate") == caller
+
+
+async def test_service_does_not_start_with_a_damaged_file(file: KeyFile) -> None:
+    """What nobody can mend while it runs, because it never ran, ends the start."""
+    with pytest.raises(KeyStorageError, match=r"keys\.json"):
+        async with Watched(file).keyring.kept_fresh(1):
+            pass
+
+
+def test_without_keys_everyone_is_one_caller() -> None:
+    """Whatever is presented, and whatever is asked for."""
+    access = OpenAccess()
+    assert access.ready
+    assert access.admit(None, "admin") is access.admit("anything", "translate") is ANYBODY
+    assert access.still_admits(ANYBODY)
