@@ -36,12 +36,18 @@ class Settings(BaseSettings):
     """Port to listen on; 0 takes a free one."""
     bundles: Annotated[tuple[Path, ...], NoDecode] = Field((_SHIPPED_BUNDLE,), min_length=1)
     """Folders of the bundles to serve, separated like `PATH`; the first of a language pair is the pair's default."""
+    bundle_root: Path | None = None
+    """Folder of the bundles that may be loaded at run time, and named in `ANTECEDENT_BUNDLES`; without it, none may."""
+    models_refresh_seconds: float = Field(2, gt=0)
+    """How often a replica looks whether the models have been changed at another one."""
     workers: int = Field(default_factory=_cores, ge=1)
     """Worker processes for each bundle, one thread each; the default is one for each CPU core."""
     device: str = Field("cpu", pattern=r"^(cpu|cuda(:\d+)?)$")
     """Where the workers translate: `cpu`, `cuda` or, of several GPUs, for example `cuda:1`."""
     compute_type: str = "auto"
     """Arithmetic of the workers: `auto`, `float32` or `bfloat16`; on all replicas the same, or answers may differ."""
+    worker_memory_mib: int | None = Field(None, ge=1)
+    """A worker that holds more mebibytes than this after a batch is replaced; without it, none is."""
     worker_timeout_seconds: float = Field(120, gt=0)
     """A worker that takes longer than this over one batch is killed and started anew."""
 
@@ -156,6 +162,11 @@ class Settings(BaseSettings):
             if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
                 raise ValueError("an origin is *, or a scheme and a host without a path: https://app.example.org")
         return tuple(origin.lower() for origin in value)
+
+    @field_validator("bundle_root", mode="before")
+    @classmethod
+    def _no_empty_root(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
+        return value or None
 
     @field_validator("redis_folder", "keys_file")
     @classmethod
