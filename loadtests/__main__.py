@@ -16,6 +16,7 @@ from tqdm import tqdm
 from loadtests import order as order_test
 from loadtests import overload as overload_test
 from loadtests import rolling as rolling_test
+from loadtests import throughput as throughput_test
 from loadtests.processes import ROOT
 from loadtests.report import Report
 from models.errors import AntecedentError
@@ -91,6 +92,25 @@ def rolling(
     plan = rolling_test.Plan(replicas=replicas, rounds=rounds, clients=clients, seed=seed)
     with tqdm(total=replicas * rounds, unit=" restarts", disable=None) as bar:
         report = rolling_test.run(plan, bundle, _sentences(source), bar.update)
+    _end(report, json_file)
+
+
+@app.command()
+def throughput(
+    rounds: Annotated[int, typer.Option(min=1, help="That are counted; one more comes before them.")] = 5,
+    documents: Annotated[int, typer.Option(min=1, help="Of each round, at the same time.")] = 8,
+    sentences: Annotated[int, typer.Option(min=1, help="Of each document.")] = 40,
+    single: Annotated[int, typer.Option(min=3, help="Sentences one at a time, for the time that HTTP adds.")] = 100,
+    workers: Workers = 2,
+    seed: Seed = 1,
+    bundle: Bundle = _SHIPPED,
+    source: Source = _SAMPLE,
+    json_file: JsonFile = None,
+) -> None:
+    """Sentences per second over HTTP and time of a sentence, against the runtime called directly in the same run."""
+    plan = throughput_test.Plan(rounds, documents, sentences, single, workers, seed=seed)
+    with tqdm(total=rounds + 1 + single, unit=" steps", disable=None) as bar:
+        report = throughput_test.run(plan, bundle, _sentences(source), bar.update)
     _end(report, json_file)
 
 

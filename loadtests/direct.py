@@ -1,0 +1,116 @@
+"""The runtime called directly: processes with a thread and a model each, as the service's workers are, and no service.
+
+This is what the service is measured against: what it adds to the time of these calls is its own.
+"""
+
+import multiprocessing
+import queue
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.bundle.requests import Options, Translation, TranslationRequest
+
+if TYPE_CHECKING:
+    from models.bundle.runtime import Runtime
+
+Batch = Sequence[TranslationRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When a batch is full: characters, context included, and sentences. The service is given the same."""
+
+    characters: int = 4096
+    sentences: int = 32
+
+
+def batches_of(requests: Sequence[TranslationRequest], budget: Budget) -> Sequence[Batch]:
+    """Requests in their order, as many in a batch as fit; one that is longer than a batch may be is one of its own."""
+    batches: list[list[TranslationRequest]] = []
+    room = 0
+    for request in requests:
+        characters = len(request.source) + sum(len(sentence.source) for sentence in request.preceding)
+        if not batches or characters > room or len(batches[-1]) == budget.sentences:
+            batches.append([])
+            room = budget.characters
+        batches[-1].append(request)
+        room -= characters
+    return batches
+
+
+class DirectWorker:
+    """A process with a runtime; to be had from `direct_workers`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def translate(self, batch: Batch) -> tuple[Sequence[Translation], float]:
+        """The translations, and the seconds that the runtime took for them."""
+        self._connection.send(batch)
+        answer: tuple[Sequence[Translation], float] = self._connection.recv()
+        return answer
+
+
+class DirectWorkers:
+    """Some of them, of which each takes the next batch when it has nothing to do."""
+
+    def __init__(self, workers: Sequence[DirectWorker]) -> None:
+        self.workers = workers
+        self._idle: queue.SimpleQueue[DirectWorker] = queue.SimpleQueue()
+        for worker in workers:
+            self._idle.put(worker)
+
+    def translate(self, batches: Sequence[Batch]) -> list[Translation]:
+        """Translate all batches; the translations in their order."""
+        with ThreadPoolExecutor(len(self.workers)) as pool:
+            return [translation for done in pool.map(self._translate, batches) for translation in done]
+
+    def _translate(self, batch: Batch) -> Sequence[Translation]:
+        worker = self._idle.get()
+        try:
+            return worker.translate(batch)[0]
+        finally:
+            self._idle.put(worker)
+
+
+@contextmanager
+def direct_workers(count: int, bundle: Path) -> Iterator[DirectWorkers]:
+    """Start so many processes and wait until each has loaded the bundle; end them afterwards."""
+    context = multiprocessing.get_context("spawn")
+    with ExitStack() as stack:
+        workers = []
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, bundle), daemon=True)
+            process.start()
+            theirs.close()
+            stack.callback(process.join)
+            stack.callback(ours.close)
+            workers.append(DirectWorker(ours))
+        for worker in workers:
+            worker.translate([])
+        yield DirectWorkers(workers)
+
+
+def _serve(connection: Connection, bundle: Path) -> None:
+    runtime = _load(bundle)
+    while True:
+        try:
+            batch: Batch = connection.recv()
+        except EOFError:
+            return
+        began = time.perf_counter()
+        translations = runtime.translate(batch, Options())
+        connection.send((translations, time.perf_counter() - began))
+
+
+def _load(bundle: Path) -> "Runtime":
+    from models.bundle.runtime import Runtime  # noqa: PLC0415 - here, so that only these processes load torch
+
+    return Runtime.load(bundle, threads=1)
