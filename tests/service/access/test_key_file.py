@@ -90,8 +90,8 @@ async def test_two_keys_of_one_id_are_a_mistake(path: Path) -> None:
     """Which of the two holds would be chance."""
     record = made("acme")[1]
     await KeyFile(path).add(record)
+    path.write_text(f'{{"keys": [{record.model_dump_json()}, {record.model_dump_json()}]}}')
     with pytest.raises(KeyStorageError, match="two keys have one id"):
-        path.write_text(f'{{"keys": [{record.model_dump_json()}, {record.model_dump_json()}]}}')
         await KeyFile(path).read()
 
 

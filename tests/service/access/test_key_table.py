@@ -11,7 +11,7 @@ from tests.support.servers import RedisServer
 
 
 async def test_keys_come_back_as_they_were_added(table: KeyTable) -> None:
-    """There are none at first; what is added is there, what is removed is gone, and what has not changed is not sent."""
+    """At first there are none; what is added is there, what is removed is gone, what has not changed is not sent."""
     none = await table.read()
     assert none is not None
     assert none.records == {}
@@ -40,7 +40,7 @@ async def test_version_is_no_key(table: KeyTable) -> None:
 
 
 async def test_record_that_cannot_be_read_is_left_out(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """One damaged record, or one of a later release, makes one key unknown and no more; the log says that there is one."""
+    """A damaged record, or one of a later release, makes one key unknown and no more; the log says so."""
     record = made("acme")[1]
     await table.add(record)
     with redis.Redis(port=mortal_redis.port) as client:

@@ -168,7 +168,7 @@ async def test_damaged_file_leaves_the_last_keys(file: KeyFile, tmp_path: Path) 
 
 
 async def test_redis_away(table: KeyTable, mortal_redis: RedisServer) -> None:
-    """Known keys are served for the time that is set and not a second longer; then, and for others at once, it is 503."""
+    """Known keys are served for the time that is set and no longer; then, and for others at once, it is 503."""
     (key, record), (other_key, other) = made("acme"), made("other")
     await table.add(record)
     watched = Watched(table)
