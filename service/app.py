@@ -19,9 +19,7 @@ from service.access.limiter import Limiter
 from service.access.local_limits import LocalLimits
 from service.access.shared_limits import SharedLimits
 from service.documents import Documents
-from service.http import handlers
-from service.http.middleware import BodyLimitMiddleware, RequestMiddleware
-from service.http.tracing import TraceMiddleware
+from service.http import guards, handlers
 from service.inference.admission import Admission
 from service.inference.backlog import Budget
 from service.inference.batcher import Batcher
@@ -66,12 +64,11 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
         summary="Documents translated sentence by sentence, each with the sentences before it",
         version="1",
         lifespan=lifespan,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
         telemetry=_NO_NATIVE_TELEMETRY,
     )
-    app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes)
-    app.add_middleware(RequestMiddleware, metrics=metrics, new_id=_new_id)
-    if tracer is not NO_TRACER:
-        app.add_middleware(TraceMiddleware, tracer=tracer)
+    guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
     for router in (documents.router, sessions.router, health.router):
         app.include_router(router)

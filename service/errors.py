@@ -256,6 +256,16 @@ class QueueFullError(ServiceError):
         super().__init__("as many sentences wait as may wait: try again in a moment")
 
 
+class OriginNotAllowedError(ServiceError):
+    """A WebSocket opened by a web page whose origin may not use the service."""
+
+    code = "origin_not_allowed"
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__("pages of this origin may not open a WebSocket here; ANTECEDENT_CORS_ORIGINS names others")
+
+
 class RateLimitedError(ServiceError):
     """A key has spent its sentences of the minute; `quota` are the header fields that say how it stands."""
 

@@ -1,4 +1,4 @@
-"""Around every HTTP request: its id, log line, metrics, the limit on its body, and the errors nobody has foreseen."""
+"""Around every request and WebSocket: its id, log line and metrics, and the errors that nobody has foreseen."""
 
 import re
 import time
@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -15,9 +14,17 @@ from service.telemetry.logs import get_logger, where
 from service.telemetry.metrics import Metrics
 
 REQUEST_ID = "X-Request-ID"
+ANSWER_STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
+"""Messages with the header fields of an answer; the second kind refuses a WebSocket."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Others, which a client may make up, are neither logged nor labels."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_CLOSES = frozenset({"websocket.close", "websocket.http.response.start"})
+_SWITCHED = 101
+_REFUSED = 403
+"""What a server answers where a handshake ends with a close message."""
+_UNFORESEEN = 1011
+"""A WebSocket's close code: the server has met what it was not made for."""
 
 _log = get_logger(__name__)
 
@@ -29,13 +36,17 @@ def route_of(scope: Scope) -> str:
 
 
 def method_of(scope: Scope) -> str:
-    """The method of a request; `other` for one that a client has made up."""
-    method: str = scope["method"]
-    return method if method in _METHODS else "other"
+    """The method of a request; `other` for one that a client has made up, `WEBSOCKET` for a WebSocket."""
+    method: str = scope.get("method", "WEBSOCKET")
+    return method if method in _METHODS or scope["type"] == "websocket" else "other"
 
 
 class RequestMiddleware:
-    """Gives each request an id (the client's, if it is harmless), and accounts for it when it is done."""
+    """Gives each request an id (the client's, if it is harmless), and accounts for it when it is done.
+
+    The header fields in the request's `state.answer_headers` are put on its answer. A WebSocket is accounted for like
+    a request, with the status 101 once it is open; how long it was open says the log, not the histogram.
+    """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics, new_id: Callable[[], str]) -> None:
         self._app = app
@@ -43,70 +54,63 @@ class RequestMiddleware:
         self._new_id = new_id
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
+        """Serve one request, or one WebSocket."""
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get(REQUEST_ID, "")
         request_id = given if _SAFE_ID.fullmatch(given) else self._new_id()
-        scope.setdefault("state", {})["request_id"] = request_id
-        answer = _Answer(send, request_id)
+        headers = {REQUEST_ID: request_id}
+        scope.setdefault("state", {}).update(request_id=request_id, answer_headers=headers)
+        answer = _Answer(send, headers)
         began = time.perf_counter()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await self._app(scope, receive, answer.send)
             except Exception as error:  # noqa: BLE001 - the last place where it can become an answer without its message
                 _log.error("unforeseen_error", error=type(error).__name__, where=where(error))
-                await self._apologise(scope, receive, answer, request_id)
+                await self._apologise(scope, receive, answer)
             finally:
                 self._account(scope, answer.status, time.perf_counter() - began)
 
-    async def _apologise(self, scope: Scope, receive: Receive, answer: "_Answer", request_id: str) -> None:
-        if answer.status is None:
+    async def _apologise(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        if scope["type"] == "websocket":
+            await answer.close(_UNFORESEEN)
+        elif answer.status is None:
             self._metrics.rejections.labels("internal_error").inc()
             detail = "something unforeseen went wrong; the log has it under the request's id"
-            body = problem(500, "internal_error", detail, request_id)
+            body = problem(500, "internal_error", detail, scope["state"]["request_id"])
             await JSONResponse(body, 500, media_type=PROBLEM_TYPE)(scope, receive, answer.send)
 
     def _account(self, scope: Scope, status: int | None, seconds: float) -> None:
         route, method = route_of(scope), method_of(scope)
         self._metrics.requests.labels(route, method, str(status or 499)).inc()
-        self._metrics.request_seconds.labels(route).observe(seconds)
+        if scope["type"] == "http":
+            self._metrics.request_seconds.labels(route).observe(seconds)
         _log.info("request", method=method, route=route, status=status, seconds=round(seconds, 4))
 
 
-class BodyLimitMiddleware:
-    """Refuses a body as soon as it has more bytes than are accepted, whatever its Content-Length says."""
-
-    def __init__(self, app: ASGIApp, *, most: int) -> None:
-        self._app = app
-        self._most = most
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        received = 0
-
-        async def counted() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > self._most:
-                raise HTTPException(413, f"the body has more than {self._most} bytes")
-            return message
-
-        await self._app(scope, counted, send)
-
-
 class _Answer:
-    """Passes an answer on with the request's id, and remembers its status."""
+    """Passes an answer on with further header fields, and remembers its status."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, headers: dict[str, str]) -> None:
         self._send = send
-        self._request_id = request_id
+        self._headers = headers
+        self._closed = False
         self.status: int | None = None
 
     async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            MutableHeaders(scope=message)[REQUEST_ID] = self._request_id
+        kind = message["type"]
+        if kind in ANSWER_STARTS or kind == "websocket.accept":
+            self.status = message.get("status", _SWITCHED)
+            message.setdefault("headers", [])
+            MutableHeaders(scope=message).update(self._headers)
+        elif kind == "websocket.close":
+            self.status = self.status or _REFUSED
+        self._closed = self._closed or kind in _CLOSES
         await self._send(message)
+
+    async def close(self, code: int) -> None:
+        """Close a WebSocket that is open, or refuse it."""
+        if not self._closed:
+            await self.send({"type": "websocket.close", "code": code})

@@ -2,17 +2,21 @@
 
 from fastapi import APIRouter, Request
 
-from service.routes.dependencies import PROBLEMS, ServicesDep, unless_client_leaves
+from service.http.json_body import StrictRoute
+from service.routes.dependencies import PROBLEMS, CallerDep, ServicesDep, admitted, unless_client_leaves
 from service.schemas import DocumentAnswer, DocumentRequest, ModelInfo, ModelList
 
-router = APIRouter(prefix="/v1", tags=["documents"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", tags=["documents"], responses=PROBLEMS, route_class=StrictRoute)
 
 
 @router.post("/documents", operation_id="translateDocument", summary="Translate a whole document")
-async def translate_document(body: DocumentRequest, request: Request, parts: ServicesDep) -> DocumentAnswer:
+async def translate_document(
+    body: DocumentRequest, request: Request, who: CallerDep, parts: ServicesDep
+) -> DocumentAnswer:
     """Each sentence is translated with those before it. Needs no session."""
     prepared = parts.documents.prepare(body)
-    return await unless_client_leaves(request, parts.documents.translate(prepared))
+    async with admitted(request, parts, who, len(prepared.sentences)):
+        return await unless_client_leaves(request, parts.documents.translate(prepared))
 
 
 @router.get("/models", operation_id="listModels", summary="List the models")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Request, status
 
+from service.http.json_body import StrictRoute
 from service.routes.dependencies import PROBLEMS, CallerDep, DocumentDep, ServicesDep, admitted, unless_client_leaves
 from service.schemas import (
     MAX_POSITION,
@@ -18,7 +19,7 @@ from service.schemas import (
 from service.store.document import Entry
 
 Position = Annotated[int, Path(ge=0, le=MAX_POSITION)]
-router = APIRouter(prefix="/v1/sessions", tags=["sessions"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"], responses=PROBLEMS, route_class=StrictRoute)
 
 IdempotencyKey = Annotated[
     str | None,

@@ -115,7 +115,7 @@ def test_pair_that_is_not_served_names_those_that_are(client: httpx.Client) -> N
 def test_what_is_no_json_or_no_route_is_a_problem_too(client: httpx.Client) -> None:
     """Errors of the framework look like all others."""
     answers = [
-        (client.post("/v1/documents", content=b"{", headers={"Content-Type": "application/json"}), 422),
+        (client.post("/v1/documents", content=b"{", headers={"Content-Type": "application/json"}), 400),
         (client.get("/v1/nothing"), 404),
         (client.get("/v1/documents"), 405),
         (

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from service.errors import QueueFullError
 from service.http import handlers
-from service.http.middleware import BodyLimitMiddleware, RequestMiddleware
+from service.http.middleware import RequestMiddleware
 from service.telemetry.metrics import Metrics
 
 SECRET = "himitsu"
@@ -22,7 +22,6 @@ def metrics() -> Metrics:
 def client(metrics: Metrics) -> httpx.AsyncClient:
     """A client of an application whose routes fail in different ways."""
     app = FastAPI()
-    app.add_middleware(BodyLimitMiddleware, most=100)
     app.add_middleware(RequestMiddleware, metrics=metrics, new_id=lambda: "made-here")
     handlers.install(app, metrics)
 

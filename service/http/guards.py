@@ -1,0 +1,40 @@
+"""What stands around the routes, and in which order."""
+
+from collections.abc import Callable
+from typing import Final
+
+from fastapi import FastAPI
+from opentelemetry.trace import Tracer
+from starlette.middleware.cors import CORSMiddleware
+
+from service.http.body_limit import BodyLimitMiddleware
+from service.http.middleware import REQUEST_ID, RequestMiddleware
+from service.http.origins import OriginMiddleware
+from service.http.security import SecurityHeadersMiddleware
+from service.http.tracing import TraceMiddleware
+from service.settings import Settings
+from service.telemetry.metrics import Metrics
+from service.telemetry.tracing import NO_TRACER
+
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_MAY_BE_SENT: Final = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", REQUEST_ID)
+_MAY_BE_READ: Final = ("RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID)
+
+
+def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, new_id: Callable[[], str]) -> None:
+    """Surround the routes, the innermost first: each is reached only by what those added after it let through."""
+    app.state.max_json_depth = settings.max_json_depth
+    app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes)
+    app.add_middleware(OriginMiddleware, allowed=settings.cors_origins, metrics=metrics)
+    app.add_middleware(RequestMiddleware, metrics=metrics, new_id=new_id)
+    if tracer is not NO_TRACER:
+        app.add_middleware(TraceMiddleware, tracer=tracer)
+    if settings.cors_origins:  # around the errors too, which a page could not read otherwise
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=_METHODS,
+            allow_headers=_MAY_BE_SENT,
+            expose_headers=_MAY_BE_READ,
+        )
+    app.add_middleware(SecurityHeadersMiddleware, docs=app.docs_url)

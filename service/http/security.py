@@ -1,0 +1,48 @@
+"""Header fields by which browsers keep answers to themselves. HSTS is left to whoever ends TLS: he knows the host."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.http.middleware import ANSWER_STARTS
+
+_ALWAYS: Mapping[str, str] = MappingProxyType(
+    {
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "no-store",
+    }
+)
+_NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_DOCS = (
+    "default-src 'none'; connect-src 'self'; img-src 'self' data: https://fastapi.tiangolo.com;"
+    " script-src 'unsafe-inline' https://cdn.jsdelivr.net; style-src 'unsafe-inline' https://cdn.jsdelivr.net;"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""FastAPI's page starts Swagger UI by a script in the page, and shows nothing that a user has sent."""
+
+
+class SecurityHeadersMiddleware:
+    """Puts them on every answer, refusals of a WebSocket included; `docs` is the path of the page with scripts."""
+
+    def __init__(self, app: ASGIApp, *, docs: str | None) -> None:
+        self._app = app
+        self._docs = docs
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or one WebSocket."""
+
+        async def secured(message: Message) -> None:
+            if message["type"] in ANSWER_STARTS:
+                message.setdefault("headers", [])
+                headers = MutableHeaders(scope=message)
+                headers.update(_ALWAYS)
+                headers["Content-Security-Policy"] = _DOCS if scope["path"] == self._docs else _NOTHING
+            await send(message)
+
+        await self._app(scope, receive, secured)
