@@ -59,15 +59,16 @@ class Documents:
         """Translate each sentence of a document with those before it.
 
         Raises:
-            AntecedentError: see `Batcher.submit`.
+            AntecedentError: see `Catalogue.hold` and `Batcher.submit`.
         """
         request, document = prepared.request, prepared.segmented
-        window = prepared.model.window if request.strategy == "direct" else 0
-        requests = requests_of(document.sentences, request.context, window)
-        done = await self._all(prepared, requests)
+        with self._catalogue.hold(prepared.model) as model:
+            window = model.window if request.strategy == "direct" else 0
+            requests = requests_of(document.sentences, request.context, window)
+            done = await self._all(model, prepared, requests)
         return DocumentAnswer(
             id=prepared.id,
-            model=prepared.model.name,
+            model=model.name,
             text=document.join([translated.text for translated in done], gap=gap_of(request.target_lang)),
             sentences=[
                 TranslatedSentence(
@@ -101,7 +102,9 @@ class Documents:
         for position, sentence in enumerate(context):
             check_length(sentence, settings.max_sentence_characters, f"context sentence {position}")
 
-    async def _all(self, prepared: PreparedDocument, requests: Sequence[TranslationRequest]) -> list[Translation]:
+    async def _all(
+        self, model: Model, prepared: PreparedDocument, requests: Sequence[TranslationRequest]
+    ) -> list[Translation]:
         """Translate all, a bounded number at a time; the first error ends the rest."""
         turns = asyncio.Semaphore(self._settings.document_concurrency)
         options = Options(prepared.request.strategy, prepared.request.beam_size)
@@ -109,7 +112,7 @@ class Documents:
 
         async def one(request: TranslationRequest) -> Translation:
             async with turns:
-                return await prepared.model.batcher.submit(request, options, turn)
+                return await model.batcher.submit(request, options, turn)
 
         try:
             async with asyncio.TaskGroup() as group:

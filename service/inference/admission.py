@@ -1,6 +1,6 @@
 """How much may wait in one process."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,10 +11,11 @@ from service.inference.batcher import Batcher
 class Admission:
     """Bounds what waits in all batchers of this process.
 
-    A use case is admitted before it does anything that would have to be undone.
+    A use case is admitted before it does anything that would have to be undone. `batchers` gives those that there are
+    now: models come and go.
     """
 
-    def __init__(self, limit: int, batchers: Sequence[Batcher[Any]]) -> None:
+    def __init__(self, limit: int, batchers: Callable[[], Collection[Batcher[Any]]]) -> None:
         self._limit = limit
         self._batchers = batchers
         self._reserved = 0
@@ -22,7 +23,7 @@ class Admission:
     @property
     def waiting(self) -> int:
         """Sentences in all queues."""
-        return sum(batcher.waiting for batcher in self._batchers)
+        return sum(batcher.waiting for batcher in self._batchers())
 
     @contextmanager
     def reserve(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from tests.support.lanes import Bench, echo, until
 async def test_admission_ends_at_the_limit(bench: Callable[..., Bench]) -> None:
     """What waits and what is about to wait count; a place that is given back can be taken again."""
     used = bench()
-    admission = Admission(2, [used.batcher])
+    admission = Admission(2, lambda: [used.batcher])
     with admission.reserve(), admission.reserve(), pytest.raises(QueueFullError), admission.reserve():
         pass
     with admission.reserve():
@@ -25,7 +25,7 @@ async def test_waiting_sentences_use_up_admission() -> None:
     used = Bench(echo)
     await used.lanes.acquire()
     used.batcher.open()
-    admission = Admission(3, [used.batcher])
+    admission = Admission(3, lambda: [used.batcher])
     callers = [asyncio.create_task(used.translate(text)) for text in "abc"]
     await until(lambda: used.batcher.waiting == 3)
     with pytest.raises(QueueFullError), admission.reserve():
