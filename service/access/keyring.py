@@ -41,8 +41,13 @@ class Access(Protocol):
             KeysUnavailableError: not known, and the keys cannot be read at the moment.
         """
 
-    def still_admits(self, caller: Caller) -> bool:
-        """Whether the key of a caller that stays connected is still valid."""
+    def readmit(self, caller: Caller) -> None:
+        """Let a caller that has stayed connected go on.
+
+        Raises:
+            UnauthenticatedError: its key has been revoked, or has expired.
+            KeysUnavailableError: nobody can say at the moment.
+        """
 
 
 class OpenAccess:
@@ -55,9 +60,8 @@ class OpenAccess:
         del key, scope
         return ANYBODY
 
-    def still_admits(self, caller: Caller) -> bool:
-        """See `Access.still_admits`."""
-        return caller is ANYBODY
+    def readmit(self, caller: Caller) -> None:
+        """See `Access.readmit`."""
 
 
 class Keyring:
@@ -97,10 +101,9 @@ class Keyring:
             raise self._refusal("scope", ForbiddenError(f"the key has not the scope {scope}"))
         return caller
 
-    def still_admits(self, caller: Caller) -> bool:
-        """See `Access.still_admits`."""
-        record = self._held().get(caller.key_id)
-        return record is not None and not record.expired(self._now())
+    def readmit(self, caller: Caller) -> None:
+        """See `Access.readmit`."""
+        self._valid(self._held().get(caller.key_id))
 
     async def refresh(self) -> None:
         """Read the keys, if they have changed.
@@ -154,7 +157,9 @@ class Keyring:
         presented = Key.parse(key)
         if presented is None:
             raise self._refusal("malformed", UnauthenticatedError())
-        record = find(presented, self._held())
+        return self._valid(find(presented, self._held()))
+
+    def _valid(self, record: KeyRecord | None) -> KeyRecord:
         if record is None and (self._last_read_failed or self._outdated()):
             raise self._refusal("unavailable", KeysUnavailableError())
         if record is None:
