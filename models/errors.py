@@ -4,17 +4,22 @@ Knows nothing of HTTP; the service gives each code a status. A message is one se
 """
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class AntecedentError(Exception):
     """Base of every error that is raised on purpose.
 
-    `code` never changes once released; `retryable` says whether the same call may succeed later.
+    `code` never changes once released; `retryable` says whether the same call may succeed later; `extras` are facts
+    that a program can read, by name, such as the position of the sentence that is wrong.
     """
 
     code: ClassVar[str] = "internal_error"
     retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **extras: Any) -> None:  # noqa: ANN401 - any JSON value
+        self.extras = extras
+        super().__init__(message)
 
 
 class ConfigError(AntecedentError):

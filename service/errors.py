@@ -3,7 +3,7 @@
 No message holds text of a user. `service/http/problems.py` renders them, and those of `models`.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from models.errors import AntecedentError
 
@@ -30,7 +30,7 @@ class ServiceError(AntecedentError):
     """An error with an HTTP status.
 
     `retry_after` is in seconds, None where trying again does not help or has no known time; an instance may know
-    better than its class. `extras` are further members of the problem, such as `next_position`.
+    better than its class. Its `extras` are further members of the problem, such as `next_position`.
     """
 
     status: ClassVar[int] = 500
@@ -39,10 +39,6 @@ class ServiceError(AntecedentError):
     def headers(self) -> dict[str, str]:
         """Header fields of the answer that tells of the error."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-
-    def __init__(self, message: str, **extras: Any) -> None:  # noqa: ANN401 - any JSON value
-        self.extras = extras
-        super().__init__(message)
 
 
 class InvalidInputError(ServiceError):
@@ -221,7 +217,8 @@ class SessionFullError(ServiceError):
 
     def __init__(self, sentences: int) -> None:
         super().__init__(
-            f"this session has {sentences} sentences, as many as it may have: begin another one", next_position=sentences
+            f"this session has {sentences} sentences, as many as it may have: begin another one",
+            next_position=sentences,
         )
 
 

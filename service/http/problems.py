@@ -35,11 +35,11 @@ _TITLES = {
 }
 
 
-def status_of(error: AntecedentError) -> int:
-    """HTTP status of any error that is raised on purpose."""
-    if isinstance(error, ServiceError):
-        return error.status
-    return 422 if isinstance(error, RequestError) else 500
+def status_of(kind: type[AntecedentError]) -> int:
+    """HTTP status of any kind of error that is raised on purpose."""
+    if issubclass(kind, ServiceError):
+        return kind.status
+    return 422 if issubclass(kind, RequestError) else 500
 
 
 def title_of(status: int) -> str:
@@ -49,8 +49,7 @@ def title_of(status: int) -> str:
 
 def problem_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
     """The members of the RFC 9457 problem that tells a client of `error`."""
-    extras = error.extras if isinstance(error, ServiceError) else {}
-    return problem(status_of(error), error.code, str(error), request_id, retryable=error.retryable) | extras
+    return problem(status_of(type(error)), error.code, str(error), request_id, retryable=error.retryable) | error.extras
 
 
 def problem(status: int, code: str, detail: str, request_id: str, *, retryable: bool = False) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """What waits for a worker, and which of it makes the next batch: plain data, no clock, no task."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,9 @@ from models.bundle.requests import Options, Translation, TranslationRequest
 
 Priority = Literal["interactive", "bulk"]
 """Somebody waits for this very sentence, or for the whole document that it is part of."""
+
+BULK_SHARE = 4
+"""One of this many sentences is a document's, however many sentences of sessions wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,8 @@ class Waiting:
     @property
     def characters(self) -> int:
         """What it counts in a batch."""
-        return len(self.request.source) + sum(len(sentence.source) for sentence in self.request.preceding)
+        read = sum(len(sentence.source) + len(sentence.target or "") for sentence in self.request.preceding)
+        return len(self.request.source) + read
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,54 +57,116 @@ class Budget:
 
 
 class Backlog:
-    """What waits, oldest first."""
+    """What waits: sentences of sessions before those of documents, and within each class every flow in turn."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._waiting: dict[Waiting, None] = {}  # keeps the order, forgets any element at once
+        self._suspects: dict[Waiting, None] = {}  # a dict keeps the order, and forgets any element at once
+        self._flows: dict[Priority, dict[str, dict[Waiting, None]]] = {"interactive": {}, "bulk": {}}
+        self._since_bulk = 0
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._suspects) + sum(len(flow) for flow in self._all_flows())
+
+    @property
+    def flows(self) -> int:
+        """How many documents and sessions wait."""
+        return sum(len(flows) for flows in self._flows.values())
+
+    def ahead(self, sentences: int) -> int:
+        """How many go before the last of that many sentences if a new flow brings them now.
+
+        That is the same number of every other flow, or all that it has: so a long document is no obstacle to a short
+        one.
+        """
+        return len(self._suspects) + sum(min(len(flow), sentences) for flow in self._all_flows())
 
     def put(self, waiting: Waiting) -> None:
-        """Add one at the end."""
-        self._waiting[waiting] = None
+        """Add one at the end of its flow."""
+        self._flows[waiting.turn.priority].setdefault(waiting.turn.flow, {})[waiting] = None
 
-    def put_back(self, returned: Sequence[Waiting]) -> None:
-        """Add some at the front: they have waited already."""
-        self._waiting = dict.fromkeys(returned) | self._waiting
+    def put_back(self, suspects: Sequence[Waiting]) -> None:
+        """Add sentences over which a worker has died: they go first, and each alone."""
+        self._suspects |= dict.fromkeys(suspects)
 
     def discard(self, waiting: Waiting) -> None:
         """Forget one, if it is still here: nobody waits for it."""
-        self._waiting.pop(waiting, None)
+        self._suspects.pop(waiting, None)
+        flows = self._flows[waiting.turn.priority]
+        flow = flows.get(waiting.turn.flow, {})
+        flow.pop(waiting, None)
+        if not flow:
+            flows.pop(waiting.turn.flow, None)
 
     def due(self) -> float | None:
         """When the next batch may go: in the past (minus infinity) if it is full, None if nothing waits."""
         batch, full = self._next()
         if not batch:
             return None
-        return float("-inf") if full else batch[0].since + self._budget.wait
+        return float("-inf") if full else min(waiting.since for waiting in batch) + self._budget.wait
 
     def pop(self) -> list[Waiting]:
-        """Take the next batch out: the oldest sentence and those with the same options that fit.
+        """Take the next batch out: the sentence whose turn it is, and those after it with the same options that fit.
 
         A sentence over which a worker has died goes alone, so that it can take no other with it.
         """
         batch, _ = self._next()
         for waiting in batch:
-            del self._waiting[waiting]
+            self._take(waiting)
         return batch
 
     def _next(self) -> tuple[list[Waiting], bool]:
+        if self._suspects:
+            return [next(iter(self._suspects))], True
         batch: list[Waiting] = []
         room = self._budget.characters
-        for waiting in self._waiting:
-            if batch and (waiting.options != batch[0].options or waiting.attempts > 0):
+        for waiting in self._in_turn():
+            if batch and waiting.options != batch[0].options:
                 continue
             if batch and waiting.characters > room:
                 return batch, True
             batch.append(waiting)
             room -= waiting.characters
-            if waiting.attempts > 0 or room <= 0 or len(batch) == self._budget.sentences:
+            if room <= 0 or len(batch) == self._budget.sentences:
                 return batch, True
         return batch, False
+
+    def _in_turn(self) -> Iterator[Waiting]:
+        sessions, documents = (_round_robin(flows.values()) for flows in self._flows.values())
+        since_bulk = self._since_bulk
+        while True:
+            first, second = (sessions, documents) if since_bulk < BULK_SHARE - 1 else (documents, sessions)
+            waiting = next(first, None) or next(second, None)
+            if waiting is None:
+                return
+            since_bulk = _counted(since_bulk, waiting)
+            yield waiting
+
+    def _take(self, waiting: Waiting) -> None:
+        """Take one out; its flow has had its turn."""
+        if waiting not in self._suspects:
+            self._since_bulk = _counted(self._since_bulk, waiting)
+        self.discard(waiting)
+        flows = self._flows[waiting.turn.priority]
+        if waiting.turn.flow in flows:
+            flows[waiting.turn.flow] = flows.pop(waiting.turn.flow)
+
+    def _all_flows(self) -> Iterator[dict[Waiting, None]]:
+        for flows in self._flows.values():
+            yield from flows.values()
+
+
+def _counted(since_bulk: int, waiting: Waiting) -> int:
+    return since_bulk + 1 if waiting.turn.priority == "interactive" else 0
+
+
+def _round_robin(flows: Iterable[Iterable[Waiting]]) -> Iterator[Waiting]:
+    """One of each flow, in turn, until all are at their ends."""
+    turns = deque(map(iter, flows))
+    while turns:
+        waiting = next(turns[0], None)
+        if waiting is None:
+            turns.popleft()
+        else:
+            yield waiting
+            turns.rotate(-1)

@@ -1,8 +1,9 @@
 """Feeds workers from the backlog, and sees to it that every caller gets a result or an error, whatever happens."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from opentelemetry.trace import Tracer
@@ -40,7 +41,7 @@ class Lanes(Protocol[_L]):
 
 
 class Batcher(Generic[_L]):
-    """Feeds the workers of one bundle; `submit` waits for a translation."""
+    """Feeds the workers of one bundle: `enqueue` takes a sentence, `submit` waits for its translation too."""
 
     def __init__(
         self, lanes: Lanes[_L], budget: Budget, *, deadline: float, metrics: Metrics, tracer: Tracer = NO_TRACER
@@ -62,6 +63,15 @@ class Batcher(Generic[_L]):
         """How many sentences are in the queue."""
         return len(self._backlog)
 
+    @property
+    def flows(self) -> int:
+        """How many documents and sessions have sentences in the queue."""
+        return self._backlog.flows
+
+    def ahead(self, sentences: int) -> int:
+        """What a new flow of that many sentences waits for; see `Backlog.ahead`."""
+        return self._backlog.ahead(sentences)
+
     def open(self) -> None:
         """Begin to dispatch."""
         self._dispatcher = asyncio.create_task(self._dispatch())
@@ -75,7 +85,7 @@ class Batcher(Generic[_L]):
                 task.cancel()
             await asyncio.wait(tasks)
         while batch := self._backlog.pop():
-            _fail(batch, ShuttingDownError())
+            _fail(batch, ShuttingDownError)
 
     async def drained(self) -> None:
         """Wait until nobody waits for a translation."""
@@ -85,29 +95,38 @@ class Batcher(Generic[_L]):
         """Queue a sentence and wait for its translation. A caller that is cancelled takes it out of the queue.
 
         Raises:
+            AntecedentError: see `enqueue`.
+        """
+        return await self.enqueue(request, options, turn)
+
+    def enqueue(self, request: TranslationRequest, options: Options, turn: Turn) -> asyncio.Future[Translation]:
+        """Queue a sentence; gives its translation to come, which leaves the queue when it is cancelled.
+
+        Raises:
             RequestError: the model cannot translate it.
             DeadlineError: it took too long.
             WorkerDiedError: two workers died over it.
-            ShuttingDownError: the service ends.
+            ShuttingDownError: the service ends; this one at once.
         """
         if self._dispatcher is None:
             raise ShuttingDownError
         loop = asyncio.get_running_loop()
         waiting = Waiting(request, options, turn, loop.time(), loop.create_future(), origin=current())
-        self._backlog.put(waiting)
-        self._arrived.set()
+        deadline = loop.call_later(self._deadline, _fail, [waiting], DeadlineError)
         self._submitted += 1
         self._drained.clear()
-        try:
-            async with asyncio.timeout(self._deadline):
-                return await waiting.future
-        except TimeoutError:
-            raise DeadlineError from None
-        finally:
+
+        def forget(_: asyncio.Future[Translation]) -> None:
+            deadline.cancel()
             self._backlog.discard(waiting)
             self._submitted -= 1
             if self._submitted == 0:
                 self._drained.set()
+
+        waiting.future.add_done_callback(forget)
+        self._backlog.put(waiting)
+        self._arrived.set()
+        return waiting.future
 
     async def _dispatch(self) -> None:
         while True:
@@ -133,13 +152,14 @@ class Batcher(Generic[_L]):
         self._observe_start(batch)
         try:
             self._resolve(batch, await self._translate(lane, batch))
-        except WorkerDiedError as died:
-            self._try_again(batch, died)
+        except WorkerDiedError:
+            self._try_again(batch)
         except asyncio.CancelledError:
-            _fail(batch, ShuttingDownError())
+            _fail(batch, ShuttingDownError)
             raise
         except Exception as error:  # noqa: BLE001 - a bug of our own is for each caller to report, not to wait for
-            _fail(batch, error)
+            bug = error
+            _fail(batch, lambda: bug)
         finally:
             self._metrics.running.dec(len(batch))
             self._lanes.release(lane)
@@ -161,22 +181,23 @@ class Batcher(Generic[_L]):
         self._metrics.model_seconds.observe(outcomes.seconds)
         for waiting, result in zip(batch, outcomes.results, strict=True):
             if isinstance(result, Failure):
-                _fail([waiting], error_of(result))
+                _fail([waiting], partial(error_of, result))
                 continue
             self._metrics.sentences.inc()
             self._metrics.tokens.inc(result.tokens)
             if not waiting.future.done():
                 waiting.future.set_result(result)
 
-    def _try_again(self, batch: list[Waiting], died: WorkerDiedError) -> None:
+    def _try_again(self, batch: list[Waiting]) -> None:
         for waiting in batch:
             waiting.attempts += 1
-        _fail([waiting for waiting in batch if waiting.attempts == ATTEMPTS], died)
+        _fail([waiting for waiting in batch if waiting.attempts == ATTEMPTS], WorkerDiedError)
         self._backlog.put_back([waiting for waiting in batch if not waiting.future.done()])
         self._arrived.set()
 
 
-def _fail(batch: Sequence[Waiting], error: Exception) -> None:
+def _fail(batch: Sequence[Waiting], error: Callable[[], Exception]) -> None:
+    """Give each an error of its own: whoever gets it may say in it which sentence that was."""
     for waiting in batch:
         if not waiting.future.done():
-            waiting.future.set_exception(error)
+            waiting.future.set_exception(error())
