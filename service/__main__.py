@@ -16,6 +16,7 @@ from opentelemetry.trace import Tracer
 from models.errors import AntecedentError
 from service.app import create_app
 from service.errors import StartupError
+from service.http.stream_protocol import StreamProtocol
 from service.inference.worker_process import TRANSLATOR
 from service.routes.dependencies import Services
 from service.settings import Settings, load_settings
@@ -61,9 +62,11 @@ async def _drain(app: FastAPI, server: Server, serving: asyncio.Task[None], seco
     """Let requests in flight finish; what has not after a while is answered with an error that a client may retry."""
     services: Services = app.state.services
     services.draining = True
+    services.streams.drain()
     server.should_exit = True
     finished, _ = await asyncio.wait({serving}, timeout=seconds)
     if not finished:
+        services.sessions.close()
         await asyncio.gather(*(model.batcher.close() for model in services.catalogue.models))
     await serving
 
@@ -87,9 +90,14 @@ def _configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http="httptools",
-        ws="none",
+        ws=StreamProtocol,
+        ws_max_size=settings.stream_message_bytes,
+        ws_ping_interval=settings.stream_ping_seconds,
+        ws_ping_timeout=settings.stream_ping_seconds,
+        ws_per_message_deflate=False,  # sentences are too short to gain by it
         lifespan="off",
         log_config=None,
+        log_level="warning",  # below that it logs the paths of WebSockets, with the ids of sessions
         access_log=False,
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,

@@ -19,7 +19,8 @@ from service.access.limiter import Limiter
 from service.access.local_limits import LocalLimits
 from service.access.shared_limits import SharedLimits
 from service.documents import Documents
-from service.http import guards, handlers
+from service.http import api_page, guards, handlers
+from service.http.openapi import DescribedAPI
 from service.inference.admission import Admission
 from service.inference.backlog import Budget
 from service.inference.batcher import Batcher
@@ -27,13 +28,14 @@ from service.inference.catalogue import Catalogue, Model, check_servable
 from service.inference.pool import WorkerPool
 from service.inference.worker import Worker, WorkerCommand
 from service.inference.worker_process import TRANSLATOR
-from service.routes import documents, health, sessions
+from service.routes import documents, health, sessions, streams
 from service.routes.dependencies import Services
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
 from service.store.context_store import ContextStore
 from service.store.opening import open_redis
+from service.streams.open_streams import OpenStreams
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
 
@@ -59,18 +61,19 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
             app.state.services = services
             yield
 
-    app = FastAPI(
+    app = DescribedAPI(
         title="Antecedent",
         summary="Documents translated sentence by sentence, each with the sentences before it",
         version="1",
         lifespan=lifespan,
+        docs_url=None,
         redoc_url=None,
-        swagger_ui_oauth2_redirect_url=None,
         telemetry=_NO_NATIVE_TELEMETRY,
     )
     guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
-    for router in (documents.router, sessions.router, health.router):
+    api_page.install(app)
+    for router in (documents.router, sessions.router, streams.router, health.router):
         app.include_router(router)
     return app
 
@@ -120,8 +123,9 @@ def _model(
 
 def _services(models: list[Model], access: Access, redis: Commands, settings: Settings, metrics: Metrics) -> Services:
     catalogue = Catalogue(models)
-    admission = Admission(settings.queue_limit, [model.batcher for model in models])
+    admission = Admission(settings.queue_limit, lambda: [model.batcher for model in models])
     metrics.waiting.set_function(lambda: admission.waiting)
+    metrics.watch_workers(catalogue.workers)
     store = ContextStore(redis, settings.max_session_sentences)
     return Services(
         access=access,
@@ -131,6 +135,7 @@ def _services(models: list[Model], access: Access, redis: Commands, settings: Se
         documents=Documents(catalogue, admission, settings, _new_id),
         sessions=Sessions(catalogue, admission, store, settings, _new_id),
         limiter=_limiter(redis, settings),
+        streams=OpenStreams(settings.stream_limit, settings.stream_in_flight, settings.stream_idle_seconds, metrics),
         metrics=metrics,
     )
 

@@ -13,7 +13,13 @@ from weakref import WeakValueDictionary
 from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
 from models.errors import AntecedentError
-from service.errors import SentenceFailedError, ServiceError, SessionModelNotLoadedError, StoreUnavailableError
+from service.errors import (
+    SentenceFailedError,
+    ServiceError,
+    SessionModelNotLoadedError,
+    ShuttingDownError,
+    StoreUnavailableError,
+)
 from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.store.context_store import ContextStore
@@ -29,18 +35,31 @@ class Notices:
 
     def __init__(self) -> None:
         self._events: WeakValueDictionary[tuple[DocumentKey, int], asyncio.Event] = WeakValueDictionary()
+        self._closed = False
 
     async def wait(self, document: DocumentKey, position: int, seconds: float) -> None:
-        """Wait until something has become of a sentence, but not for longer than `seconds`."""
+        """Wait until something has become of a sentence, but not for longer than `seconds`.
+
+        Raises:
+            ShuttingDownError: nobody is to wait any longer.
+        """
         event = self._events.setdefault((document, position), asyncio.Event())
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(0 if self._closed else seconds):
                 await event.wait()
+        if self._closed:
+            raise ShuttingDownError
 
     def tell(self, document: DocumentKey, position: int) -> None:
         """Something has become of it."""
         event = self._events.pop((document, position), None)
         if event is not None:
+            event.set()
+
+    def close(self) -> None:
+        """Have nobody wait any longer."""
+        self._closed = True
+        for event in list(self._events.values()):
             event.set()
 
 
@@ -87,6 +106,10 @@ class Sentences:
         entry = await self._store.correct(document, position, Answer(translation, None, 0))
         self._notices.tell(document, position)
         return entry
+
+    def close(self) -> None:
+        """Have whoever waits wait no longer; they get ShuttingDownError."""
+        self._notices.close()
 
     async def _finish_before(self, document: DocumentKey, position: int) -> None:
         """Have a sentence finished that others need as their context."""

@@ -121,6 +121,20 @@ class Sessions:
         """The document as it stands; see `ContextStore.read`."""
         return await self._store.read(document)
 
+    def close(self) -> None:
+        """Have whoever waits for the sentence of another replica wait no longer; they get ShuttingDownError."""
+        self._sentences.close()
+
+    async def resume(self, document: DocumentKey) -> State:
+        """The document as it stands, if it can grow here.
+
+        Raises:
+            AntecedentError: see `ContextStore.read` and `Catalogue.for_session`.
+        """
+        state = await self._store.read(document)
+        self._catalogue.for_session(state.session.model, state.session.fingerprint)
+        return state
+
     async def delete(self, document: DocumentKey) -> None:
         """Forget the document at once; see `ContextStore.delete`."""
         await self._store.delete(document)

@@ -23,6 +23,7 @@ from service.schemas import Problem
 from service.sessions import Sessions
 from service.store.commands import Commands
 from service.store.document import DocumentKey
+from service.streams.open_streams import OpenStreams
 from service.telemetry.metrics import Metrics
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -48,6 +49,7 @@ class Services:
     documents: Documents
     sessions: Sessions
     limiter: Limiter
+    streams: OpenStreams
     metrics: Metrics
     draining: bool = False
 

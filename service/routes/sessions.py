@@ -46,10 +46,12 @@ async def translate_sentence(
 ) -> TranslatedSentence:
     """The same position, or Idempotency-Key, with the same text is a retry and gets the same answer."""
     async with admitted(request, parts, who, 1):
-        return await unless_client_leaves(
+        answer = await unless_client_leaves(
             request,
             parts.sessions.translate(document, body.text, position=body.position, idempotency_key=idempotency_key),
         )
+    parts.metrics.session_sentences.labels("request").inc()
+    return answer
 
 
 @router.patch("/{session_id}/sentences/{position}", operation_id="correctSentence", summary="Correct a translation")

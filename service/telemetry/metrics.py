@@ -31,6 +31,9 @@ class Metrics:
         self.queue_seconds = self._histogram("queue_seconds", "Time of a sentence in the queue.", _SECONDS)
         self.model_seconds = self._histogram("model_seconds", "Time of a batch in the model.", _SECONDS)
         self.sentences = self._counter("sentences", "Sentences translated.")
+        self.session_sentences = self._counter(
+            "session_sentences", "Sentences of sessions answered, by request or stream.", "channel"
+        )
         self.tokens = self._counter("tokens", "Target tokens generated.")
         self.redis_seconds = self._histogram("redis_seconds", "Time of a Redis round trip.", _SECONDS, "operation")
         self.redis_failures = self._counter("redis_failures", "Redis round trips that failed.", "operation")

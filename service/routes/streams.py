@@ -1,0 +1,86 @@
+"""Documents that grow sentence by sentence, over one WebSocket; docs/streams.md has the protocol."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import APIRouter, WebSocket
+from starlette.websockets import WebSocketDisconnect
+
+from service.access.caller import Caller
+from service.routes.dependencies import CallerDep, DocumentDep, Services, ServicesDep
+from service.store.document import DocumentKey
+from service.streams import messages
+from service.streams.conversation import Conversation, GoneError
+from service.streams.open_streams import Ending
+from service.telemetry.logs import get_logger
+
+SUBPROTOCOL = "antecedent.v1"
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+_log = get_logger(__name__)
+
+
+@router.websocket("/{session_id}/stream", name="streamSession")
+async def stream_session(
+    socket: WebSocket, session_id: str, document: DocumentDep, who: CallerDep, parts: ServicesDep
+) -> None:
+    """Sentences come, and answers go, in the order of the sentences."""
+    async with parts.limiter.hold(who):
+        with parts.streams.opened() as soon:
+            state = await parts.sessions.resume(document)
+            await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope["subprotocols"] else None)
+            channel = _SocketChannel(socket)
+            try:
+                await channel.send(messages.greeting(session_id, state))
+                ending = await _conversation(socket, document, who, parts).run(channel, soon)
+                await channel.close(ending)
+                _log.info("stream_ended", code=ending.code)
+            except GoneError:
+                _log.info("stream_ended", code=None)
+
+
+def _conversation(socket: WebSocket, document: DocumentKey, who: Caller, parts: Services) -> Conversation:
+    async def admit() -> None:
+        parts.access.readmit(who)
+        await parts.limiter.spend(who, 1)
+
+    return Conversation(
+        document,
+        parts.sessions,
+        admit,
+        parts.metrics,
+        request_id=socket.state.request_id,
+        in_flight=parts.streams.in_flight,
+        idle_seconds=parts.streams.idle_seconds,
+    )
+
+
+class _SocketChannel:
+    """The messages of a WebSocket."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> str | bytes:
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise GoneError
+        text: str | None = message.get("text")
+        return message["bytes"] if text is None else text
+
+    async def send(self, message: str) -> None:
+        with _gone():
+            await self._socket.send_text(message)
+
+    async def close(self, ending: Ending) -> None:
+        with _gone():
+            await self._socket.close(ending.code, ending.reason)
+
+
+@contextmanager
+def _gone() -> Iterator[None]:
+    try:
+        yield
+    except (WebSocketDisconnect, RuntimeError):  # the second, between a malformed frame and the end that it leads to
+        raise GoneError from None

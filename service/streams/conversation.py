@@ -1,0 +1,179 @@
+"""A stream from its first sentence to its end: sentences are answered in order, and none overtakes another.
+
+Knows nothing of WebSockets but that messages come and go, and that the other side may be gone.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from models.errors import AntecedentError
+from service.errors import (
+    ForbiddenError,
+    InvalidMessageError,
+    PositionGapError,
+    SessionNotFoundError,
+    UnauthenticatedError,
+)
+from service.schemas import SentenceRequest
+from service.sessions import Placed, Sessions
+from service.store.document import DocumentKey
+from service.streams import messages
+from service.streams.in_order import InOrder
+from service.streams.open_streams import (
+    IDLE,
+    KEY_REFUSED,
+    SESSION_NOT_FOUND,
+    TOO_MANY_INVALID,
+    Ending,
+    EndingSoon,
+)
+from service.telemetry.metrics import Metrics
+
+MOST_INVALID = 16
+"""Messages in a row that are no sentences, after which a stream is ended."""
+_LAST_ERRORS: dict[type[AntecedentError], Ending] = {
+    ForbiddenError: KEY_REFUSED,
+    SessionNotFoundError: SESSION_NOT_FOUND,
+    UnauthenticatedError: KEY_REFUSED,
+}
+"""Errors after which every further sentence would get the same."""
+
+
+class GoneError(Exception):
+    """The other side is not there any more; what a channel raises."""
+
+
+class Channel(Protocol):
+    """Where messages come from and go to; both calls raise GoneError once the other side is gone."""
+
+    async def receive(self) -> str | bytes:
+        """The next message."""
+
+    async def send(self, message: str) -> None:
+        """Send a message; waits while the other side is slow to read."""
+
+
+class Conversation:
+    """The sentences of one stream.
+
+    `admit` lets one more sentence through, or raises why not. At most `in_flight` are under way; beyond that one more
+    message is read, and no other. `idle_seconds` after the last message, with nothing under way, the stream ends.
+    """
+
+    def __init__(
+        self,
+        document: DocumentKey,
+        sessions: Sessions,
+        admit: Callable[[], Awaitable[object]],
+        metrics: Metrics,
+        *,
+        request_id: str,
+        in_flight: int,
+        idle_seconds: float,
+    ) -> None:
+        self._document = document
+        self._sessions = sessions
+        self._admit = admit
+        self._metrics = metrics
+        self._request_id = request_id
+        self._idle_seconds = idle_seconds
+        self._answers: InOrder[str] = InOrder(in_flight)
+        self._placing = asyncio.Lock()  # first come, first served: sentences are placed in the order in which they came
+        self._behind = False
+
+    async def run(self, channel: Channel, soon: EndingSoon) -> Ending:
+        """Talk until there is a reason to end; what is under way by then is answered first.
+
+        If the other side is gone, what is under way is given back instead, the last sentence first: so the document
+        keeps none without an answer but before one that has an answer.
+
+        Raises:
+            GoneError: the other side is gone.
+        """
+        writing = asyncio.create_task(self._write(channel))
+        reading = asyncio.create_task(self._read(channel, soon))
+        try:
+            await asyncio.wait({writing, reading}, return_when=asyncio.FIRST_COMPLETED)
+            if writing.done():
+                await writing  # it has failed: nothing has told it to end
+            ending = await reading
+            self._answers.end()
+            await writing
+            return ending
+        finally:
+            for task in (reading, writing):
+                task.cancel()
+            await asyncio.gather(reading, writing, return_exceptions=True)
+            await self._answers.cancel()
+
+    async def _read(self, channel: Channel, soon: EndingSoon) -> Ending:
+        invalid = 0
+        while (message := await self._next(channel, soon)) is not None:
+            await self._answers.room()
+            try:
+                request = messages.sentence(message)
+            except InvalidMessageError as error:
+                self._answers.begin(self._refuse(error))
+                invalid += 1
+                if invalid == MOST_INVALID:
+                    soon.end(TOO_MANY_INVALID)
+            else:
+                self._answers.begin(self._answer(request, soon))
+                invalid = 0
+        return soon.ending.result()
+
+    async def _next(self, channel: Channel, soon: EndingSoon) -> str | bytes | None:
+        """The next message; None where the stream is to end."""
+        receiving = asyncio.create_task(channel.receive())
+        waiting: set[asyncio.Future[str | bytes] | asyncio.Future[Ending]] = {receiving, soon.ending}
+        try:
+            while not soon.ending.done():
+                done, _ = await asyncio.wait(waiting, timeout=self._idle_seconds, return_when=asyncio.FIRST_COMPLETED)
+                if receiving in done:
+                    return receiving.result()
+                if not done and not self._answers.under_way:
+                    soon.end(IDLE)
+            return None
+        finally:
+            receiving.cancel()
+
+    async def _write(self, channel: Channel) -> None:
+        async for message in self._answers.results():
+            await channel.send(message)
+
+    async def _answer(self, request: SentenceRequest, soon: EndingSoon) -> str:
+        """The message that answers a sentence, or tells why there is no answer."""
+        position = request.position
+        try:
+            async with self._placing:
+                placed = await self._place(request)
+            position = placed.appended.position
+            answer = await self._sessions.answer(placed)
+        except AntecedentError as error:
+            if type(error) in _LAST_ERRORS:
+                soon.end(_LAST_ERRORS[type(error)])
+            return self._problem(error, position)
+        self._metrics.session_sentences.labels("stream").inc()
+        return messages.translation(answer)
+
+    async def _place(self, request: SentenceRequest) -> Placed:
+        """Give a sentence its place. One that names none comes after the one before it on the stream, or not at all."""
+        if request.position is None and self._behind:
+            raise PositionGapError(
+                "a message before this one found no place: send it, and then this one, with position"
+            )
+        self._behind = True
+        await self._admit()
+        placed = await self._sessions.place(self._document, request.text, position=request.position)
+        self._behind = False
+        return placed
+
+    async def _refuse(self, error: InvalidMessageError) -> str:
+        async with self._placing:
+            self._behind = True
+        return self._problem(error, None)
+
+    def _problem(self, error: AntecedentError, position: int | None) -> str:
+        self._metrics.rejections.labels(error.code).inc()
+        return messages.problem(error, self._request_id, position)

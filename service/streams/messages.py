@@ -1,0 +1,61 @@
+"""Messages of a stream, which are JSON objects: what a client sends, and what it is answered."""
+
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from models.errors import AntecedentError
+from service.errors import InvalidMessageError, ServiceError
+from service.http.problems import problem_of
+from service.schemas import SentenceRequest, TranslatedSentence
+from service.store.document import State
+
+
+def sentence(message: str | bytes) -> SentenceRequest:
+    """The sentence in a message of a client.
+
+    Raises:
+        InvalidMessageError: there is none; says what is wrong where, and repeats nothing.
+    """
+    if isinstance(message, bytes):
+        raise InvalidMessageError("a message is text, not binary")
+    try:
+        return SentenceRequest.model_validate_json(message)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        known = [str(part) for part in first["loc"] if part in SentenceRequest.model_fields]
+        raise InvalidMessageError(": ".join([*known, first["msg"]])) from None
+
+
+def greeting(session_id: str, state: State) -> str:
+    """The first message of a stream."""
+    session = state.session
+    return _json(
+        {
+            "type": "session",
+            "session_id": session_id,
+            "model": session.model,
+            "window": session.window,
+            "next_position": state.next_position,
+        }
+    )
+
+
+def translation(answer: TranslatedSentence) -> str:
+    """The answer of a sentence."""
+    return _json({"type": "translation"} | answer.model_dump())
+
+
+def problem(error: AntecedentError, request_id: str, position: int | None) -> str:
+    """What stands in the place of an answer: the members of a problem, but `error` for its `type`."""
+    members: dict[str, Any] = problem_of(error, request_id) | {"type": "error"}
+    if isinstance(error, ServiceError) and error.retry_after is not None:
+        members["retry_after_seconds"] = error.retry_after
+    if position is not None:
+        members["position"] = position
+    return _json(members)
+
+
+def _json(members: dict[str, Any]) -> str:
+    return orjson.dumps(members).decode()
