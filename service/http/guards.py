@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from opentelemetry.trace import Tracer
 from starlette.middleware.cors import CORSMiddleware
 
+from service.http import api_page
 from service.http.body_limit import BodyLimitMiddleware
 from service.http.middleware import REQUEST_ID, RequestMiddleware
 from service.http.origins import OriginMiddleware
@@ -37,4 +38,4 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
             allow_headers=_MAY_BE_SENT,
             expose_headers=_MAY_BE_READ,
         )
-    app.add_middleware(SecurityHeadersMiddleware, docs=app.docs_url)
+    app.add_middleware(SecurityHeadersMiddleware, docs=api_page.PATH)

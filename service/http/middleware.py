@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -64,7 +65,7 @@ class RequestMiddleware:
         scope.setdefault("state", {}).update(request_id=request_id, answer_headers=headers)
         answer = _Answer(send, headers)
         began = time.perf_counter()
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        with structlog.contextvars.bound_contextvars(request_id=request_id), self._running(scope):
             try:
                 await self._app(scope, receive, answer.send)
             except Exception as error:  # noqa: BLE001 - the last place where it can become an answer without its message
@@ -72,6 +73,9 @@ class RequestMiddleware:
                 await self._apologise(scope, receive, answer)
             finally:
                 self._account(scope, answer.status, time.perf_counter() - began)
+
+    def _running(self, scope: Scope) -> AbstractContextManager[None]:
+        return self._metrics.requests_running.track_inprogress() if scope["type"] == "http" else nullcontext()
 
     async def _apologise(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         if scope["type"] == "websocket":

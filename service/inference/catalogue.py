@@ -11,6 +11,7 @@ from service.errors import LanguagePairError, ModelNotFoundError, SessionModelNo
 from service.inference.batcher import Batcher
 from service.inference.pool import WorkerPool
 from service.inference.worker import Worker
+from service.telemetry.worker_metrics import Workers
 
 
 @dataclass(eq=False, slots=True)
@@ -44,7 +45,6 @@ class Model:
     def pair(self) -> tuple[str, str]:
         """Source and target language, in lower case."""
         return self.manifest.languages.source.lower(), self.manifest.languages.target.lower()
-
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -88,6 +88,10 @@ class Catalogue:
     def is_default(self, model: Model) -> bool:
         """Whether it serves its language pair where no name is given."""
         return self._by_pair.get(model.pair) is model
+
+    def workers(self) -> list[Workers]:
+        """The workers of each model, for the metrics."""
+        return [Workers(model.name, model.pool.size, model.pool.alive, model.pool.memory) for model in self.models]
 
     @contextmanager
     def hold(self, chosen: Model) -> Iterator[Model]:

@@ -22,7 +22,7 @@ from service.http.problems import headers_of, problem_of, status_of
 )
 def test_status_of_an_error(error: AntecedentError, status: int) -> None:
     """Errors of the models are the client's if they are about the request, and the service's otherwise."""
-    assert status_of(error) == status
+    assert status_of(type(error)) == status
 
 
 def test_problem_has_the_members_of_rfc_9457_and_the_errors_own() -> None:

@@ -1,0 +1,98 @@
+"""The OpenAPI document: what FastAPI derives from the routes, and what it cannot know."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from service.schemas import Problem
+
+DESCRIPTION: Final = """\
+Antecedent translates each sentence of a document with the sentences before it.
+
+- **Documents** are translated whole, in one request, as JSON or as server-sent events while they become ready.
+- **Sessions** are documents that grow: each sentence has a position, from 0, and the same position with the same text
+  is a retry that gets the same answer. Without a position, an `Idempotency-Key` does the same.
+- **Streams**: the WebSocket `/v1/sessions/{session_id}/stream` takes the sentences of a session without waiting for
+  each answer, and gives the translations in order. OpenAPI has no words for it; `docs/streams.md` has its messages.
+
+Every error is a problem as in RFC 9457, with a `code` that never changes; `docs/errors.md` says of each what to do.
+Where trying again helps, `retryable` is true and `Retry-After` says when. Every answer carries `X-Request-ID`, the
+request's own if that is harmless; a `traceparent` as in W3C Trace Context is taken over where traces are on.
+"""
+
+TAGS: Final = [
+    {"name": "documents", "description": "Whole documents, in one request."},
+    {"name": "sessions", "description": "Documents that grow sentence by sentence; see also `docs/streams.md`."},
+    {"name": "models", "description": "The bundles that translate; changing them needs a key with the scope `admin`."},
+    {"name": "operation", "description": "Probes, metrics and what this service accepts."},
+]
+
+_HEADERS: Final[dict[str, Any]] = {
+    "X-Request-ID": {
+        "description": "The id of the request in the service's log: the request's own if harmless, else a new one.",
+        "schema": {"type": "string"},
+        "example": "pQ2vS4uX6yZ8aB0cD2eF4g",
+    },
+    "Retry-After": {
+        "description": "After how many seconds the same request may succeed.",
+        "schema": {"type": "integer", "minimum": 0},
+        "example": 1,
+    },
+    "RateLimit": {
+        "description": "What is left of the key's sentences (`r`), and in how many seconds there will be more (`t`); "
+        "only where it has a limit.",
+        "schema": {"type": "string"},
+        "example": '"default";r=118;t=1',
+    },
+    "RateLimit-Policy": {
+        "description": "How many sentences (`q`) a key may send in how many seconds (`w`); only where it has a limit.",
+        "schema": {"type": "string"},
+        "example": '"default";q=120;w=60',
+    },
+}
+_REQUEST_ID_PARAMETER: Final = {
+    "name": "X-Request-ID",
+    "in": "header",
+    "required": False,
+    "description": "Names the request in the service's log, if it has at most 64 letters, digits, `.`, `_` and `-`.",
+    "schema": {"type": "string"},
+}
+
+
+class DescribedAPI(FastAPI):
+    """An application whose OpenAPI document says all that a client needs to know."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document, made when it is first asked for."""
+        if self.openapi_schema is None:
+            self.openapi_schema = _complete(
+                get_openapi(
+                    title=self.title,
+                    version=self.version,
+                    summary=self.summary,
+                    description=DESCRIPTION,
+                    routes=self.routes,
+                    tags=TAGS,
+                    license_info={"name": "Apache 2.0", "identifier": "Apache-2.0"},
+                )
+            )
+        return self.openapi_schema
+
+
+def _complete(schema: dict[str, Any]) -> dict[str, Any]:
+    components = schema.setdefault("components", {})
+    components["headers"] = _HEADERS
+    components.setdefault("parameters", {})["RequestId"] = _REQUEST_ID_PARAMETER
+    components.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
+    for operation in _operations(schema):
+        operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/RequestId"})
+        for response in operation["responses"].values():
+            response.setdefault("headers", {})["X-Request-ID"] = {"$ref": "#/components/headers/X-Request-ID"}
+    return schema
+
+
+def _operations(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for path in schema["paths"].values():
+        yield from path.values()

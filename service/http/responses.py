@@ -1,0 +1,78 @@
+"""What the OpenAPI document says of an operation's errors: their statuses, and an example of each code."""
+
+import inspect
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Final
+
+from models.errors import AntecedentError
+from service.errors import InvalidInputError, ServiceError
+from service.http.problems import HTTP_CODES, PROBLEM_TYPE, problem, status_of, title_of
+
+Responses = dict[int | str, dict[str, Any]]
+"""`responses` of a FastAPI route."""
+
+REQUEST_ID: Final = "pQ2vS4uX6yZ8aB0cD2eF4g"
+"""Of every example."""
+_PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
+_HEADERS: Final = {429: ("Retry-After", "RateLimit-Policy", "RateLimit"), 503: ("Retry-After",), 504: ("Retry-After",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An error as the OpenAPI document and docs/errors.md have it; `retry_after` in seconds, None if there is none."""
+
+    code: str
+    status: int
+    retryable: bool
+    retry_after: int | None
+    meaning: str
+
+
+def described(kind: type[AntecedentError]) -> Described:
+    """What a class of errors says of itself."""
+    retry_after = kind.retry_after if issubclass(kind, ServiceError) else None
+    meaning = inspect.getdoc(kind) or ""
+    return Described(kind.code, status_of(kind), kind.retryable, retry_after, meaning.partition("\n")[0])
+
+
+INTERNAL_ERROR: Final = Described("internal_error", 500, False, None, "Something unforeseen went wrong here.")
+_MEANINGS: Final = {
+    400: "The body is no JSON, or not as simple as JSON should be.",
+    404: "There is nothing at this path.",
+    405: "The path does not take this method.",
+    413: "The body has more bytes than are accepted.",
+    415: "The body is not announced as JSON.",
+}
+FRAMEWORK_ERRORS: Final = {
+    status: Described(HTTP_CODES[status], status, False, None, meaning) for status, meaning in _MEANINGS.items()
+}
+"""What goes wrong before a request reaches a route, by status."""
+_OF_BODIES: Final = (FRAMEWORK_ERRORS[400], FRAMEWORK_ERRORS[413], FRAMEWORK_ERRORS[415])
+
+
+def problems(*kinds: type[AntecedentError], body: bool = False, checked: bool = True) -> Responses:
+    """The errors of a route by status: these, those of a `body`, input that is `checked` against a schema, and bugs."""
+    found = [described(kind) for kind in kinds]
+    if body:
+        found += _OF_BODIES
+    if checked:
+        found.append(described(InvalidInputError))
+    by_status: defaultdict[int, list[Described]] = defaultdict(list)
+    for each in [*found, INTERNAL_ERROR]:
+        by_status[each.status].append(each)
+    return {status: _response(status, by_status[status]) for status in sorted(by_status)}
+
+
+def _response(status: int, errors: list[Described]) -> dict[str, Any]:
+    examples = {error.code: {"summary": error.meaning, "value": _example(error)} for error in errors}
+    codes = ", ".join(f"`{code}`" for code in examples)
+    return {
+        "description": f"{title_of(status)}: {codes}.",
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS.get(status, ())},
+        "content": {PROBLEM_TYPE: {"schema": _PROBLEM, "examples": examples}},
+    }
+
+
+def _example(error: Described) -> dict[str, Any]:
+    return problem(error.status, error.code, error.meaning, REQUEST_ID, retryable=error.retryable)
