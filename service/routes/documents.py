@@ -3,13 +3,20 @@
 from fastapi import APIRouter, Request
 
 from service.http.json_body import StrictRoute
-from service.routes.dependencies import PROBLEMS, CallerDep, ServicesDep, admitted, unless_client_leaves
+from service.http.responses import problems
+from service.routes.dependencies import CallerDep, ServicesDep, admitted, unless_client_leaves
+from service.routes.raised import BY_CHOICE, BY_LIMITS, BY_TRANSLATING
 from service.schemas import DocumentAnswer, DocumentRequest, ModelInfo, ModelList
 
-router = APIRouter(prefix="/v1", tags=["documents"], responses=PROBLEMS, route_class=StrictRoute)
+router = APIRouter(prefix="/v1", tags=["documents"], route_class=StrictRoute)
 
 
-@router.post("/documents", operation_id="translateDocument", summary="Translate a whole document")
+@router.post(
+    "/documents",
+    operation_id="translateDocument",
+    summary="Translate a whole document",
+    responses=problems(*BY_LIMITS, *BY_CHOICE, *BY_TRANSLATING, body=True),
+)
 async def translate_document(
     body: DocumentRequest, request: Request, who: CallerDep, parts: ServicesDep
 ) -> DocumentAnswer:

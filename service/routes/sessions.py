@@ -4,8 +4,22 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Request, status
 
+from models.errors import SentenceTooLongError
+from service.errors import (
+    ModelNotReadyError,
+    PositionConflictError,
+    PositionExpiredError,
+    PositionGapError,
+    SentenceFailedError,
+    SentenceNotFoundError,
+    SessionFullError,
+    SessionModelNotLoadedError,
+    StoreUnavailableError,
+)
 from service.http.json_body import StrictRoute
-from service.routes.dependencies import PROBLEMS, CallerDep, DocumentDep, ServicesDep, admitted, unless_client_leaves
+from service.http.responses import problems
+from service.routes.dependencies import CallerDep, DocumentDep, ServicesDep, admitted, unless_client_leaves
+from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS, BY_STORE, BY_TRANSLATING
 from service.schemas import (
     MAX_POSITION,
     Correction,
@@ -19,7 +33,7 @@ from service.schemas import (
 from service.store.document import Entry
 
 Position = Annotated[int, Path(ge=0, le=MAX_POSITION)]
-router = APIRouter(prefix="/v1/sessions", tags=["sessions"], responses=PROBLEMS, route_class=StrictRoute)
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=StrictRoute)
 
 IdempotencyKey = Annotated[
     str | None,
@@ -27,7 +41,13 @@ IdempotencyKey = Annotated[
 ]
 
 
-@router.post("", status_code=status.HTTP_201_CREATED, operation_id="createSession", summary="Begin a document")
+@router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    operation_id="createSession",
+    summary="Begin a document",
+    responses=problems(*BY_LIMITS, *BY_CHOICE, StoreUnavailableError, body=True),
+)
 async def create_session(body: SessionRequest, request: Request, who: CallerDep, parts: ServicesDep) -> SessionCreated:
     """Its sentences come one by one and are translated with those before them. Counts as one sentence."""
     async with admitted(request, parts, who, 1):
@@ -35,7 +55,24 @@ async def create_session(body: SessionRequest, request: Request, who: CallerDep,
     return SessionCreated(session_id=session_id, model=session.model, window=session.window, next_position=0)
 
 
-@router.post("/{session_id}/sentences", operation_id="translateSentence", summary="Translate the next sentence")
+@router.post(
+    "/{session_id}/sentences",
+    operation_id="translateSentence",
+    summary="Translate the next sentence",
+    responses=problems(
+        *BY_LIMITS,
+        *BY_STORE,
+        *BY_TRANSLATING,
+        PositionConflictError,
+        PositionGapError,
+        PositionExpiredError,
+        SessionFullError,
+        SentenceFailedError,
+        SessionModelNotLoadedError,
+        ModelNotReadyError,
+        body=True,
+    ),
+)
 async def translate_sentence(
     body: SentenceRequest,
     document: DocumentDep,
@@ -54,7 +91,14 @@ async def translate_sentence(
     return answer
 
 
-@router.patch("/{session_id}/sentences/{position}", operation_id="correctSentence", summary="Correct a translation")
+@router.patch(
+    "/{session_id}/sentences/{position}",
+    operation_id="correctSentence",
+    summary="Correct a translation",
+    responses=problems(
+        *BY_KEY, *BY_STORE, SentenceNotFoundError, PositionExpiredError, SentenceTooLongError, body=True
+    ),
+)
 async def correct_sentence(
     body: Correction, position: Position, document: DocumentDep, parts: ServicesDep
 ) -> KeptSentence:
@@ -62,7 +106,12 @@ async def correct_sentence(
     return _kept(await parts.sessions.correct(document, position, body.translation))
 
 
-@router.get("/{session_id}", operation_id="readSession", summary="Read a document as it stands")
+@router.get(
+    "/{session_id}",
+    operation_id="readSession",
+    summary="Read a document as it stands",
+    responses=problems(*BY_KEY, *BY_STORE, checked=False),
+)
 async def read_session(session_id: str, document: DocumentDep, parts: ServicesDep) -> SessionState:
     """Unfinished sentences, and those finished last, are kept."""
     state = await parts.sessions.read(document)
@@ -80,7 +129,11 @@ async def read_session(session_id: str, document: DocumentDep, parts: ServicesDe
 
 
 @router.delete(
-    "/{session_id}", status_code=status.HTTP_204_NO_CONTENT, operation_id="deleteSession", summary="Forget a document"
+    "/{session_id}",
+    status_code=status.HTTP_204_NO_CONTENT,
+    operation_id="deleteSession",
+    summary="Forget a document",
+    responses=problems(*BY_KEY, *BY_STORE, checked=False),
 )
 async def delete_session(document: DocumentDep, parts: ServicesDep) -> None:
     """Its texts are gone at once."""
