@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from uuid import uuid4
 
 import pytest
 
@@ -10,75 +9,40 @@ from service.errors import (
     PositionConflictError,
     PositionExpiredError,
     PositionGapError,
+    SentenceNotFoundError,
+    SessionFullError,
     SessionNotFoundError,
     StoreUnavailableError,
 )
 from service.store.commands import Commands
 from service.store.connection import connect
-from service.store.context_store import (
-    KEPT_POSITIONS,
-    Answer,
-    Appended,
-    ContextStore,
-    DocumentKey,
-    Lease,
-    Session,
-)
+from service.store.context_store import KEPT_POSITIONS, ContextStore
+from service.store.document import Answer, DocumentKey, Session
 from service.telemetry.metrics import Metrics
 from tests.support.servers import RedisServer
+from tests.support.session_documents import ANSWER, Document, sources
 
-LEASE = Lease("somebody", 60_000)
-ANSWER = Answer("a translation", -0.123456789012345678, 2)
-
-
-class Document:
-    """One session, and the calls on it with less to write."""
-
-    def __init__(self, store: ContextStore, key: DocumentKey) -> None:
-        self.store = store
-        self.key = key
-
-    async def append(self, text: str, position: int | None = None, key: str | None = None, who: str = "") -> Appended:
-        """Append with a lease."""
-        lease = Lease(who or LEASE.token, LEASE.expires_ms)
-        return await self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease)
-
-    async def finish(self, position: int, answer: Answer = ANSWER) -> Answer:
-        """Store an answer."""
-        return await self.store.finish(self.key, position, answer)
-
-    async def grow(self, count: int) -> None:
-        """Append and finish sentences that are called by their positions."""
-        for _ in range(count):
-            position = (await self.store.read(self.key)).next_position
-            await self.append(f"sentence {position}")
-            await self.finish(position)
-
-    async def kept(self) -> list[int]:
-        """Positions that are kept."""
-        return [entry.position for entry in (await self.store.read(self.key)).entries]
+MAX_SENTENCES = 100
 
 
 @pytest.fixture
 async def store(redis_server: RedisServer) -> AsyncIterator[ContextStore]:
     """A store on the Redis that all tests share."""
     client = connect(redis_server.url, 5)
-    yield ContextStore(Commands(client, Metrics()))
+    yield ContextStore(Commands(client, Metrics()), MAX_SENTENCES)
     await client.aclose()
 
 
 @pytest.fixture
 async def document(store: ContextStore) -> Document:
     """A new session whose model reads two preceding sentences."""
-    key = DocumentKey("tenant", uuid4().hex)
-    await store.create(key, Session("model", "ja", "en", window=2, ttl_seconds=100))
-    return Document(store, key)
+    return await Document.begin(store)
 
 
 async def test_window_is_what_precedes(document: Document) -> None:
     """Each sentence gets the sources before it, oldest first, and no more than the window."""
-    windows = [(await document.append(text)).preceding for text in "abcd"]
-    assert windows == [(), ("a",), ("a", "b"), ("b", "c")]
+    windows = [sources(await document.append(text)) for text in "abcd"]
+    assert windows == [[], ["a"], ["a", "b"], ["b", "c"]]
 
 
 async def test_retry_gets_the_same_answer(document: Document) -> None:
@@ -94,11 +58,20 @@ async def test_retry_gets_the_same_answer(document: Document) -> None:
 async def test_retry_of_an_unfinished_sentence_gets_its_window_again(document: Document) -> None:
     """A sentence whose translator died is handed out again, with the same preceding sentences."""
     await document.append("a")
-    first = await document.append("b", 1)
+    first = await document.append("b", 1, seconds=0)
     await document.append("c")
-    again = await document.append("b", 1, who="another")
-    assert (again.answer, again.preceding) == (None, first.preceding)
-    assert again.lease.token == "another"
+    again = await document.append("b", 1)
+    assert (again.answer, again.wait_seconds) == (None, 0)
+    assert sources(again) == sources(first) == ["a"]
+
+
+async def test_preceding_sentences_come_with_their_translations(document: Document) -> None:
+    """A model that reads translations gets those that there are, corrections among them."""
+    await document.grow(2)
+    await document.append("unfinished")
+    assert [entry.answer for entry in (await document.append("a")).preceding] == [ANSWER, None]
+    await document.correct(2, "corrected")
+    assert [entry.answer for entry in (await document.append("b")).preceding] == [Answer("corrected", None, 0), None]
 
 
 async def test_first_answer_wins(document: Document) -> None:
@@ -153,9 +126,7 @@ async def test_finished_sentences_are_kept_for_a_while(document: Document) -> No
 
 async def test_wide_window_keeps_more(store: ContextStore) -> None:
     """Where the window is wider than what is kept for retries, the whole window is kept."""
-    key = DocumentKey("tenant", uuid4().hex)
-    await store.create(key, Session("model", "ja", "en", window=KEPT_POSITIONS + 8, ttl_seconds=100))
-    document = Document(store, key)
+    document = await Document.begin(store, window=KEPT_POSITIONS + 8)
     await document.grow(KEPT_POSITIONS + 10)
     assert len((await document.append("last")).preceding) == KEPT_POSITIONS + 8
 
@@ -163,11 +134,11 @@ async def test_wide_window_keeps_more(store: ContextStore) -> None:
 async def test_unfinished_sentence_is_kept_with_its_window(document: Document) -> None:
     """However old it is, a sentence without an answer, and what it is read with, waits; then they go together."""
     await document.grow(2)
-    stuck = await document.append("stuck")
+    stuck = await document.append("stuck", seconds=0)
     await document.grow(KEPT_POSITIONS + 5)
     assert (await document.kept())[:4] == [0, 1, 2, 8]
     again = await document.append("stuck", 2)
-    assert again.preceding == stuck.preceding == ("sentence 0", "sentence 1")
+    assert sources(again) == sources(stuck) == ["sentence 0", "sentence 1"]
     await document.finish(2)
     assert (await document.kept())[0] == 8
 
@@ -181,42 +152,33 @@ async def test_idempotency_key_outlives_its_sentence(document: Document) -> None
         await document.append("a", key="k")
 
 
-async def test_withdrawn_sentence_leaves_no_trace(document: Document) -> None:
-    """The last sentence can be taken back: its place and its idempotency key are free again."""
-    await document.append("a")
-    assert await document.store.withdraw(document.key, await document.append("b", key="k"))
-    again = await document.append("c", key="k")
-    assert (again.position, again.preceding) == (1, ("a",))
-
-
-async def test_sentence_that_others_rely_on_is_not_withdrawn(document: Document) -> None:
-    """Neither one that has a successor, nor one that a retry has taken up, nor one with an answer is taken back."""
-    first = await document.append("a")
-    last = await document.append("b")
-    assert not await document.store.withdraw(document.key, first)
-    taken_up = await document.append("b", 1, who="another")
-    assert not await document.store.withdraw(document.key, last)
-    await document.finish(1)
-    assert not await document.store.withdraw(document.key, taken_up)
-    assert await document.kept() == [0, 1]
-
-
 async def test_unknown_session_is_never_made_anew(store: ContextStore) -> None:
     """No operation on a session that does not exist brings it into being."""
-    document = Document(store, DocumentKey("tenant", uuid4().hex))
-    for attempt in (document.append("a", 0), document.finish(0), store.read(document.key), store.delete(document.key)):
+    document = Document(store, DocumentKey("tenant", "never begun"))
+    for attempt in (
+        document.append("a", 0),
+        document.claim(0, "somebody"),
+        document.finish(0),
+        document.correct(0, "a"),
+        store.read(document.key),
+        store.delete(document.key),
+    ):
         with pytest.raises(SessionNotFoundError):
             await attempt
+    assert not await document.withdraw(0, "somebody")
     with pytest.raises(SessionNotFoundError):
         await store.read(document.key)
 
 
 async def test_deleted_session_is_gone_at_once(document: Document, redis_server: RedisServer) -> None:
     """After a deletion nothing of the document is in Redis, and what was in flight does not bring it back."""
-    await document.append("a", key="k")
+    await document.append("a", key="k", who="somebody")
+    await document.append("b", who="somebody")
     await document.store.delete(document.key)
-    with pytest.raises(SessionNotFoundError):
-        await document.finish(0)
+    for attempt in (document.finish(0), document.correct(0, "a"), document.claim(1, "somebody")):
+        with pytest.raises(SessionNotFoundError):
+            await attempt
+    assert not await document.withdraw(1, "somebody", "invalid_request")
     async with connect(redis_server.url, 5) as client:
         assert await client.exists(*document.key.names()) == 0
 
@@ -228,7 +190,9 @@ async def test_every_call_sets_the_time_to_live_of_every_key_anew(
     await document.append("a", key="k")
     calls = (
         lambda: document.append("a", 0),
+        lambda: document.claim(0, "somebody"),
         lambda: document.finish(0),
+        lambda: document.correct(0, "corrected"),
         lambda: document.store.read(document.key),
         lambda: document.append("b", key="other"),
     )
@@ -251,9 +215,9 @@ async def test_documents_do_not_see_each_other(store: ContextStore) -> None:
     """The same id under another tenant is another document."""
     ours, theirs = DocumentKey("us", "same"), DocumentKey("them", "same")
     for key in (ours, theirs):
-        await store.create(key, Session("model", "ja", "en", window=2, ttl_seconds=100))
+        await store.create(key, Session("model", "fingerprint", "ja", "en", window=2, ttl_seconds=100))
     await Document(store, ours).append("secret")
-    assert (await Document(store, theirs).append("a")).preceding == ()
+    assert sources(await Document(store, theirs).append("a")) == []
 
 
 async def test_concurrent_appends_get_different_positions(document: Document) -> None:
@@ -262,26 +226,100 @@ async def test_concurrent_appends_get_different_positions(document: Document) ->
     texts = [entry.source for entry in (await document.store.read(document.key)).entries]
     assert sorted(found.position for found in appended) == list(range(20))
     for found in appended:
-        assert found.preceding == tuple(texts[max(0, found.position - 2) : found.position])
+        assert sources(found) == texts[max(0, found.position - 2) : found.position]
+
+
+async def test_same_call_again_appends_nothing(document: Document) -> None:
+    """A call that is repeated because its reply was lost finds what it appended, whatever has come since."""
+    first = await document.append("a", who="somebody")
+    await document.append("a")
+    again = await document.append("a", who="somebody")
+    assert (first.position, again.position, again.next_position) == (0, 0, 2)
+
+
+async def test_correction_overwrites(document: Document) -> None:
+    """A correction takes the place of any answer, has no score, and no answer that comes later takes its place."""
+    await document.append("a")
+    await document.finish(0)
+    entry = await document.correct(0, "corrected")
+    assert (entry.source, entry.answer) == ("a", Answer("corrected", None, 0))
+    assert await document.finish(0) == Answer("corrected", None, 0)
+    assert (await document.correct(0, "again")).answer == (await document.append("a", 0)).answer
+
+
+async def test_correction_of_an_unfinished_sentence_finishes_it(document: Document) -> None:
+    """It counts as the answer, also for whoever was translating."""
+    await document.append("a", key="k")
+    await document.correct(0, "corrected")
+    assert (await document.finish(0)).translation == "corrected"
+    await document.grow(KEPT_POSITIONS + 1)
+    assert 0 not in await document.kept()
+
+
+async def test_only_what_is_kept_is_corrected(document: Document) -> None:
+    """Neither a position that is still to come, nor one that is no longer kept."""
+    await document.grow(KEPT_POSITIONS + 1)
+    with pytest.raises(SentenceNotFoundError) as to_come:
+        await document.correct(KEPT_POSITIONS + 1, "corrected")
+    assert to_come.value.extras == {"next_position": KEPT_POSITIONS + 1}
+    with pytest.raises(PositionExpiredError):
+        await document.correct(0, "corrected")
+
+
+async def test_session_has_a_last_sentence(redis_server: RedisServer) -> None:
+    """Exactly as many as are allowed, however many come at a time; retries are answered as before."""
+    async with connect(redis_server.url, 5) as client:
+        document = await Document.begin(ContextStore(Commands(client, Metrics()), 5))
+        outcomes = await asyncio.gather(*(document.append("a") for _ in range(8)), return_exceptions=True)
+        refused = [outcome for outcome in outcomes if isinstance(outcome, SessionFullError)]
+        assert len(refused) == 3
+        assert await document.kept() == [0, 1, 2, 3, 4]
+        assert (await document.append("a", 4, seconds=0)).position == 4
+
+
+async def test_finished_document_keeps_texts_only(document: Document, redis_server: RedisServer) -> None:
+    """Of how the sentences came to their answers nothing is left but the idempotency keys that clients have given."""
+    await document.append("a", key="k")
+    await document.append("b", who="somebody")
+    await document.append("c")
+    await document.append("b", 1)
+    await document.withdraw(1, "somebody", "invalid_request")
+    for position in range(3):
+        await document.finish(position)
+    async with connect(redis_server.url, 5) as client:
+        _, entries, keys = document.key.names()
+        assert sorted(await client.hkeys(entries)) == ["a0", "a1", "a2", "k0", "s0", "s1", "s2"]
+        assert len(await client.hkeys(keys)) == 1
 
 
 async def test_state_holds_what_the_session_began_with(document: Document) -> None:
     """Reading gives languages, model and window back, and an unfinished sentence without an answer."""
     await document.append("a")
     state = await document.store.read(document.key)
-    assert state.session == Session("model", "ja", "en", 2, 100)
+    assert state.session == Session("model", "fingerprint", "ja", "en", 2, 100)
     assert (state.next_position, state.entries[0].answer) == (1, None)
 
 
 async def test_scripts_survive_a_restart_of_redis(mortal_redis: RedisServer) -> None:
     """A Redis that has been killed and started again has forgotten its scripts, and nothing of the session."""
     async with connect(mortal_redis.url, 5) as client:
-        store = ContextStore(Commands(client, Metrics()))
-        document = Document(store, DocumentKey("tenant", "id"))
-        await store.create(document.key, Session("model", "ja", "en", window=2, ttl_seconds=100))
+        commands = Commands(client, Metrics())
+        document = await Document.begin(ContextStore(commands, MAX_SENTENCES))
         await document.append("a")
         mortal_redis.kill()
         with pytest.raises(StoreUnavailableError):
             await document.append("b", 1)
         mortal_redis.start()
-        assert (await document.append("b", 1)).preceding == ("a",)
+        async with asyncio.timeout(60):
+            while not await _answers(commands):
+                await asyncio.sleep(0.01)
+        assert sources(await document.append("b", 1)) == ["a"]
+        await commands.aclose()
+
+
+async def _answers(commands: Commands) -> bool:
+    try:
+        await commands.ping()
+    except StoreUnavailableError:
+        return False
+    return True

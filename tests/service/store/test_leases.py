@@ -1,0 +1,118 @@
+"""Who translates a sentence of a session, who waits, and what becomes of one that is not translated."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from service.errors import PositionConflictError, SentenceFailedError
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.store.context_store import ContextStore
+from service.telemetry.metrics import Metrics
+from tests.support.servers import RedisServer
+from tests.support.session_documents import ANSWER, Document, sources
+
+
+@pytest.fixture
+async def document(redis_server: RedisServer) -> AsyncIterator[Document]:
+    """A new session whose model reads two preceding sentences."""
+    async with connect(redis_server.url, 5) as client:
+        yield await Document.begin(ContextStore(Commands(client, Metrics()), 100))
+
+
+async def test_lease_keeps_others_waiting(document: Document) -> None:
+    """While one translates a sentence, another is told for how long to leave it alone."""
+    first = await document.append("a", 0, who="one")
+    for second in (await document.append("a", 0, who="other"), await document.claim(0, "other")):
+        assert 0 < second.wait_seconds <= 60
+    assert first.wait_seconds == (await document.append("a", 0, who="one")).wait_seconds == 0
+
+
+async def test_lease_that_has_run_out_is_taken_over(document: Document) -> None:
+    """What a dead replica has left behind goes to whoever asks next, and to one of them only."""
+    await document.append("a", 0, who="dead", seconds=0)
+    claims = await asyncio.gather(*(document.claim(0, f"{number}") for number in range(5)))
+    assert sorted(claim.wait_seconds > 0 for claim in claims) == [False, True, True, True, True]
+
+
+async def test_lease_is_renewed(document: Document) -> None:
+    """Whoever has it and asks again keeps it for longer."""
+    await document.append("a", 0, who="one", seconds=0.05)
+    await document.claim(0, "one")
+    assert (await document.claim(0, "other")).wait_seconds > 1
+
+
+async def test_answer_ends_the_waiting(document: Document) -> None:
+    """Those who have waited find the answer of the first."""
+    await document.append("a", 0, who="one")
+    await document.finish(0)
+    assert (await document.claim(0, "other")).answer == ANSWER
+
+
+async def test_withdrawn_sentence_leaves_no_trace(document: Document) -> None:
+    """The last sentence can be taken out again: its place and its idempotency key are free."""
+    await document.append("a")
+    await document.append("b", key="k", who="one")
+    assert await document.withdraw(1, "one")
+    again = await document.append("c", key="k")
+    assert (again.position, sources(again)) == (1, ["a"])
+
+
+async def test_sentence_with_a_successor_stays(document: Document) -> None:
+    """It cannot be taken out, but whoever asks for it next need not wait."""
+    await document.append("a", who="one")
+    await document.append("b")
+    assert not await document.withdraw(0, "one")
+    assert (await document.claim(0, "other")).wait_seconds == 0
+
+
+async def test_sentence_that_another_asks_for_stays(document: Document) -> None:
+    """A retry that waits for the first attempt finds the sentence in its place when that is given up."""
+    await document.append("a", 0, who="one")
+    await document.append("a", 0, who="retry")
+    assert not await document.withdraw(0, "one")
+    assert (await document.claim(0, "retry")).wait_seconds == 0
+    assert await document.withdraw(0, "retry"), "nobody has asked since"
+
+
+async def test_only_who_has_the_lease_gives_it_back(document: Document) -> None:
+    """Neither one whose lease has been taken over, nor one who comes after the answer, takes a sentence out."""
+    await document.append("a", 0, who="slow", seconds=0)
+    await document.claim(0, "other")
+    assert not await document.withdraw(0, "slow")
+    await document.finish(0)
+    assert not await document.withdraw(0, "other")
+    assert await document.kept() == [0]
+
+
+async def test_last_sentences_are_taken_out_from_the_end(document: Document) -> None:
+    """Whoever gives back several, the last one first, leaves no gap; what has an answer stays, and all before it."""
+    for text in "abcd":
+        await document.append(text, who=text)
+    await document.finish(1)
+    assert [await document.withdraw(at, "abcd"[at]) for at in (3, 2, 1, 0)] == [True, True, False, False]
+    assert await document.kept() == [0, 1]
+
+
+async def test_failed_sentence_is_nobodys_until_it_is_sent_again(document: Document) -> None:
+    """Those who need it as context are told; whoever sends it, or corrects it, sets it right."""
+    await document.append("a", who="one")
+    await document.append("b")
+    await document.withdraw(0, "one", "invalid_request")
+    with pytest.raises(SentenceFailedError) as failed:
+        await document.claim(0, "other")
+    assert failed.value.extras == {"failed_position": 0}
+    assert (await document.append("a", 0, who="retry")).wait_seconds == 0
+    await document.withdraw(0, "retry", "invalid_request")
+    await document.correct(0, "corrected")
+    assert (await document.claim(0, "other")).answer is not None
+
+
+async def test_failed_sentence_keeps_its_text(document: Document) -> None:
+    """With a sentence after it, another text in its place would change what that one was read with."""
+    await document.append("a", who="one")
+    await document.append("b")
+    await document.withdraw(0, "one", "invalid_request")
+    with pytest.raises(PositionConflictError):
+        await document.append("other", 0)

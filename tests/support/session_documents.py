@@ -1,0 +1,69 @@
+"""A session in a real Redis, and the operations on it with less to write."""
+
+from uuid import uuid4
+
+from service.store.context_store import ContextStore
+from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session
+
+LEASE_SECONDS = 60.0
+ANSWER = Answer("a translation", -0.123456789012345678, 2)
+"""A score that a float in text would not survive unless all digits are kept."""
+
+
+class Document:
+    """One session; `who` names a caller by the token of its lease, a new one if there is none."""
+
+    def __init__(self, store: ContextStore, key: DocumentKey) -> None:
+        self.store = store
+        self.key = key
+
+    @classmethod
+    async def begin(cls, store: ContextStore, window: int = 2) -> "Document":
+        """A new session, whose model reads `window` preceding sentences."""
+        key = DocumentKey("tenant", uuid4().hex)
+        await store.create(key, Session("model", "fingerprint", "ja", "en", window=window, ttl_seconds=100))
+        return cls(store, key)
+
+    async def append(
+        self,
+        text: str,
+        position: int | None = None,
+        key: str | None = None,
+        who: str = "",
+        seconds: float = LEASE_SECONDS,
+    ) -> Appended:
+        """Put a sentence into its place, or find it there."""
+        lease = Lease(who or uuid4().hex, seconds)
+        return await self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease)
+
+    async def claim(self, position: int, who: str, seconds: float = LEASE_SECONDS) -> Appended:
+        """Look at a sentence."""
+        return await self.store.claim(self.key, position, Lease(who, seconds))
+
+    async def finish(self, position: int, answer: Answer = ANSWER) -> Answer:
+        """Store an answer."""
+        return await self.store.finish(self.key, position, answer)
+
+    async def correct(self, position: int, translation: str) -> Entry:
+        """Store a correction."""
+        return await self.store.correct(self.key, position, Answer(translation, None, 0))
+
+    async def withdraw(self, position: int, who: str, failure: str = "") -> bool:
+        """Give a sentence back."""
+        return await self.store.withdraw(self.key, position, who, failure)
+
+    async def grow(self, count: int) -> None:
+        """Append and finish sentences that are called by their positions."""
+        for _ in range(count):
+            position = (await self.store.read(self.key)).next_position
+            await self.append(f"sentence {position}", position)
+            await self.finish(position)
+
+    async def kept(self) -> list[int]:
+        """Positions that are kept."""
+        return [entry.position for entry in (await self.store.read(self.key)).entries]
+
+
+def sources(appended: Appended) -> list[str]:
+    """The sentences before one."""
+    return [entry.source for entry in appended.preceding]
