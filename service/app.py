@@ -100,7 +100,7 @@ async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translat
             model.batcher.open()
             stack.push_async_callback(model.batcher.close)
         access = await stack.enter_async_context(configured_access(settings, commands, metrics))
-        yield _services(models, access, commands, settings, metrics)
+        yield _services(models, access, commands, settings, metrics, tracer)
 
 
 def _model(
@@ -121,7 +121,9 @@ def _model(
     return Model(manifest, pool, batcher, str(command.bundle))
 
 
-def _services(models: list[Model], access: Access, redis: Commands, settings: Settings, metrics: Metrics) -> Services:
+def _services(
+    models: list[Model], access: Access, redis: Commands, settings: Settings, metrics: Metrics, tracer: Tracer
+) -> Services:
     catalogue = Catalogue(models)
     admission = Admission(settings.queue_limit, lambda: [model.batcher for model in models])
     metrics.waiting.set_function(lambda: admission.waiting)
@@ -137,6 +139,7 @@ def _services(models: list[Model], access: Access, redis: Commands, settings: Se
         limiter=_limiter(redis, settings),
         streams=OpenStreams(settings.stream_limit, settings.stream_in_flight, settings.stream_idle_seconds, metrics),
         metrics=metrics,
+        tracer=tracer,
     )
 
 

@@ -11,6 +11,7 @@ from models.errors import AntecedentError
 from service.errors import InvalidInputError
 from service.http.problems import HTTP_CODES, PROBLEM_TYPE, headers_of, problem, problem_of
 from service.telemetry.metrics import Metrics
+from service.telemetry.tracing import note_error
 
 _MOST_DETAILS = 5
 
@@ -20,6 +21,7 @@ def install(app: FastAPI, metrics: Metrics) -> None:
 
     def answer(body: dict[str, Any], headers: dict[str, str]) -> Response:
         metrics.rejections.labels(body["code"]).inc()
+        note_error(body["code"])
         return JSONResponse(body, body["status"], headers=headers, media_type=PROBLEM_TYPE)
 
     @app.exception_handler(AntecedentError)

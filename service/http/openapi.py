@@ -52,6 +52,8 @@ _HEADERS: Final[dict[str, Any]] = {
         "example": '"default";q=120;w=60',
     },
 }
+_FASTAPIS_OWN: Final = "#/components/schemas/HTTPValidationError"
+"""What FastAPI says of every operation with parameters, unless the operation says something itself."""
 _REQUEST_ID_PARAMETER: Final = {
     "name": "X-Request-ID",
     "in": "header",
@@ -86,7 +88,11 @@ def _complete(schema: dict[str, Any]) -> dict[str, Any]:
     components["headers"] = _HEADERS
     components.setdefault("parameters", {})["RequestId"] = _REQUEST_ID_PARAMETER
     components.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):
+        components["schemas"].pop(name, None)
     for operation in _operations(schema):
+        if _FASTAPIS_OWN in str(operation["responses"].get("422")):
+            del operation["responses"]["422"]
         operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/RequestId"})
         for response in operation["responses"].values():
             response.setdefault("headers", {})["X-Request-ID"] = {"$ref": "#/components/headers/X-Request-ID"}

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from opentelemetry.trace import Tracer
 from starlette.requests import HTTPConnection
 
 from service.access.caller import Caller
@@ -51,6 +52,7 @@ class Services:
     limiter: Limiter
     streams: OpenStreams
     metrics: Metrics
+    tracer: Tracer
     draining: bool = False
 
 

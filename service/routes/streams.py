@@ -50,6 +50,7 @@ def _conversation(socket: WebSocket, document: DocumentKey, who: Caller, parts: 
         parts.sessions,
         admit,
         parts.metrics,
+        parts.tracer,
         request_id=socket.state.request_id,
         in_flight=parts.streams.in_flight,
         idle_seconds=parts.streams.idle_seconds,

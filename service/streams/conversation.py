@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from opentelemetry.trace import SpanKind, Tracer
+
 from models.errors import AntecedentError
 from service.errors import (
     ForbiddenError,
@@ -29,6 +31,7 @@ from service.streams.open_streams import (
     EndingSoon,
 )
 from service.telemetry.metrics import Metrics
+from service.telemetry.tracing import note_error, span
 
 MOST_INVALID = 16
 """Messages in a row that are no sentences, after which a stream is ended."""
@@ -67,6 +70,7 @@ class Conversation:
         sessions: Sessions,
         admit: Callable[[], Awaitable[object]],
         metrics: Metrics,
+        tracer: Tracer,
         *,
         request_id: str,
         in_flight: int,
@@ -76,6 +80,7 @@ class Conversation:
         self._sessions = sessions
         self._admit = admit
         self._metrics = metrics
+        self._tracer = tracer
         self._request_id = request_id
         self._idle_seconds = idle_seconds
         self._answers: InOrder[str] = InOrder(in_flight)
@@ -119,7 +124,7 @@ class Conversation:
                 if invalid == MOST_INVALID:
                     soon.end(TOO_MANY_INVALID)
             else:
-                self._answers.begin(self._answer(request, soon))
+                self._answers.begin(self._traced(request, soon))
                 invalid = 0
         return soon.ending.result()
 
@@ -141,6 +146,10 @@ class Conversation:
     async def _write(self, channel: Channel) -> None:
         async for message in self._answers.results():
             await channel.send(message)
+
+    async def _traced(self, request: SentenceRequest, soon: EndingSoon) -> str:
+        with span(self._tracer, "stream sentence", kind=SpanKind.SERVER):
+            return await self._answer(request, soon)
 
     async def _answer(self, request: SentenceRequest, soon: EndingSoon) -> str:
         """The message that answers a sentence, or tells why there is no answer."""
@@ -176,4 +185,5 @@ class Conversation:
 
     def _problem(self, error: AntecedentError, position: int | None) -> str:
         self._metrics.rejections.labels(error.code).inc()
+        note_error(error.code)
         return messages.problem(error, self._request_id, position)

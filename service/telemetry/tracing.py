@@ -114,6 +114,11 @@ def context_of(given: str | None) -> Context:
     return TraceContextTextMapPropagator().extract({} if given is None else {_TRACEPARENT: given}, Context())
 
 
+def note_error(code: str) -> None:
+    """Say on the current span by which stable code a client was told of an error."""
+    trace.get_current_span().set_attribute("antecedent.error.code", code)
+
+
 def current() -> trace.SpanContext:
     """The identity of the current span; invalid where there is none."""
     return trace.get_current_span().get_span_context()
