@@ -4,7 +4,8 @@
 --       2 places (sorted set: token by the end of its lease in milliseconds)
 -- ARGV  1 sentences per minute (0: no limit)  2 sentences to spend  3 places (0: none is taken)  4 token  5 lease in milliseconds
 -- Returns {outcome, sentences left, milliseconds until more are left, or until enough are where they were refused};
--- the outcome is 'admitted', 'rate' or 'places'.
+-- the outcome is 'admitted', 'rate' or 'places'. Repeated after its reply was lost it finds its place taken already, and
+-- spends nothing more; without a place it spends twice.
 local window = 60000
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -40,14 +41,18 @@ local function wait_for(missing)
   return (entry(low)) + window - now
 end
 
+if places > 0 and redis.call('ZSCORE', KEYS[2], ARGV[4]) then cost = 0 end
 if limit > 0 and cost > 0 and spent + cost > limit then
   return {'rate', math.max(0, limit - spent), wait_for(spent + cost - limit)}
 end
 
 if places > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-  if redis.call('ZCARD', KEYS[2]) >= places then return {'places', math.max(0, limit - spent), 0} end
   redis.call('ZADD', KEYS[2], now + lease, ARGV[4])
+  if redis.call('ZCARD', KEYS[2]) > places then
+    redis.call('ZREM', KEYS[2], ARGV[4])
+    return {'places', math.max(0, limit - spent), 0}
+  end
   redis.call('PEXPIRE', KEYS[2], lease)
 end
 

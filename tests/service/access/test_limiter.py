@@ -1,0 +1,183 @@
+"""The limiter of a replica: whose limits hold, and who counts while Redis is away."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from service.access.caller import Caller, KeyLimits
+from service.access.limiter import Limiter
+from service.access.local_limits import LocalLimits
+from service.access.shared_limits import SharedLimits
+from service.errors import ConcurrencyLimitError, RateLimitedError, ServiceError
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.telemetry.metrics import Metrics
+from tests.support.servers import RedisServer
+
+CALLER = Caller("tenant", "key", frozenset({"translate"}))
+TOKENS = count()
+"""Tokens of places are told apart over all replicas."""
+
+NewReplica = Callable[..., Limiter]
+
+
+@pytest.fixture
+async def metrics() -> Metrics:
+    """What the replicas count."""
+    return Metrics()
+
+
+@pytest.fixture
+async def new_replica(mortal_redis: RedisServer, metrics: Metrics) -> AsyncIterator[NewReplica]:
+    """Makes limiters, each with a connection of its own."""
+    made: list[Callable[[], Awaitable[None]]] = []
+
+    def new(*, per_minute: int = 0, concurrency: int = 0, lease_seconds: float = 60) -> Limiter:
+        client = connect(mortal_redis.url, 2)
+        commands = Commands(client, metrics)
+        made.extend([commands.aclose, client.aclose])
+        return Limiter(
+            SharedLimits(commands, lease_seconds),
+            LocalLimits(asyncio.get_running_loop().time),
+            per_minute=per_minute,
+            concurrency=concurrency,
+            lease_seconds=lease_seconds,
+            new_id=lambda: str(next(TOKENS)),
+        )
+
+    yield new
+    for close in made:
+        await close()
+
+
+async def test_replicas_refuse_together(new_replica: NewReplica) -> None:
+    """What one replica has let through is missing at the other; a refusal says when to try again."""
+    one, other = new_replica(per_minute=5), new_replica(per_minute=5)
+    quota = await one.spend(CALLER, 4)
+    assert quota is not None
+    assert quota.remaining == 1
+    with pytest.raises(RateLimitedError) as caught:
+        await other.spend(CALLER, 2)
+    headers = caught.value.headers()
+    assert 50 < int(headers["Retry-After"]) <= 60
+    assert headers["RateLimit"] == f'"default";r=1;t={headers["Retry-After"]}'
+    assert headers["RateLimit-Policy"] == '"default";q=5;w=60'
+
+
+async def test_a_keys_own_limits_win(new_replica: NewReplica) -> None:
+    """A key may have more or less than others; what it has no limit of is the service's."""
+    limiter = new_replica(per_minute=2, concurrency=1)
+    richer = replace(CALLER, key_id="richer", limits=KeyLimits(sentences_per_minute=10, concurrency=2))
+    async with limiter.admit(richer, 10), limiter.hold(richer):
+        with pytest.raises(ConcurrencyLimitError):
+            await _hold(limiter, richer)
+    async with limiter.admit(CALLER, 2):
+        with pytest.raises(RateLimitedError):
+            await limiter.spend(CALLER, 1)
+        with pytest.raises(ConcurrencyLimitError):
+            await _hold(limiter)
+
+
+async def test_long_document_passes_when_nothing_else_has(new_replica: NewReplica) -> None:
+    """A document of more sentences than a minute has costs the whole minute, and is not refused for ever."""
+    limiter = new_replica(per_minute=5)
+    quota = await limiter.spend(CALLER, 5000)
+    assert quota is not None
+    assert quota.remaining == 0
+
+
+async def test_no_limit_asks_nothing_of_redis(new_replica: NewReplica, metrics: Metrics) -> None:
+    """Where no limit is set a request has no quota, and costs no round trip."""
+    async with new_replica().admit(CALLER, 5000) as quota:
+        assert quota is None
+    assert b"antecedent_redis_seconds_count" not in metrics.render()
+
+
+async def test_request_with_both_limits_is_one_round_trip(new_replica: NewReplica, metrics: Metrics) -> None:
+    """Rate and place are asked for together; giving the place back is another one."""
+    async with new_replica(per_minute=5, concurrency=5).admit(CALLER, 1):
+        pass
+    for operation in ("admit", "release"):
+        assert f'antecedent_redis_seconds_count{{operation="{operation}"}} 1.0'.encode() in metrics.render()
+
+
+async def test_place_is_given_back_however_the_request_ends(new_replica: NewReplica) -> None:
+    """An error and a cancellation free the place as an answer does."""
+    limiter = new_replica(concurrency=1)
+    with pytest.raises(ZeroDivisionError):
+        async with limiter.hold(CALLER):
+            raise ZeroDivisionError
+    held = asyncio.Event()
+
+    async def hold() -> None:
+        async with limiter.hold(CALLER):
+            held.set()
+            await asyncio.Event().wait()
+
+    holding = asyncio.create_task(hold())
+    await held.wait()
+    holding.cancel()
+    await asyncio.wait({holding})
+    await _hold(limiter)
+
+
+async def test_place_of_a_long_stream_is_renewed(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
+    """The lease of a place that is held moves on, so that it ends with the stream and not before."""
+    limiter = new_replica(concurrency=1, lease_seconds=0.3)
+    async with limiter.hold(CALLER), connect(mortal_redis.url, 2) as client:
+        ends = {(await client.zrange("antecedent:{limits:key}:places", 0, -1, withscores=True))[0][1]}
+        async with asyncio.timeout(60):
+            while len(ends) < 4:
+                await asyncio.sleep(0.01)
+                ends |= {
+                    end for _, end in await client.zrange("antecedent:{limits:key}:places", 0, -1, withscores=True)
+                }
+
+
+async def test_each_replica_counts_alone_while_redis_is_away(
+    new_replica: NewReplica, mortal_redis: RedisServer
+) -> None:
+    """With Redis gone each replica refuses what is beyond the limits; with Redis back its count goes on."""
+    replicas = [new_replica(per_minute=3, concurrency=1) for _ in range(2)]
+    await replicas[0].spend(CALLER, 2)
+    mortal_redis.kill()
+    for limiter in replicas:
+        async with limiter.admit(CALLER, 3):
+            with pytest.raises(ConcurrencyLimitError):
+                await _hold(limiter)
+        with pytest.raises(RateLimitedError):
+            await limiter.spend(CALLER, 1)
+        await _hold(limiter)
+    mortal_redis.start()
+    await _eventually(lambda: replicas[0].spend(CALLER, 1))  # Redis has one left, the replica by itself none
+    with pytest.raises(RateLimitedError):
+        await replicas[0].spend(CALLER, 1)
+
+
+async def test_place_held_across_an_outage(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
+    """A stream outlives Redis; its place, that nobody could give back, is free when its lease has ended."""
+    limiter = new_replica(concurrency=1, lease_seconds=0.3)
+    async with limiter.hold(CALLER):
+        mortal_redis.kill()
+    mortal_redis.start()
+    await _eventually(lambda: _hold(limiter))
+
+
+async def _hold(limiter: Limiter, caller: Caller = CALLER) -> None:
+    """Take a place, and give it back."""
+    async with limiter.hold(caller):
+        pass
+
+
+async def _eventually(attempt: Callable[[], Awaitable[object]]) -> None:
+    """Repeat what a limit refuses until it passes."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                await attempt()
+                return
+            except ServiceError:
+                await asyncio.sleep(0.02)

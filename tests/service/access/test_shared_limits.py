@@ -1,0 +1,164 @@
+"""Limits in a real Redis: the same rules as those of a process, for all replicas together."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+import redis
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.access.local_limits import LocalLimits
+from service.access.quota import Demand, Verdict
+from service.access.shared_limits import SharedLimits
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.telemetry.metrics import Metrics
+from tests.support.servers import RedisServer
+
+LEASE_SECONDS = 60
+
+
+@pytest.fixture
+async def commands(redis_server: RedisServer) -> AsyncIterator[Commands]:
+    """Commands on the Redis that all tests share."""
+    client = connect(redis_server.url, 5)
+    commands = Commands(client, Metrics())
+    yield commands
+    await commands.aclose()
+    await client.aclose()
+
+
+@pytest.fixture
+def replicas(commands: Commands) -> tuple[SharedLimits, SharedLimits]:
+    """Limits as two replicas see them."""
+    return SharedLimits(commands, LEASE_SECONDS), SharedLimits(commands, LEASE_SECONDS)
+
+
+@pytest.fixture
+def key_id() -> str:
+    """A key that no other test uses."""
+    return uuid4().hex
+
+
+def _names(key_id: str) -> tuple[str, str]:
+    return f"antecedent:{{limits:{key_id}}}:spent", f"antecedent:{{limits:{key_id}}}:places"
+
+
+def _spent_before(server: RedisServer, key_id: str, history: list[tuple[int, int]]) -> None:
+    """Write down, as the script does, what a key has spent how many seconds ago, oldest first."""
+    with redis.Redis(port=server.port, decode_responses=True) as client:
+        seconds, microseconds = client.time()
+        now, total = 1000 * seconds + microseconds // 1000, 0
+        for age, sentences in history:
+            total += sentences
+            client.rpush(_names(key_id)[0], f"{now - 1000 * age} {sentences} {total}")
+
+
+async def test_replicas_share_one_minute(replicas: tuple[SharedLimits, SharedLimits], key_id: str) -> None:
+    """What is spent at one replica is missing at the other, to the last sentence."""
+    one, other = replicas
+    outcomes = [await limits.admit(key_id, Demand(2, 5)) for limits in (one, other, one)]
+    assert [(verdict.outcome, verdict.remaining) for verdict in outcomes] == [
+        ("admitted", 3),
+        ("admitted", 1),
+        ("rate", 1),
+    ]
+    assert 50 < outcomes[2].seconds <= 60
+    assert (await other.admit(key_id, Demand(1, 5))).remaining == 0
+
+
+async def test_of_many_at_once_exactly_the_limit_passes(
+    replicas: tuple[SharedLimits, SharedLimits], key_id: str
+) -> None:
+    """A hundred requests that arrive together at two replicas get seven sentences and three places between them."""
+    asked = [replicas[at % 2].admit(key_id, Demand(1, 7)) for at in range(100)]
+    assert sum(verdict.outcome == "admitted" for verdict in await asyncio.gather(*asked)) == 7
+    asked = [replicas[at % 2].admit(key_id, Demand(token=f"{at}", places=3)) for at in range(100)]
+    assert sum(verdict.outcome == "admitted" for verdict in await asyncio.gather(*asked)) == 3
+
+
+async def test_keys_do_not_share(replicas: tuple[SharedLimits, SharedLimits], key_id: str) -> None:
+    """One key that has used up everything leaves another all that it has."""
+    limits = replicas[0]
+    assert (await limits.admit(key_id, Demand(5, 5, "a", 1))).outcome == "admitted"
+    assert (await limits.admit(f"{key_id}2", Demand(5, 5, "a", 1))).outcome == "admitted"
+
+
+async def test_place_that_is_given_back_is_free_at_the_other_replica(
+    replicas: tuple[SharedLimits, SharedLimits], key_id: str
+) -> None:
+    """A place is one of all replicas' together."""
+    one, other = replicas
+    assert (await one.admit(key_id, Demand(token="a", places=1))).outcome == "admitted"
+    assert (await other.admit(key_id, Demand(token="b", places=1))).outcome == "places"
+    await one.release(key_id, "a")
+    assert (await other.admit(key_id, Demand(token="b", places=1))).outcome == "admitted"
+
+
+async def test_place_comes_back_when_its_lease_ends(commands: Commands, key_id: str) -> None:
+    """What nobody renews or gives back is free after a while."""
+    limits = SharedLimits(commands, 0.1)
+    assert (await limits.admit(key_id, Demand(token="a", places=1))).outcome == "admitted"
+    async with asyncio.timeout(60):
+        while (await limits.admit(key_id, Demand(token="b", places=1))).outcome != "admitted":
+            await asyncio.sleep(0.02)
+
+
+async def test_request_whose_reply_was_lost_is_admitted_once(
+    replicas: tuple[SharedLimits, SharedLimits], key_id: str
+) -> None:
+    """The same demand again finds its place taken by itself, and spends nothing more."""
+    demand = Demand(2, 5, "a", 1)
+    verdicts = [await replicas[0].admit(key_id, demand) for _ in range(2)]
+    assert [(verdict.outcome, verdict.remaining) for verdict in verdicts] == [("admitted", 3), ("admitted", 3)]
+
+
+async def test_nothing_of_a_key_stays(
+    replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
+) -> None:
+    """Both entries in Redis end by themselves, at the latest a minute or a lease after the last request."""
+    await replicas[0].admit(key_id, Demand(1, 5, "a", 1))
+    with redis.Redis(port=redis_server.port) as client:
+        assert all(0 < client.pttl(name) <= 60_000 for name in _names(key_id))
+
+
+AGES = st.sampled_from(range(5, 106, 10))
+"""In seconds; far enough from the edge of the window that no pause of a slow machine matters."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    history=st.lists(st.tuples(AGES, st.integers(1, 9)), max_size=12),
+    limit=st.integers(1, 40),
+    sentences=st.integers(1, 40),
+)
+def test_a_process_and_redis_judge_alike(
+    redis_server: RedisServer, history: list[tuple[int, int]], limit: int, sentences: int
+) -> None:
+    """After any history, the limits of one process and those in Redis give the same verdict."""
+    history = sorted(history, reverse=True)
+    demand = Demand(min(sentences, limit), limit)
+    key_id = uuid4().hex
+    _spent_before(redis_server, key_id, history)
+    ours, theirs = asyncio.run(_judge(redis_server, key_id, history, demand))
+    assert (theirs.outcome, theirs.remaining) == (ours.outcome, ours.remaining)
+    assert ours.seconds - 5 < theirs.seconds <= ours.seconds
+
+
+async def _judge(
+    server: RedisServer, key_id: str, history: list[tuple[int, int]], demand: Demand
+) -> tuple[Verdict, Verdict]:
+    """The verdicts of a process and of Redis."""
+    now = 0.0
+    local = LocalLimits(lambda: now)
+    for age, spent in history:
+        now = -float(age)
+        await local.admit(key_id, Demand(spent, 1000))
+    now = 0.0
+    async with connect(server.url, 5) as client:
+        commands = Commands(client, Metrics())
+        shared = await SharedLimits(commands, LEASE_SECONDS).admit(key_id, demand)
+        await commands.aclose()
+    return await local.admit(key_id, demand), shared
