@@ -78,11 +78,11 @@ def describe(
     model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
 ) -> None:
     """Print what a model is made of: parameters by part, trained and frozen in step two."""
-    from models.bundle.runtime import Runtime
+    from models.bundle.description import unloaded_model
     from models.network.parameters import count_parameters
     from models.training.run import plan_model
 
-    built = Runtime.open(model).model if model.is_dir() else plan_model(load_config(model))
+    built = unloaded_model(model) if model.is_dir() else plan_model(load_config(model))
     parts = count_parameters(built)
     rows = [(part.name, f"{part.trained:,}", f"{part.frozen:,}") for part in parts]
     total = ("all", f"{sum(part.trained for part in parts):,}", f"{sum(part.frozen for part in parts):,}")

@@ -127,7 +127,17 @@ class DocTransformerConfig(Frozen):
     gating: bool = True
 
 
-ArchitectureConfig = Annotated[SentenceConfig | DocTransformerConfig, Field(discriminator="kind")]
+class ConcatenationConfig(Frozen):
+    """Tiedemann and Scherrer 2017: preceding sentences and the current one as one source."""
+
+    kind: Literal["concatenation"] = "concatenation"
+    context_sentences: int = Field(1, ge=1)
+
+
+ArchitectureConfig = Annotated[
+    SentenceConfig | DocTransformerConfig | ConcatenationConfig,
+    Field(discriminator="kind"),
+]
 
 
 class ScheduleConfig(Frozen):

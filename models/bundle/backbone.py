@@ -1,8 +1,9 @@
-"""The sentence backbone in CTranslate2: translations without context."""
+"""A plain Transformer in CTranslate2: the sentence backbone, or a model whose context is a part of its source."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 import ctranslate2
@@ -10,13 +11,13 @@ import torch
 
 from models.bundle.conversion import vocabulary_tokens
 from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest
-from models.data.batches import Tokens
+from models.data.batches import Example, Tokens
 from models.data.tokenizer import Tokenizer
 from models.search.hypotheses import Hypothesis, SearchOptions
 
 
 class BackboneEngine:
-    """A converted backbone; it is loaded when it is first asked for anything.
+    """A converted Transformer; it is loaded when it is first asked for anything.
 
     Once CTranslate2 has run in a process, torch computes more slowly there (both use OpenMP, each in its own way), so a
     process that never translates without context never pays for it.
@@ -24,7 +25,15 @@ class BackboneEngine:
     Its only normalisation is log p / n^alpha: it ranks by that also where a bundle asks for another one.
     """
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, device: str, compute_type: str, threads: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        tokenizer: Tokenizer,
+        device: str,
+        compute_type: str,
+        threads: int,
+        source: Callable[[Example], Tokens] = attrgetter("source"),
+    ) -> None:
         """Describe the engine; nothing is read yet.
 
         Args:
@@ -33,6 +42,7 @@ class BackboneEngine:
             device: a name of torch's, as `cpu` or `cuda:1`.
             compute_type: one of CTranslate2's; float32 where the device does not offer it.
             threads: that compute, on a CPU.
+            source: what the encoder reads of an example: the sentence, or the sentence joined with its context.
         """
         self._folder = folder
         self._source_tokens = vocabulary_tokens(tokenizer.source_pieces)
@@ -40,6 +50,7 @@ class BackboneEngine:
         self._device = torch.device(device)
         self._compute_type = compute_type
         self._threads = threads
+        self._source = source
 
     @cached_property
     def _translator(self) -> ctranslate2.Translator:
@@ -100,4 +111,4 @@ class BackboneEngine:
         return Hypothesis([self._target_ids[token] for token in tokens], score, total, finished)
 
     def _strings(self, request: TokenizedRequest) -> list[str]:
-        return [self._source_tokens[i] for i in request.example.source]
+        return [self._source_tokens[i] for i in self._source(request.example)]

@@ -1,11 +1,16 @@
-"""The manifest of a checkpoint: what an export writes down, and what a runtime on the checkpoint itself says."""
+"""What a checkpoint or a bundle holds: the manifest of a checkpoint, and the model without its weights."""
 
 from collections.abc import Mapping
+from pathlib import Path
+
+import torch
 
 from models.bundle.manifest import Limits, Manifest, Quantization, Vocabulary
 from models.config import Provenance, RunConfig
 from models.data.tokenizer import Tokenizer
 from models.network.context import Architecture
+from models.network.model import TranslationModel
+from models.training.checkpoints import build_model, is_checkpoint, load_checkpoint
 
 
 def describe(
@@ -48,3 +53,19 @@ def describe(
         scores=dict(scores or {}),
         files=dict(files or {}),
     )
+
+
+def unloaded_model(folder: Path) -> TranslationModel:
+    """The model of a bundle or a checkpoint, on torch's `meta` device, without weights.
+
+    Raises:
+        BundleError: the bundle is malformed.
+        CheckpointError: the checkpoint is damaged.
+    """
+    with torch.device("meta"):
+        if is_checkpoint(folder):
+            checkpoint = load_checkpoint(folder)
+            return build_model(checkpoint.config, checkpoint.tokenizer, dropout=0.0)
+        manifest = Manifest.load(folder)
+        vocabulary = manifest.vocabulary
+        return TranslationModel(manifest.backbone, manifest.architecture, vocabulary.source, vocabulary.target)

@@ -17,13 +17,13 @@ from models.bundle.agreement import CLOSE, Sample, exact_disagreement, mean_shif
 from models.bundle.backbone import BackboneEngine
 from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, MANIFEST, WEIGHTS, Manifest, Quantization, sha256
+from models.bundle.manifest import BACKBONE, JOINED, MANIFEST, WEIGHTS, Manifest, Quantization, sha256
 from models.bundle.runtime import Runtime
 from models.bundle.step_one import sentence_model_of
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import Provenance, RunConfig, data_folder
-from models.data.batches import Example
-from models.data.documents import Document, Sentence, read_documents
+from models.data.batches import ContextReader, TokenizedCorpus
+from models.data.documents import Document, read_documents
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError
 from models.network.model import TranslationModel
@@ -62,15 +62,15 @@ def export_bundle(
         The manifest of the new bundle.
 
     Raises:
-        BundleError: the converted model disagrees with the checkpoint, there is nothing to check it on, or the bundle
-            cannot be written.
-        CheckpointError: the checkpoint is damaged.
-        DataError: the dev set is damaged.
+        BundleError: the converted model disagrees with the checkpoint, there is no dev set to check it on, or the
+            bundle cannot be written.
+        CheckpointError: the checkpoint, or the one that it was trained from, is damaged.
+        DataError: the dev set is damaged, or has no sentence to check on.
     """
     _check_replaceable(out)
     trained = load_checkpoint(checkpoint)
     model = load_model(trained)
-    sample = _sample(_documents(trained.config, documents), trained)
+    sample = _sample(_documents(trained.config, documents), trained, model.architecture)
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
         _write(partial, trained, model, quantization)
@@ -113,28 +113,30 @@ def _documents(config: RunConfig, given: Sequence[Document] | None) -> Sequence[
     return read_documents(folder / dev.source, folder / dev.target)
 
 
-def _sample(documents: Sequence[Document], trained: Checkpoint) -> Sample:
-    """The first sentences that are neither empty nor longer than training has seen, with their translations."""
-    tokenizer, config = trained.tokenizer, trained.config
-    sentences = [sentence for document in documents for sentence in document.sentences if sentence.target is not None]
-    pairs = [_tokens(tokenizer, sentence) for sentence in sentences[: 2 * CHECKED_SENTENCES]]
-    longest = min(config.data.max_tokens, config.backbone.max_length) - 1
-    usable = [pair for pair in pairs if all(0 < len(tokens) <= longest for tokens in pair)][:CHECKED_SENTENCES]
-    if not usable:
-        raise BundleError("there is no sentence with a translation to check the bundle on")
-    limits = [max_target_length(len(source), config.decoding, config.backbone.max_length) for source, _ in usable]
-    requests = [TokenizedRequest(Example(source), limit) for (source, _), limit in zip(usable, limits, strict=True)]
-    return Sample(requests, [target for _, target in usable])
+def _sample(documents: Sequence[Document], trained: Checkpoint, reader: ContextReader) -> Sample:
+    """The first sentences that are neither empty nor longer than training has seen, in their context."""
+    config = trained.config
+    longest = min(config.data.max_tokens, config.backbone.max_length)
+    corpus = TokenizedCorpus([_translated(document) for document in documents], trained.tokenizer, longest)
+    indices = corpus.usable[:CHECKED_SENTENCES].tolist()
+    examples = [reader.select(corpus.example(index, reader)) for index in indices]
+    limits = [max_target_length(len(e.source), config.decoding, config.backbone.max_length) for e in examples]
+    requests = [TokenizedRequest(example, limit) for example, limit in zip(examples, limits, strict=True)]
+    return Sample(requests, [corpus.targets[index] for index in indices])
 
 
-def _tokens(tokenizer: Tokenizer, sentence: Sentence) -> tuple[list[int], list[int]]:
-    return tokenizer.encode_source(sentence.source), tokenizer.encode_target(sentence.target or "")
+def _translated(document: Document) -> Document:
+    """The sentences of a document that have a translation."""
+    return Document(tuple(sentence for sentence in document.sentences if sentence.target is not None), document.name)
 
 
 def _write(folder: Path, trained: Checkpoint, model: TranslationModel, quantization: Quantization) -> None:
     folder.mkdir(parents=True)
     trained.tokenizer.save(folder)
     precision = torch.float32 if quantization == "float32" else torch.float16
+    if model.architecture.joins_source:
+        _convert(model, trained.tokenizer, folder / JOINED, quantization)
+        return
     weights = {name: tensor.to(precision).contiguous() for name, tensor in weights_of(model).items()}
     (folder / WEIGHTS).write_bytes(save(weights))  # `save_file` would let nobody else read it
 

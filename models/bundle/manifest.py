@@ -25,6 +25,9 @@ FORMAT_VERSION: Final = 1
 MANIFEST: Final = "manifest.json"
 WEIGHTS: Final = "model.safetensors"
 BACKBONE: Final = "backbone"
+"""Folder of the sentence model, in CTranslate2."""
+JOINED: Final = "joined"
+"""Folder of a model whose context is a part of its source, in CTranslate2; stands in place of the weights."""
 
 Quantization = Literal["float32", "float16", "int8"]
 
@@ -188,5 +191,6 @@ def _read(folder: Path) -> dict[str, Any]:
 
 def _read_by_runtime(folder: Path) -> set[str]:
     """Files that loading would read; another one beside the bundle, a note or a licence, does no harm."""
-    found = (*folder.glob("*.model"), *folder.glob("*.safetensors"), *(folder / BACKBONE).rglob("*"))
+    patterns = ("*.model", "*.safetensors", f"{BACKBONE}/**/*", f"{JOINED}/**/*")
+    found = (path for pattern in patterns for path in folder.glob(pattern))
     return {path.relative_to(folder).as_posix() for path in found if path.is_file()}

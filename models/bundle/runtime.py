@@ -18,12 +18,13 @@ from safetensors.torch import load_file
 from models.bundle.backbone import BackboneEngine
 from models.bundle.clauses import join_translations
 from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, WEIGHTS, Manifest
+from models.bundle.manifest import BACKBONE, JOINED, WEIGHTS, Manifest
 from models.bundle.preparation import Preparation, Prepared
 from models.bundle.requests import Hypothesis, Options, Strategy, Translation, TranslationRequest
 from models.bundle.step_one import sentence_model_of
 from models.bundle.strategies import Engine, TorchEngine
 from models.config import RunConfig
+from models.data.batches import ContextReader
 from models.data.documents import Window
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError, CheckpointError, DataError, UnsupportedOptionError
@@ -43,13 +44,12 @@ class Runtime:
     """Translates and scores with one model; not to be used by two threads at once."""
 
     def __init__(
-        self, manifest: Manifest, tokenizer: Tokenizer, model: TranslationModel, engines: Mapping[Strategy, Engine]
+        self, manifest: Manifest, tokenizer: Tokenizer, reader: ContextReader, engines: Mapping[Strategy, Engine]
     ) -> None:
         self.manifest: Final = manifest
         self.tokenizer: Final = tokenizer
-        self.model: Final = model
         self._engines = engines
-        self._preparation = Preparation(manifest, tokenizer, model.architecture)
+        self._preparation = Preparation(manifest, tokenizer, reader)
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
@@ -72,15 +72,21 @@ class Runtime:
         try:
             tokenizer = Tokenizer.load(folder)
             model = _model_of(manifest, tokenizer)
-            load_weights(model, load_file(folder / WEIGHTS))
+            if not model.architecture.joins_source:
+                load_weights(model, load_file(folder / WEIGHTS))
         except (CheckpointError, DataError, OSError, SafetensorError) as error:
             raise BundleError(f"{folder}: cannot be loaded: {error}") from error
         _place(model, device, compute_type, threads)
         stored = manifest.quantization if compute_type == "auto" else compute_type
-        engines: dict[Strategy, Engine] = {"direct": TorchEngine(model)}
+        engines: dict[Strategy, Engine] = {}
+        if model.architecture.joins_source:
+            source = model.architecture.source
+            engines["direct"] = BackboneEngine(folder / JOINED, tokenizer, device, stored, threads, source)
+        else:
+            engines["direct"] = TorchEngine(model)
         if manifest.has_backbone:
             engines["sentence"] = BackboneEngine(folder / BACKBONE, tokenizer, device, stored, threads)
-        return cls(manifest, tokenizer, model, engines)
+        return cls(manifest, tokenizer, model.architecture, engines)
 
     @classmethod
     def open(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
@@ -118,7 +124,7 @@ class Runtime:
         engines: dict[Strategy, Engine] = {"direct": TorchEngine(model)}
         if sentence is not None:
             engines["sentence"] = TorchEngine(sentence)
-        return cls(describe(config, tokenizer, model.architecture), tokenizer, model, engines)
+        return cls(describe(config, tokenizer, model.architecture), tokenizer, model.architecture, engines)
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Say why a request cannot be translated, before it meets others in a batch.

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from models.data.batches import Batch, Example, Tokens, make_batch
+from models.data.batches import Batch, Example, Tokens, read_batch
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions
@@ -81,8 +81,7 @@ class TorchEngine:
 
     def _batch(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens] | None) -> Batch:
         examples = [request.example for request in requests]
-        context = self._model.architecture.collate(examples)
-        return make_batch([example.source for example in examples], targets, context).to(self._device)
+        return read_batch(examples, targets, self._model.architecture).to(self._device)
 
 
 def in_batches(sizes: Sequence[int], work: Callable[[list[int]], Sequence[Result]]) -> list[Result]:

@@ -42,9 +42,13 @@ class ContextReader(Protocol):
 
     window: ContextWindow
     reads_target: ClassVar[bool]
+    joins_source: ClassVar[bool]
 
     def select(self, example: Example) -> Example:
         """The example with no more context than is used."""
+
+    def source(self, example: Example) -> Tokens:
+        """What the encoder reads of what was selected, without the end of sentence."""
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Context tensors of a batch, from what was selected for each sentence."""
@@ -84,14 +88,15 @@ def latest(sentences: Sequence[Tokens], count: int, room: int) -> Sequence[Token
     return sentences[first:]
 
 
-def make_batch(
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]] | None,
-    context: dict[str, Tensor],
-) -> Batch:
+def make_batch(sources: Sequence[Tokens], targets: Sequence[Tokens] | None, context: dict[str, Tensor]) -> Batch:
     """A batch of token ids without control tokens; they are added here."""
     target = None if targets is None else pad([[BOS, *tokens, EOS] for tokens in targets])
     return Batch(pad([[*tokens, EOS] for tokens in sources]), target, context)
+
+
+def read_batch(examples: Sequence[Example], targets: Sequence[Tokens] | None, reader: ContextReader) -> Batch:
+    """A batch of examples as an architecture reads what it has selected of them."""
+    return make_batch([reader.source(example) for example in examples], targets, reader.collate(examples))
 
 
 class TokenizedCorpus:
@@ -139,10 +144,18 @@ class TokenizedCorpus:
         lengths: NDArray[np.int64] = before[np.minimum(high, self.last + 1)] - before[low] - np.diff(before)
         return lengths
 
+    def plan(self, reader: ContextReader, budget: int, *, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+        """The batches of one pass, as arrays of indices; see `plan`."""
+        context = self.context_lengths(reader) if reader.window != ContextWindow() else None
+        if context is None or not reader.joins_source:
+            return plan(self.lengths, self.usable, budget, seed, epoch, context)
+        joined = np.array([len(tokens) + 1 for tokens in self.sources], np.int64) + context
+        return plan(np.maximum(joined, self.lengths), self.usable, budget, seed, epoch)
+
     def batch(self, indices: Sequence[int] | NDArray[np.int64], reader: ContextReader) -> Batch:
         """The batch of these sentences, with the context that `reader` takes from their documents."""
-        context = reader.collate([reader.select(self.example(int(i), reader)) for i in indices])
-        return make_batch([self.sources[i] for i in indices], [self.targets[i] for i in indices], context)
+        examples = [reader.select(self.example(int(i), reader)) for i in indices]
+        return read_batch(examples, [self.targets[i] for i in indices], reader)
 
 
 def plan(

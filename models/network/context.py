@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config import ContextWindow
-from models.data.batches import Batch, Example
+from models.data.batches import Batch, Example, Tokens
 from models.network.layers import Residual
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ class Architecture(nn.Module):
     """Who translates a sentence without context: the context `module` on its null input, or the `backbone` alone."""
     reads_target: ClassVar[bool] = False
     """Whether the translations of the preceding sentences are read too."""
+    joins_source: ClassVar[bool] = False
+    """Whether context is a part of the source, and the model otherwise a plain Transformer."""
 
     def trains(self, parameter: str) -> bool:
         """Whether step two trains this parameter, named as in `TranslationModel.named_parameters`."""
@@ -85,6 +87,10 @@ class Architecture(nn.Module):
     def select(self, example: Example) -> Example:
         """The example with what is used of its context: whole sentences, the nearest ones."""
         return Example(example.source)
+
+    def source(self, example: Example) -> Tokens:
+        """What the encoder reads of what was selected, without the end of sentence."""
+        return example.source
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Tensors of what was selected for each sentence of a batch; becomes `Batch.context`."""

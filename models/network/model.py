@@ -1,9 +1,18 @@
 """Backbone and architecture together: the model that is trained, exported and served."""
 
+from typing import assert_never
+
 from torch import Tensor, nn
 
-from models.config import ArchitectureConfig, BackboneConfig, DocTransformerConfig
+from models.config import (
+    ArchitectureConfig,
+    BackboneConfig,
+    ConcatenationConfig,
+    DocTransformerConfig,
+    SentenceConfig,
+)
 from models.data.batches import Batch
+from models.network.concatenation import Concatenation
 from models.network.context import Architecture, State
 from models.network.doc_transformer import DocTransformer
 from models.network.transformer import Transformer
@@ -11,9 +20,15 @@ from models.network.transformer import Transformer
 
 def build_architecture(config: ArchitectureConfig, backbone: BackboneConfig, dropout: float) -> Architecture:
     """The architecture that a config names."""
-    if isinstance(config, DocTransformerConfig):
-        return DocTransformer(config, backbone, dropout)
-    return Architecture()
+    match config:
+        case DocTransformerConfig():
+            return DocTransformer(config, backbone, dropout)
+        case ConcatenationConfig():
+            return Concatenation(config, backbone)
+        case SentenceConfig():
+            return Architecture()
+        case _:
+            assert_never(config)
 
 
 class TranslationModel(nn.Module):

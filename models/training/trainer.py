@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Adam
 
-from models.config import ContextWindow, RunConfig, TrainingConfig
-from models.data.batches import Batch, TokenizedCorpus, plan
+from models.config import RunConfig, TrainingConfig
+from models.data.batches import Batch, TokenizedCorpus
 from models.data.tokenizer import PAD, Tokenizer
 from models.errors import CheckpointError, ConfigError
 from models.network.model import TranslationModel
@@ -111,9 +111,8 @@ class Trainer:
                 progress.epoch, progress.position = progress.epoch + 1, 0
 
     def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        corpus, settings, reader = self.corpus, self.settings, self.model.architecture
-        context = corpus.context_lengths(reader) if reader.window != ContextWindow() else None
-        return plan(corpus.lengths, corpus.usable, settings.batch_tokens, settings.seed, epoch, context)
+        settings = self.settings
+        return self.corpus.plan(self.model.architecture, settings.batch_tokens, seed=settings.seed, epoch=epoch)
 
     def _update(self, batches: list[Batch], curves: Curves) -> None:
         """One step of the optimiser on the mean loss a token of all batches of all processes."""

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 
 from models.config import RunConfig, data_folder
-from models.data.batches import TokenizedCorpus, plan
+from models.data.batches import TokenizedCorpus
 from models.data.documents import Document, read_documents
 from models.data.tokenizer import PAD, Tokenizer
 from models.network.model import TranslationModel
@@ -31,7 +31,7 @@ def mean_loss(model: TranslationModel, corpus: TokenizedCorpus) -> float:
     """Cross-entropy a target token, in nats and without label smoothing, with the real context."""
     device = next(model.parameters()).device
     total, tokens = 0.0, 0
-    for indices in plan(corpus.lengths, corpus.usable, BUDGET, seed=0, epoch=0):
+    for indices in corpus.plan(model.architecture, BUDGET, seed=0, epoch=0):
         batch = corpus.batch(indices, model.architecture).to(device)
         total += token_losses(model, batch).sum().item()
         tokens += int(target_of(batch)[:, 1:].ne(PAD).sum())

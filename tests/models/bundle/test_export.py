@@ -12,7 +12,7 @@ from models.bundle.manifest import Manifest
 from models.bundle.runtime import Options, Runtime, TranslationRequest
 from models.config import Provenance
 from models.data.documents import Document, Sentence
-from models.errors import BundleError, CheckpointError
+from models.errors import BundleError, CheckpointError, DataError
 from models.network.model import TranslationModel
 from models.network.transformer import Transformer
 from models.training.checkpoints import weights_of
@@ -90,7 +90,7 @@ def test_without_sentences_there_is_no_bundle(
     monkeypatch.setenv("ANTECEDENT_DATA", str(tmp_path))
     with pytest.raises(BundleError, match="set ANTECEDENT_DATA"):
         export_bundle(checkpoint, tmp_path / "out")
-    with pytest.raises(BundleError, match="no sentence with a translation"):
+    with pytest.raises(DataError, match="no sentence pair"):
         export_bundle(checkpoint, tmp_path / "out", documents=[Document((Sentence("から"),))])
 
 

@@ -65,7 +65,7 @@ def test_a_backbone_that_was_trained_on_is_not_the_sentence_model(trained: Path,
 def test_without_step_one_nothing_is_exported_and_context_is_still_served(trained: Path, tmp_path: Path) -> None:
     """Export says what is missing; the checkpoint itself translates with context only."""
     shutil.rmtree(tmp_path / "two.step-one")
-    with pytest.raises(CheckpointError, match="two.step-one"):
+    with pytest.raises(CheckpointError, match=r"two\.step-one"):
         export_bundle(trained, tmp_path / "bundle", documents=documents())
     runtime = Runtime.open(trained)
     assert runtime.translate([REQUEST], Options())[0].tokens > 0

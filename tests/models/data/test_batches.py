@@ -22,6 +22,7 @@ class Reader:
     """Reads all that there is of so many preceding sentences, and notes it."""
 
     reads_target = True
+    joins_source = False
 
     def __init__(self, window: int, following: int = 0, kind: Literal["sliding", "block"] = "sliding") -> None:
         """Read `window` sentences before and `following` after."""
@@ -31,6 +32,10 @@ class Reader:
     def select(self, example: Example) -> Example:
         """All of them."""
         return example
+
+    def source(self, example: Example) -> Sequence[int]:
+        """The sentence."""
+        return example.source
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """How many each sentence has."""

@@ -9,6 +9,7 @@ import torch
 from models.config import (
     ArchitectureConfig,
     BackboneConfig,
+    ConcatenationConfig,
     DocTransformerConfig,
     Norm,
     SentenceConfig,
@@ -25,6 +26,7 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "doc_transformer in the encoder": DocTransformerConfig(integration="encoder", context_sentences=1),
     "doc_transformer in the decoder": DocTransformerConfig(integration="decoder", context_layers=2, gating=False),
     "doc_transformer nowhere": DocTransformerConfig(integration="none"),
+    "concatenation": ConcatenationConfig(context_sentences=2),
 }
 
 BACKBONE = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=2, decoder_layers=2, max_length=96)
