@@ -34,8 +34,10 @@ _AT_ONCE = 16
 """Requests at a time where nothing is to be stressed."""
 _LONGEST_STRETCH = 8
 """Sentences after which a client on a socket chooses anew between REST and WebSocket."""
+_STREAMED = 0.2
+"""How often a client chooses a socket; as a stretch has several sentences, that makes half of them."""
 _MISCHIEF = 0.15
-_SETTINGS = {"queue_limit": "4096", "deadline_seconds": "10"}
+_SETTINGS = {"queue_limit": "4096", "session_lease_seconds": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ async def _hold(conversation: Conversation, balancer: Balancer, rng: random.Rand
         StreamClient(conversation, balancer, rng, mischief=_MISCHIEF),
     )
     while (position := conversation.next_position) < len(conversation.document):
-        if rng.random() < 0.0:
+        if rng.random() < _STREAMED:
             await stream.say_until(min(position + rng.randint(1, _LONGEST_STRETCH), len(conversation.document)))
         else:
             await rng.choice(rest.moves)()

@@ -35,11 +35,12 @@ class Recorded:
 
 
 class StandIn:
-    """Translates a sentence in `seconds`, whatever it says."""
+    """Translates a sentence in `seconds`, whatever it says; appends what it is asked to `record`, if there is one."""
 
-    def __init__(self, seconds: float, record: Path | None) -> None:
+    def __init__(self, seconds: float, record: Path | None, *, reads_target_context: bool) -> None:
         self._seconds = seconds
         self._record = record
+        self._reads_target_context = reads_target_context
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Every request can be translated."""
@@ -49,13 +50,20 @@ class StandIn:
         if self._record is not None:
             _append(self._record, requests)
         time.sleep(self._seconds * len(requests))
-        return [_translate(request, options) for request in requests]
+        return [self._translate(request, options) for request in requests]
+
+    def _translate(self, request: TranslationRequest, options: Options) -> Translation:
+        read = request.preceding if options.strategy == "direct" else ()
+        targets = [sentence.target for sentence in read] if self._reads_target_context else []
+        given = orjson.dumps([request.source, [sentence.source for sentence in read], targets])
+        digest = hashlib.blake2b(given, digest_size=8).hexdigest()
+        return Translation(f"{request.source} <{digest}>", -1.0, len(read), len(request.source.split()), ())
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> StandIn:
     """A runtime for any bundle, as the environment of the worker wants it."""
-    del folder, device, compute_type, tested
-    return _configured(os.environ)
+    del device, compute_type, tested
+    return _configured(os.environ, Manifest.load(folder))
 
 
 def read_record(record: Path) -> list[Recorded]:
@@ -72,9 +80,13 @@ def make_bundle(folder: Path, like: Path, *, reads_target_context: bool = False)
     return folder
 
 
-def _configured(environment: Mapping[str, str]) -> StandIn:
+def _configured(environment: Mapping[str, str], manifest: Manifest) -> StandIn:
     record = environment.get(RECORD)
-    return StandIn(float(environment.get(SECONDS, "0")), None if record is None else Path(record))
+    return StandIn(
+        float(environment.get(SECONDS, "0")),
+        None if record is None else Path(record),
+        reads_target_context=manifest.reads_target_context,
+    )
 
 
 def _append(record: Path, requests: Sequence[TranslationRequest]) -> None:
@@ -85,13 +97,6 @@ def _append(record: Path, requests: Sequence[TranslationRequest]) -> None:
     )
     with record.open("ab", buffering=0) as file:
         file.write(b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines))
-
-
-def _translate(request: TranslationRequest, options: Options) -> Translation:
-    preceding = request.preceding if options.strategy == "direct" else ()
-    given = orjson.dumps([request.source, [[before.source, before.target] for before in preceding]])
-    digest = hashlib.blake2b(given, digest_size=8).hexdigest()
-    return Translation(f"{request.source} <{digest}>", -1.0, len(preceding), len(request.source.split()), ())
 
 
 if __name__ == "__main__":

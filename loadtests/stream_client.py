@@ -40,10 +40,10 @@ class StreamClient:
                 async with self._connect() as socket:
                     await self._converse(socket, end)
             except ConnectionClosed as closed:
-                code = "torn" if closed.rcvd is None else f"closed with {closed.rcvd.code}"
+                code = "lost" if closed.rcvd is None else f"closed with {closed.rcvd.code}"
                 self._balancer.counts[f"sockets {code}"] += 1
             except (InvalidHandshake, OSError, TimeoutError):
-                self._balancer.counts["sockets refused or lost"] += 1
+                self._balancer.counts["sockets refused"] += 1
             await asyncio.sleep(PAUSE_SECONDS)
 
     def _connect(self) -> connect:
@@ -59,6 +59,7 @@ class StreamClient:
             for position in flight:
                 await socket.send(orjson.dumps(self._conversation.body(position)).decode())
             if self._rng.random() < self._mischief:
+                self._balancer.counts["sockets torn by the client"] += 1
                 socket.transport.abort()
             waits = [self._hear(position, await _receive(socket)) for position in flight]
             await asyncio.sleep(max(waits))
@@ -85,7 +86,7 @@ class StreamClient:
         if not message["retryable"]:
             raise ViolationError(f"position {position} was refused on a stream: {message['code']}")
         self._balancer.counts[f"repeated after {message['status']} {message['code']}"] += 1
-        return PAUSE_SECONDS
+        return float(message.get("retry_after_seconds", PAUSE_SECONDS))
 
 
 async def _receive(socket: ClientConnection) -> Mapping[str, Any]:
