@@ -1,18 +1,15 @@
 """The application: which parts there are, and in which order they start and end. Wiring only."""
 
-import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Final
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from opentelemetry.trace import Tracer
 
-from models.bundle.manifest import Manifest
 from service.access.factory import configured_access
 from service.access.keyring import Access
 from service.access.limiter import Limiter
@@ -22,18 +19,19 @@ from service.documents import Documents
 from service.http import api_page, guards, handlers
 from service.http.openapi import DescribedAPI
 from service.inference.admission import Admission
-from service.inference.backlog import Budget
-from service.inference.batcher import Batcher
-from service.inference.catalogue import Catalogue, Model, check_servable
-from service.inference.pool import WorkerPool
-from service.inference.worker import Worker, WorkerCommand
+from service.inference.bundle_folders import BundleFolders
+from service.inference.catalogue import Catalogue
+from service.inference.fleet import Fleet
+from service.inference.launcher import Launcher
 from service.inference.worker_process import TRANSLATOR
+from service.models import Models
 from service.routes import documents, health, sessions, streams
 from service.routes.dependencies import Services
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
 from service.store.context_store import ContextStore
+from service.store.model_record import ModelRecords
 from service.store.opening import open_redis
 from service.streams.open_streams import OpenStreams
 from service.telemetry.metrics import Metrics
@@ -58,7 +56,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with running(settings, metrics, tracer, translator) as services:
-            app.state.services = services
+            app.state.services, app.state.access = services, services.access
             yield
 
     app = DescribedAPI(
@@ -83,54 +81,35 @@ async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translat
     """Start Redis, where it is the service's own, and the workers; end them afterwards.
 
     Raises:
-        BundleError, StartupError, WorkerDiedError: one of them cannot be started.
+        BundleError, StartupError: one of them cannot be started.
         KeyStorageError: there should be keys, and there are none to be read.
     """
-    manifests = [Manifest.load(folder) for folder in settings.bundles]
-    check_servable(manifests)
     async with AsyncExitStack() as stack:
         commands = await stack.enter_async_context(open_redis(settings, metrics, tracer))
-        models = [
-            _model(manifest, settings, metrics, tracer, translator, index) for index, manifest in enumerate(manifests)
-        ]
-        for model in models:
-            stack.push_async_callback(model.pool.close)
-        await asyncio.gather(*(model.pool.open() for model in models))
-        for model in models:
-            model.batcher.open()
-            stack.push_async_callback(model.batcher.close)
+        models = _models(settings, commands, Launcher(settings, metrics, tracer, translator))
+        await stack.enter_async_context(models.serving(settings.models_refresh_seconds))
         access = await stack.enter_async_context(configured_access(settings, commands, metrics))
         yield _services(models, access, commands, settings, metrics, tracer)
 
 
-def _model(
-    manifest: Manifest, settings: Settings, metrics: Metrics, tracer: Tracer, translator: str, index: int
-) -> Model:
-    command = WorkerCommand(
-        bundle=settings.bundles[index],
-        fingerprint=manifest.fingerprint,
-        device=settings.device,
-        compute_type=settings.compute_type,
-        timeout=settings.worker_timeout_seconds,
-        translator=translator,
-        otlp_endpoint=settings.otlp_endpoint,
-    )
-    pool = WorkerPool(partial(Worker.start, command), settings.workers, metrics)
-    budget = Budget(settings.batch_characters, settings.batch_sentences, settings.batch_wait_ms / 1000)
-    batcher = Batcher(pool, budget, deadline=settings.deadline_seconds, metrics=metrics, tracer=tracer)
-    return Model(manifest, pool, batcher, str(command.bundle))
+def _models(settings: Settings, redis: Commands, launcher: Launcher) -> Models:
+    catalogue = Catalogue()
+    folders = BundleFolders(settings.bundles, settings.bundle_root)
+    can_change = settings.bundle_root is not None
+    return Models(catalogue, Fleet(catalogue, launcher), ModelRecords(redis, _new_id), folders, can_change=can_change)
 
 
 def _services(
-    models: list[Model], access: Access, redis: Commands, settings: Settings, metrics: Metrics, tracer: Tracer
+    models: Models, access: Access, redis: Commands, settings: Settings, metrics: Metrics, tracer: Tracer
 ) -> Services:
-    catalogue = Catalogue(models)
-    admission = Admission(settings.queue_limit, lambda: [model.batcher for model in models])
+    catalogue = models.catalogue
+    admission = Admission(settings.queue_limit, models.batchers)
     metrics.waiting.set_function(lambda: admission.waiting)
     metrics.watch_workers(catalogue.workers)
     store = ContextStore(redis, settings.max_session_sentences)
     return Services(
         access=access,
+        models=models,
         catalogue=catalogue,
         admission=admission,
         redis=redis,

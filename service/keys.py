@@ -26,6 +26,7 @@ from service.access.storage import KeyStorage
 from service.errors import InvalidInputError, KeyStorageError, SettingsError, StoreUnavailableError
 from service.settings import PREFIX, Settings, load_settings
 from service.store.opening import open_redis
+from service.telemetry import logs
 from service.telemetry.metrics import Metrics
 
 _UNLIMITED_WIDTH = 10_000
@@ -90,6 +91,7 @@ def revoke(key_id: Annotated[str, typer.Argument(metavar="ID", help="The part of
 
 def main() -> int:
     """Run a command; returns the exit status."""
+    logs.configure("critical")  # what goes wrong is said in one line
     try:
         app()
     except (InvalidInputError, SettingsError) as error:

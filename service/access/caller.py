@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, with_config
 
+from service.errors import ForbiddenError
+
 Scope = Literal["translate", "admin"]
 
 
@@ -26,6 +28,15 @@ class Caller:
     key_id: str
     scopes: frozenset[Scope]
     limits: KeyLimits = KeyLimits()
+
+    def require(self, scope: Scope) -> None:
+        """Make sure that the caller may do what `scope` stands for.
+
+        Raises:
+            ForbiddenError: it may not.
+        """
+        if scope not in self.scopes:
+            raise ForbiddenError(f"the key has not the scope {scope}")
 
 
 ANYBODY = Caller("default", "none", frozenset({"translate", "admin"}))

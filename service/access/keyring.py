@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Literal, Protocol
 
-from service.access.caller import ANYBODY, Caller, Scope
+from service.access.caller import ANYBODY, Caller
 from service.access.keys import Key, KeyRecord, find
 from service.access.storage import KeyStorage, Snapshot
 from service.errors import (
-    ForbiddenError,
     KeyStorageError,
     KeysUnavailableError,
     ServiceError,
@@ -20,7 +19,7 @@ from service.errors import (
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
 
-Reason = Literal["missing", "malformed", "unknown", "expired", "scope", "unavailable"]
+Reason = Literal["missing", "malformed", "unknown", "expired", "unavailable"]
 
 _log = get_logger(__name__)
 
@@ -32,13 +31,12 @@ class Access(Protocol):
     def ready(self) -> bool:
         """Whether callers can be told at all yet."""
 
-    def admit(self, key: str | None, scope: Scope) -> Caller:
-        """The caller whose key this is, if the key has the scope.
+    def identify(self, key: str | None) -> Caller:
+        """The caller whose key this is; None stands for no key.
 
         Raises:
             UnauthenticatedError: there is no such key, or no longer.
-            ForbiddenError: it has not this scope.
-            KeysUnavailableError: not known, and the keys cannot be read at the moment.
+            KeysUnavailableError: it is not known, and the keys cannot be read at the moment.
         """
 
     def readmit(self, caller: Caller) -> None:
@@ -55,9 +53,9 @@ class OpenAccess:
 
     ready = True
 
-    def admit(self, key: str | None, scope: Scope) -> Caller:
-        """See `Access.admit`."""
-        del key, scope
+    def identify(self, key: str | None) -> Caller:
+        """See `Access.identify`."""
+        del key
         return ANYBODY
 
     def readmit(self, caller: Caller) -> None:
@@ -94,12 +92,14 @@ class Keyring:
         """See `Access.ready`."""
         return self._snapshot is not None
 
-    def admit(self, key: str | None, scope: Scope) -> Caller:
-        """See `Access.admit`."""
-        caller = self._identify(key).caller()
-        if scope not in caller.scopes:
-            raise self._refusal("scope", ForbiddenError(f"the key has not the scope {scope}"))
-        return caller
+    def identify(self, key: str | None) -> Caller:
+        """See `Access.identify`."""
+        if key is None:
+            raise self._refusal("missing", UnauthenticatedError())
+        presented = Key.parse(key)
+        if presented is None:
+            raise self._refusal("malformed", UnauthenticatedError())
+        return self._valid(find(presented, self._held())).caller()
 
     def readmit(self, caller: Caller) -> None:
         """See `Access.readmit`."""
@@ -150,14 +150,6 @@ class Keyring:
             else:
                 if failed_before:
                     _log.info("keys_read_again")
-
-    def _identify(self, key: str | None) -> KeyRecord:
-        if key is None:
-            raise self._refusal("missing", UnauthenticatedError())
-        presented = Key.parse(key)
-        if presented is None:
-            raise self._refusal("malformed", UnauthenticatedError())
-        return self._valid(find(presented, self._held()))
 
     def _valid(self, record: KeyRecord | None) -> KeyRecord:
         if record is None and (self._last_read_failed or self._outdated()):

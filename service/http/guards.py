@@ -8,6 +8,7 @@ from opentelemetry.trace import Tracer
 from starlette.middleware.cors import CORSMiddleware
 
 from service.http import api_page
+from service.http.authentication import AuthenticationMiddleware
 from service.http.body_limit import BodyLimitMiddleware
 from service.http.middleware import REQUEST_ID, RequestMiddleware
 from service.http.origins import OriginMiddleware
@@ -26,6 +27,7 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
     """Surround the routes, the innermost first: each is reached only by what those added after it let through."""
     app.state.max_json_depth = settings.max_json_depth
     app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes)
+    app.add_middleware(AuthenticationMiddleware, metrics=metrics)
     app.add_middleware(OriginMiddleware, allowed=settings.cors_origins, metrics=metrics)
     app.add_middleware(RequestMiddleware, metrics=metrics, new_id=new_id)
     if tracer is not NO_TRACER:

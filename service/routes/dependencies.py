@@ -2,13 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security import HTTPBearer
 from opentelemetry.trace import Tracer
 from starlette.requests import HTTPConnection
 
@@ -20,6 +20,7 @@ from service.errors import ClientLeftError, SessionNotFoundError
 from service.http.problems import PROBLEM_TYPE
 from service.inference.admission import Admission
 from service.inference.catalogue import Catalogue
+from service.models import Models
 from service.schemas import Problem
 from service.sessions import Sessions
 from service.store.commands import Commands
@@ -33,8 +34,6 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 """The errors of every route, for the OpenAPI document."""
 
-KEY_SUBPROTOCOL = "antecedent.key."
-"""Before a key that is given as a subprotocol of a WebSocket."""
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _T = TypeVar("_T")
 
@@ -44,6 +43,7 @@ class Services:
     """The running parts; `draining` is set once the process is about to end."""
 
     access: Access
+    models: Models
     catalogue: Catalogue
     admission: Admission
     redis: Commands
@@ -69,29 +69,30 @@ _BEARER = HTTPBearer(
     bearerFormat="ant_ID_SECRET",
     description="An API key. A service that has been started without keys, on loopback, asks for none.",
 )
+_Declared = Annotated[object, Depends(_BEARER)]
+"""Says in the API's description that a key is needed; `AuthenticationMiddleware` has seen to it by then."""
 
 
-async def presented_key(
-    connection: HTTPConnection, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
-) -> str | None:
-    """What stands for a key: the bearer token, or, as browsers give a WebSocket no header, a subprotocol."""
-    if bearer is not None:
-        return bearer.credentials
-    offered: Sequence[str] = connection.scope.get("subprotocols", ())
-    return next((name.removeprefix(KEY_SUBPROTOCOL) for name in offered if name.startswith(KEY_SUBPROTOCOL)), None)
+async def caller(connection: HTTPConnection, _key: _Declared) -> Caller:
+    """Who asks for a translation.
+
+    Raises:
+        ForbiddenError: its key has another scope.
+    """
+    who: Caller = connection.state.caller
+    who.require("translate")
+    return who
 
 
-KeyDep = Annotated[str | None, Depends(presented_key)]
+async def admin(connection: HTTPConnection, _key: _Declared) -> Caller:
+    """Who asks for a change of the service itself.
 
-
-async def caller(key: KeyDep, parts: ServicesDep) -> Caller:
-    """Who asks for a translation; see `Access.admit`."""
-    return parts.access.admit(key, "translate")
-
-
-async def admin(key: KeyDep, parts: ServicesDep) -> Caller:
-    """Who asks for a change of the service itself; see `Access.admit`."""
-    return parts.access.admit(key, "admin")
+    Raises:
+        ForbiddenError: its key has another scope.
+    """
+    who: Caller = connection.state.caller
+    who.require("admin")
+    return who
 
 
 CallerDep = Annotated[Caller, Depends(caller)]

@@ -40,7 +40,7 @@ class Metrics:
         self.redis_nodes_away = self._gauge("redis_nodes_away", "Redis nodes that count as away: calls fail at once.")
         self.rejections = self._counter("rejections", "Requests answered with an error, by its code.", "code")
         self.authentication_failures = self._counter(
-            "authentication_failures", "Requests without a valid key or its scope, by what was wrong.", "reason"
+            "authentication_failures", "Requests without a valid key, by what was wrong.", "reason"
         )
         self.key_read_failures = self._counter("key_read_failures", "Times that the keys could not be read again.")
         self.worker_restarts = self._counter("worker_restarts", "Worker processes started anew.")

@@ -14,7 +14,6 @@ from service.access.key_table import KeyTable
 from service.access.keyring import Keyring, OpenAccess
 from service.access.storage import KeyStorage
 from service.errors import (
-    ForbiddenError,
     KeyStorageError,
     KeysUnavailableError,
     StoreUnavailableError,
@@ -63,7 +62,7 @@ async def eventually(holds: Callable[[], bool]) -> None:
 def admits(keyring: Keyring, key: str) -> bool:
     """Whether a key is valid."""
     try:
-        keyring.admit(key, "translate")
+        keyring.identify(key)
     except UnauthenticatedError:
         return False
     return True
@@ -81,7 +80,7 @@ async def test_key_tells_the_caller(file: KeyFile) -> None:
     await file.add(record)
     keyring = Watched(file).keyring
     await keyring.refresh()
-    caller = keyring.admit(key, "admin")
+    caller = keyring.identify(key)
     assert (caller.tenant, caller.key_id, caller.limits) == ("acme", record.id, KeyLimits(5, 2))
     assert caller.scopes == {"translate", "admin"}
 
@@ -101,24 +100,11 @@ async def test_refusals_cannot_be_told_apart(file: KeyFile) -> None:
     for reason, keys in presented.items():
         for key in keys:
             with pytest.raises(UnauthenticatedError) as caught:
-                watched.keyring.admit(key, "translate")
+                watched.keyring.identify(key)
             answers.add((str(caught.value), str(caught.value.headers()), str(caught.value.extras)))
         assert watched.failures(reason) == len(keys)
     assert len(answers) == 1
     assert "WWW-Authenticate" in str(answers)
-
-
-async def test_scope_that_the_key_has_not(file: KeyFile) -> None:
-    """A valid key is told what it lacks; neither scope holds the other."""
-    (translates, one), (administers, other) = made("acme"), made("acme", "admin")
-    for record in (one, other):
-        await file.add(record)
-    watched = Watched(file)
-    await watched.keyring.refresh()
-    for key, scope in ((translates, "admin"), (administers, "translate")):
-        with pytest.raises(ForbiddenError, match=scope):
-            watched.keyring.admit(key, scope)  # type: ignore[arg-type]  # from a tuple
-    assert watched.failures("scope") == 2
 
 
 async def test_expiry_needs_no_reading(file: KeyFile) -> None:
@@ -128,13 +114,13 @@ async def test_expiry_needs_no_reading(file: KeyFile) -> None:
     watched = Watched(file)
     await watched.keyring.refresh()
     watched.seconds = 9.9
-    caller = watched.keyring.admit(key, "translate")
+    caller = watched.keyring.identify(key)
     watched.keyring.readmit(caller)
     watched.seconds = 10
     with pytest.raises(UnauthenticatedError):
         watched.keyring.readmit(caller)
     with pytest.raises(UnauthenticatedError):
-        watched.keyring.admit(key, "translate")
+        watched.keyring.identify(key)
 
 
 async def test_revoked_and_new_keys(file: KeyFile) -> None:
@@ -143,16 +129,16 @@ async def test_revoked_and_new_keys(file: KeyFile) -> None:
     await file.add(old)
     keyring = Watched(file).keyring
     await keyring.refresh()
-    caller = keyring.admit(old_key, "translate")
+    caller = keyring.identify(old_key)
     await file.add(new)
     await keyring.refresh()
-    assert keyring.admit(new_key, "translate").tenant == keyring.admit(old_key, "translate").tenant
+    assert keyring.identify(new_key).tenant == keyring.identify(old_key).tenant
     await file.remove(old.id)
     await keyring.refresh()
     with pytest.raises(UnauthenticatedError):
         keyring.readmit(caller)
     with pytest.raises(UnauthenticatedError):
-        keyring.admit(old_key, "translate")
+        keyring.identify(old_key)
 
 
 async def test_damaged_file_leaves_the_last_keys(file: KeyFile, tmp_path: Path) -> None:
@@ -166,16 +152,16 @@ async def test_damaged_file_leaves_the_last_keys(file: KeyFile, tmp_path: Path) 
     good = path.read_bytes()
     path.write_text("{")
     await refused(keyring.refresh)
-    assert keyring.admit(key, "translate").tenant == "acme"
+    assert keyring.identify(key).tenant == "acme"
     with pytest.raises(KeysUnavailableError):
-        keyring.admit(later_key, "translate")
+        keyring.identify(later_key)
     with pytest.raises(UnauthenticatedError):
-        keyring.admit("no key", "translate")
+        keyring.identify("no key")
     assert watched.failures("unavailable") == 1
     path.write_bytes(good)
     await file.add(later)
     await keyring.refresh()
-    assert keyring.admit(later_key, "translate").tenant == "acme"
+    assert keyring.identify(later_key).tenant == "acme"
 
 
 async def test_redis_away(table: KeyTable, mortal_redis: RedisServer) -> None:
@@ -185,23 +171,23 @@ async def test_redis_away(table: KeyTable, mortal_redis: RedisServer) -> None:
     watched = Watched(table)
     keyring = watched.keyring
     await keyring.refresh()
-    caller = keyring.admit(key, "translate")
+    caller = keyring.identify(key)
     await table.add(other)
     mortal_redis.kill()
     await refused(keyring.refresh)
     watched.seconds = OUTAGE_SECONDS
-    assert keyring.admit(key, "translate") == caller
+    assert keyring.identify(key) == caller
     with pytest.raises(KeysUnavailableError):
-        keyring.admit(other_key, "translate")
+        keyring.identify(other_key)
     watched.seconds += 1
     with pytest.raises(KeysUnavailableError):
         keyring.readmit(caller)
     with pytest.raises(KeysUnavailableError):
-        keyring.admit(key, "translate")
+        keyring.identify(key)
     mortal_redis.start()
     await until_read(keyring)
-    assert keyring.admit(key, "translate") == caller
-    assert keyring.admit(other_key, "translate").tenant == "other"
+    assert keyring.identify(key) == caller
+    assert keyring.identify(other_key).tenant == "other"
 
 
 async def until_read(keyring: Keyring) -> None:
@@ -223,10 +209,10 @@ async def test_start_while_redis_is_away(table: KeyTable, mortal_redis: RedisSer
     async with keyring.kept_fresh(0.01):
         assert not keyring.ready
         with pytest.raises(KeysUnavailableError):
-            keyring.admit(key, "translate")
+            keyring.identify(key)
         mortal_redis.start()
         await eventually(lambda: keyring.ready)
-        assert keyring.admit(key, "translate").tenant == "acme"
+        assert keyring.identify(key).tenant == "acme"
 
 
 async def test_keys_are_read_again_and_again(file: KeyFile, tmp_path: Path) -> None:
@@ -245,7 +231,7 @@ async def test_keys_are_read_again_and_again(file: KeyFile, tmp_path: Path) -> N
             (tmp_path / "keys.json").write_bytes(good)
             await eventually(lambda: logs[-1]["event"] == "keys_read_again")
     assert [line["event"] for line in logs] == ["keys_not_read", "keys_read_again"]
-    assert watched.keyring.admit(key, "translate").tenant == "acme"
+    assert watched.keyring.identify(key).tenant == "acme"
 
 
 async def test_service_does_not_start_with_a_damaged_file(file: KeyFile) -> None:
@@ -259,5 +245,5 @@ def test_without_keys_everyone_is_one_caller() -> None:
     """Whatever is presented, and whatever is asked for."""
     access = OpenAccess()
     assert access.ready
-    assert access.admit(None, "admin") is access.admit("anything", "translate") is ANYBODY
+    assert access.identify(None) is access.identify("anything") is ANYBODY
     access.readmit(ANYBODY)

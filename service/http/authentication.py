@@ -1,0 +1,52 @@
+"""Who makes a request, known before anything of its body is read."""
+
+from collections.abc import Sequence
+
+from fastapi.security.utils import get_authorization_scheme_param
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.access.keyring import Access
+from service.errors import ServiceError
+from service.http.problems import PROBLEM_TYPE, headers_of, problem_of
+from service.telemetry.metrics import Metrics
+
+PROTECTED = "/v1/"
+"""What every path begins with that needs a key, whether there is such a path or not; the others need none."""
+KEY_SUBPROTOCOL = "antecedent.key."
+"""Before a key that is given as a subprotocol of a WebSocket, for which browsers send no header of a page's choice."""
+
+
+class AuthenticationMiddleware:
+    """Turns away whoever has no valid key; who it is otherwise, is in the request's `state.caller`.
+
+    The application's `state.access` tells callers.
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or one WebSocket."""
+        if scope["type"] != "lifespan" and scope["path"].startswith(PROTECTED):
+            access: Access = scope["app"].state.access
+            try:
+                scope["state"]["caller"] = access.identify(presented_key(scope))
+            except ServiceError as error:
+                self._metrics.rejections.labels(error.code).inc()
+                body = problem_of(error, scope["state"]["request_id"])
+                answer = JSONResponse(body, error.status, headers=headers_of(error), media_type=PROBLEM_TYPE)
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def presented_key(scope: Scope) -> str | None:
+    """What stands for a key: the bearer token, else a subprotocol; None where there is neither."""
+    scheme, token = get_authorization_scheme_param(Headers(scope=scope).get("authorization"))
+    if scheme.lower() == "bearer" and token:
+        return token
+    offered: Sequence[str] = scope.get("subprotocols", ())
+    return next((name.removeprefix(KEY_SUBPROTOCOL) for name in offered if name.startswith(KEY_SUBPROTOCOL)), None)
