@@ -67,7 +67,7 @@ async def _drain(app: FastAPI, server: Server, serving: asyncio.Task[None], seco
     finished, _ = await asyncio.wait({serving}, timeout=seconds)
     if not finished:
         services.sessions.close()
-        await asyncio.gather(*(model.batcher.close() for model in services.catalogue.models))
+        await services.models.abandon()
     await serving
 
 

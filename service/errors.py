@@ -3,6 +3,7 @@
 No message holds text of a user. `service/http/problems.py` renders them, and those of `models`.
 """
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from models.errors import AntecedentError
@@ -94,6 +95,10 @@ class ModelNotFoundError(ServiceError):
     code = "model_not_found"
     status = 404
 
+    def __init__(self, loaded: Iterable[str]) -> None:
+        names = sorted(loaded)
+        super().__init__(f"no model of that name is loaded; loaded are {', '.join(names)}", models=names)
+
 
 class SessionModelNotLoadedError(ServiceError):
     """The bundle that a session, on `model`, began with is not loaded any more, or another one has its name."""
@@ -146,6 +151,16 @@ class BundleNotFoundError(ServiceError):
 
     code = "bundle_not_found"
     status = 404
+
+
+class ModelRecordError(ServiceError):
+    """What is under `key` in Redis, the models that all replicas shall serve, is of no form that this release knows."""
+
+    code = "invalid_model_record"
+    status = 500
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"{key} in Redis cannot be read: delete it, and what ANTECEDENT_BUNDLES names is served")
 
 
 class LastModelError(ServiceError):

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from models.bundle.manifest import Manifest
-from models.errors import BundleError
 from service.errors import LanguagePairError, ModelNotFoundError, SessionModelNotLoadedError
 from service.inference.batcher import Batcher
 from service.inference.pool import WorkerPool
@@ -128,8 +127,7 @@ class Catalogue:
         """
         model = self._by_name.get(name)
         if model is None:
-            names = sorted(self._by_name)
-            raise ModelNotFoundError(f"no model of that name is loaded; loaded are {', '.join(names)}", models=names)
+            raise ModelNotFoundError(self._by_name)
         return model
 
     def for_session(self, name: str, fingerprint: str) -> Model:
@@ -142,19 +140,3 @@ class Catalogue:
         if model is None or model.fingerprint != fingerprint:
             raise SessionModelNotLoadedError(model=name)
         return model
-
-
-def check_servable(manifests: Sequence[Manifest]) -> None:
-    """Refuse bundles that cannot be served together, or at all.
-
-    Raises:
-        BundleError: two have the same name, or one reads the translations of preceding sentences.
-    """
-    names = [manifest.name for manifest in manifests]
-    for manifest in manifests:
-        if names.count(manifest.name) > 1:
-            raise BundleError(f"two bundles have the name {manifest.name}")
-        if manifest.reads_target_context:
-            raise BundleError(
-                f"{manifest.name}: it reads the translations of preceding sentences; only sources are kept"
-            )

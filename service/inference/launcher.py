@@ -8,7 +8,7 @@ from opentelemetry.trace import Tracer
 from models.bundle.manifest import Manifest
 from service.inference.backlog import Budget
 from service.inference.batcher import Batcher
-from service.inference.catalogue import Model, check_servable
+from service.inference.catalogue import Model
 from service.inference.pool import WorkerPool
 from service.inference.worker import Worker, WorkerCommand
 from service.settings import Settings
@@ -26,14 +26,12 @@ class Launcher:
         self._tracer = tracer
         self._translator = translator
 
-    async def launch(self, bundle: str, folder: Path, *, one_by_one: bool = False) -> Model:
+    async def launch(self, bundle: str, folder: Path, manifest: Manifest, *, one_by_one: bool) -> Model:
         """Start the workers of the bundle in `folder`, all together or one by one; the first of them tests it.
 
         Raises:
             BundleError: it cannot be served; no process is left.
         """
-        manifest = Manifest.load(folder)
-        check_servable(manifest)
         pool = self._pool(folder, manifest)
         await pool.open(one_by_one=one_by_one)
         settings = self._settings

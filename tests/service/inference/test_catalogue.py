@@ -6,10 +6,9 @@ from typing import cast
 import pytest
 
 from models.bundle.manifest import Manifest
-from models.errors import BundleError
 from service.errors import LanguagePairError, ModelNotFoundError
 from service.inference.batcher import Batcher
-from service.inference.catalogue import Catalogue, Model, check_servable
+from service.inference.catalogue import Catalogue, Model
 from service.inference.pool import WorkerPool
 from service.inference.worker import Worker
 from tests.support.servers import bundle
@@ -47,10 +46,3 @@ def test_what_is_served_is_named_where_something_else_is_asked_for(catalogue: Ca
     with pytest.raises(ModelNotFoundError) as name:
         catalogue.choose("ja", "en", "third")
     assert name.value.extras == {"models": ["first", "german", "second"]}
-
-
-def test_model_that_reads_translations_is_refused(tmp_path: Path) -> None:
-    """What the store does not keep for it cannot be served, and is said so before anything starts."""
-    manifest = Manifest.load(bundle(tmp_path)).model_copy(update={"reads_target_context": True})
-    with pytest.raises(BundleError, match="reads the translations"):
-        check_servable([manifest])

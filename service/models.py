@@ -1,0 +1,267 @@
+"""The use case of an administrator, who changes the models while they serve; every replica follows.
+
+What all replicas shall serve is a record in Redis. The replica that an administrator's call reaches loads the model
+first, then writes the record, then serves the model. Without a record, what the settings name is served.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from models.bundle.manifest import Manifest
+from models.errors import AntecedentError, BundleError
+from service.errors import (
+    LastModelError,
+    ModelChangeInProgressError,
+    ModelChangesDisabledError,
+    ModelNotFoundError,
+    ModelNotReadyError,
+    SessionModelNotLoadedError,
+    StoreUnavailableError,
+)
+from service.inference.batcher import Batcher
+from service.inference.bundle_folders import BundleFolders
+from service.inference.catalogue import Catalogue, Model
+from service.inference.fleet import Fleet
+from service.store.model_record import ModelRecord, ModelRecords, WantedModel
+from service.telemetry.logs import get_logger
+
+RETRY_SECONDS = 60.0
+"""After which a replica tries again to load what it could not."""
+
+_log = get_logger(__name__)
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_N = TypeVar("_N", bound=_Named)
+
+
+@dataclass(frozen=True, slots=True)
+class NotLoaded:
+    """A model that all replicas shall serve and that this one could not load; why, as the code of the error."""
+
+    name: str
+    code: str
+
+
+class Models:
+    """Changes what this replica serves, and follows what others were told; `can_change` if there is a bundle root."""
+
+    def __init__(
+        self, catalogue: Catalogue, fleet: Fleet, records: ModelRecords, folders: BundleFolders, *, can_change: bool
+    ) -> None:
+        self.catalogue = catalogue
+        self._fleet = fleet
+        self._records = records
+        self._folders = folders
+        self._can_change = can_change
+        self._changing = asyncio.Lock()
+        self._configured: tuple[WantedModel, ...] = ()
+        self._tried: tuple[tuple[WantedModel, ...], float] = ((), 0.0)
+        self.not_loaded: tuple[NotLoaded, ...] = ()
+        """What is wanted and missing here; an older bundle of the same name may be served in its place."""
+
+    @asynccontextmanager
+    async def serving(self, refresh_seconds: float) -> AsyncIterator[None]:
+        """Serve what the record says, as far as it can be loaded, else what the settings say, and follow the record.
+
+        Raises:
+            BundleError: one of the settings' bundles cannot be served, or two have one name.
+            ModelRecordError: the record cannot be read.
+        """
+        following: list[asyncio.Task[None]] = []
+        try:
+            await self._begin()
+            if self._can_change:
+                following.append(asyncio.create_task(self._follow(refresh_seconds)))
+            yield
+        finally:
+            for task in following:
+                task.cancel()
+            await asyncio.gather(*following, return_exceptions=True)
+            await self._fleet.close()
+
+    def batchers(self) -> Collection[Batcher[Any]]:
+        """Of all models that run, those that only finish what they have included."""
+        return self._fleet.batchers()
+
+    async def abandon(self) -> None:
+        """Answer everybody who still waits for a translation with ShuttingDownError."""
+        await self._fleet.abandon()
+
+    async def catch_up(self) -> None:
+        """Serve what is wanted now, unless it is served already or could not be loaded a moment ago.
+
+        Raises:
+            ModelRecordError, StoreUnavailableError: what is wanted cannot be read.
+        """
+        before = self.catalogue.models
+        wanted = self._wanted(await self._records.read())
+        if self._changing.locked() or self.catalogue.models is not before:
+            return  # an administrator's call has come in between
+        if wanted == tuple(map(_wanted_of, before)):
+            self.not_loaded = ()
+            return
+        tried, again_at = self._tried
+        if wanted != tried or asyncio.get_running_loop().time() >= again_at:
+            async with self._changing:
+                await self._take_over(wanted, one_by_one=True)
+
+    async def load(self, bundle: str) -> Model:
+        """Serve a bundle beside the others, or in place of the one of its name; what is served already stays.
+
+        Raises:
+            ModelChangesDisabledError, ModelChangeInProgressError: not here, not now.
+            BundleNotFoundError, BundleError: there is none, or it cannot be served; the old one goes on.
+            StoreUnavailableError: the other replicas cannot be told, so nothing has changed.
+        """
+        async with self._change() as record:
+            asked = self._described(bundle)
+            wanted, served = _with(self._wanted(record), asked), self._served(asked)
+            if served is not None:
+                await self._replace(record, wanted)
+                return served
+            model = await self._launch(asked, one_by_one=True)
+            try:
+                await self._replace(record, wanted)
+            except BaseException:
+                self._fleet.let_end(model)
+                raise
+            self._fleet.serve(_with(self.catalogue.models, model))
+            return model
+
+    async def unload(self, name: str) -> None:
+        """Serve a model no longer; what it has been given it finishes.
+
+        Raises:
+            ModelChangesDisabledError, ModelChangeInProgressError: not here, not now.
+            ModelNotFoundError: there is none of that name.
+            LastModelError: it is the only one.
+            StoreUnavailableError: the other replicas cannot be told, so nothing has changed.
+        """
+        async with self._change() as record:
+            known = self._wanted(record)
+            wanted, models = _without(known, name), _without(self.catalogue.models, name)
+            if wanted == known:
+                raise ModelNotFoundError(each.name for each in known)
+            if not wanted or not models:
+                raise LastModelError
+            await self._replace(record, wanted)
+            self._fleet.serve(models)
+
+    async def for_session(self, name: str, fingerprint: str) -> Model:
+        """The model that a session began with; see `Catalogue.for_session`.
+
+        Raises:
+            SessionModelNotLoadedError: it is not loaded any more.
+            ModelNotReadyError: another replica has it already, and this one will.
+            StoreUnavailableError: which of the two cannot be known.
+        """
+        try:
+            return self.catalogue.for_session(name, fingerprint)
+        except SessionModelNotLoadedError:
+            if not self._can_change:
+                raise
+            wanted = self._wanted(await self._records.read())
+            if (name, fingerprint) in {(each.name, each.fingerprint) for each in wanted}:
+                raise ModelNotReadyError from None
+            raise
+
+    async def _begin(self) -> None:
+        record = None
+        if self._can_change:
+            with suppress(StoreUnavailableError):  # it is followed once Redis is back
+                record = await self._records.read()
+        if record is not None:
+            await self._take_over(record.models, one_by_one=False)
+        if not self.catalogue.models:
+            self._fleet.serve([await self._launch(each, one_by_one=False) for each in self._by_settings()])
+
+    async def _follow(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await self.catch_up()
+            except StoreUnavailableError:
+                continue
+            except Exception:  # noqa: BLE001 - whatever it was, the next look may find better
+                _log.exception("models_not_followed")
+
+    @asynccontextmanager
+    async def _change(self) -> AsyncIterator[ModelRecord | None]:
+        """One change at a time, of the record that it gives."""
+        if not self._can_change:
+            raise ModelChangesDisabledError
+        if self._changing.locked():
+            raise ModelChangeInProgressError
+        async with self._changing:
+            yield await self._records.read()
+
+    async def _replace(self, read: ModelRecord | None, wanted: Sequence[WantedModel]) -> None:
+        if wanted != self._wanted(read) and not await self._records.replace(read, wanted):
+            raise ModelChangeInProgressError  # at another replica
+
+    async def _take_over(self, wanted: tuple[WantedModel, ...], *, one_by_one: bool) -> None:
+        """Serve what is wanted, as far as it can be loaded; what cannot keeps the older bundle of its name."""
+        serving = {model.name: model for model in self.catalogue.models}
+        not_loaded = []
+        for each in wanted:
+            if self._served(each) is not None:
+                continue
+            try:
+                serving[each.name] = await self._launch(each, one_by_one=one_by_one)
+            except AntecedentError as error:
+                _log.error("model_not_loaded", model=each.name, bundle=each.bundle, reason=str(error))
+                not_loaded.append(NotLoaded(each.name, error.code))
+        if models := [serving[each.name] for each in wanted if each.name in serving]:
+            self._fleet.serve(models)
+        self.not_loaded = tuple(not_loaded)
+        self._tried = wanted, asyncio.get_running_loop().time() + RETRY_SECONDS
+
+    async def _launch(self, wanted: WantedModel, *, one_by_one: bool) -> Model:
+        folder = self._folders.find(wanted.bundle)
+        manifest = Manifest.load(folder)
+        if (manifest.name, manifest.fingerprint) != (wanted.name, wanted.fingerprint):
+            raise BundleError(f"{folder}: holds another bundle than the one that is wanted; load it anew")
+        return await self._fleet.launch(wanted.bundle, folder, manifest, one_by_one=one_by_one)
+
+    def _wanted(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:
+        return self._by_settings() if record is None else record.models
+
+    def _by_settings(self) -> tuple[WantedModel, ...]:
+        """As the bundles were when first asked for: later changes in their folders are no administrator's."""
+        if not self._configured:
+            described = tuple(map(self._described, self._folders.named))
+            names = [each.name for each in described]
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise BundleError(f"two bundles have the name {twice[0]}")
+            self._configured = described
+        return self._configured
+
+    def _described(self, bundle: str) -> WantedModel:
+        manifest = Manifest.load(self._folders.find(bundle))
+        return WantedModel(manifest.name, bundle, manifest.fingerprint)
+
+    def _served(self, wanted: WantedModel) -> Model | None:
+        return next((model for model in self.catalogue.models if _wanted_of(model) == wanted), None)
+
+
+def _wanted_of(model: Model) -> WantedModel:
+    return WantedModel(model.name, model.bundle, model.fingerprint)
+
+
+def _with(things: Sequence[_N], new: _N) -> tuple[_N, ...]:
+    """In the place of the one of its name, or last."""
+    if new.name in {each.name for each in things}:
+        return tuple(new if each.name == new.name else each for each in things)
+    return (*things, new)
+
+
+def _without(things: Sequence[_N], name: str) -> tuple[_N, ...]:
+    return tuple(each for each in things if each.name != name)
