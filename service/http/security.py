@@ -15,19 +15,25 @@ _ALWAYS: Mapping[str, str] = MappingProxyType(
         "Referrer-Policy": "no-referrer",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin",
-        "Cache-Control": "no-store",
     }
 )
 _NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_DOCS = (
+_SCRIPTS = (
     "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Swagger UI sets styles from its script."""
+_ANSWER: Mapping[str, str] = MappingProxyType(
+    {**_ALWAYS, "Content-Security-Policy": _NOTHING, "Cache-Control": "no-store"}
+)
+_PAGE: Mapping[str, str] = MappingProxyType({**_ALWAYS, "Content-Security-Policy": _SCRIPTS})
 
 
 class SecurityHeadersMiddleware:
-    """Puts them on every answer, refusals of a WebSocket included; `docs` is the path of the page with scripts."""
+    """Puts them on every answer, refusals of a WebSocket included; `docs` is the path of the page with scripts.
+
+    Nothing but that page may be kept in a cache: answers hold texts of users.
+    """
 
     def __init__(self, app: ASGIApp, *, docs: str) -> None:
         self._app = app
@@ -35,13 +41,12 @@ class SecurityHeadersMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket."""
+        fields = _PAGE if scope.get("path", "").startswith(self._docs) else _ANSWER
 
         async def secured(message: Message) -> None:
             if message["type"] in ANSWER_STARTS:
                 message.setdefault("headers", [])
-                headers = MutableHeaders(scope=message)
-                headers.update(_ALWAYS)
-                headers["Content-Security-Policy"] = _DOCS if scope["path"] == self._docs else _NOTHING
+                MutableHeaders(scope=message).update(fields)
             await send(message)
 
         await self._app(scope, receive, secured)

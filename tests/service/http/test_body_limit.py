@@ -1,0 +1,46 @@
+"""The limit on a body, on a small application of the test's own."""
+
+from starlette.exceptions import HTTPException
+from starlette.types import Message, Receive, Scope, Send
+
+from service.http.body_limit import BodyLimitMiddleware
+
+
+async def _read(chunks: list[bytes], announced: int | None = None) -> tuple[int | None, int]:
+    """Read a body behind a limit of ten bytes; gives the status of the refusal, if any, and how much was asked for."""
+    waiting = list(chunks)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": waiting.pop(0), "more_body": bool(waiting)}
+
+    async def reader(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive())["more_body"]:
+            pass
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    headers = [] if announced is None else [(b"content-length", str(announced).encode())]
+    scope = {"type": "http", "headers": headers}
+    status = None
+    try:
+        await BodyLimitMiddleware(reader, most=10)(scope, receive, send)
+    except HTTPException as error:
+        status = error.status_code
+    return status, len(chunks) - len(waiting)
+
+
+async def test_announced_body_is_refused_unread() -> None:
+    """A Content-Length beyond the limit is enough; not one byte is asked for."""
+    assert await _read([b"12345678901"], announced=11) == (413, 0)
+
+
+async def test_body_that_grows_is_refused_when_it_is_too_long() -> None:
+    """Without an announcement, or with a false one, the chunk that goes beyond is the last one that is read."""
+    for announced in (None, 3):
+        assert await _read([b"12345", b"678901", b"2"], announced) == (413, 2)
+
+
+async def test_body_of_just_the_limit_passes() -> None:
+    """The limit itself is allowed."""
+    assert await _read([b"12345", b"67890"], announced=10) == (None, 2)

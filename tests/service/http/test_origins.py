@@ -1,0 +1,35 @@
+"""Which pages may open a WebSocket."""
+
+import pytest
+
+from service.http.origins import may_connect
+
+APP = "https://app.example.org"
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "allowed", "may"),
+    [
+        (None, "api.example.org", (), True),
+        ("https://api.example.org", "api.example.org", (), True),
+        ("HTTPS://API.example.org", "api.EXAMPLE.org", (), True),
+        ("http://localhost:8000", "localhost:8000", (), True),
+        ("http://localhost:3000", "localhost:8000", (), False),
+        (APP, "api.example.org", (), False),
+        (APP, "api.example.org", (APP,), True),
+        ("http://app.example.org", "api.example.org", (APP,), False),
+        ("https://app.example.org.evil.example", "api.example.org", (APP,), False),
+        ("https://evil.example/api.example.org", "api.example.org", (), False),
+        ("https://api.example.org@evil.example", "api.example.org", (), False),
+        (APP, "api.example.org", ("*",), True),
+        ("null", "api.example.org", (APP,), False),
+        ("null", "", (), False),
+        ("", "", (), False),
+        ("http://[", "api.example.org", (), False),
+    ],
+)
+def test_only_pages_of_ones_own_or_allowed_origins(
+    origin: str | None, host: str, allowed: tuple[str, ...], may: bool
+) -> None:
+    """The service's own pages, those that are named, and what is no browser; a name inside a name is another one."""
+    assert may_connect(origin, host, allowed) is may
