@@ -31,6 +31,14 @@ def _levels(value: Any) -> int:
     return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
 
 
+def _status(body: bytes) -> int:
+    try:
+        parse(body, MOST)
+    except HTTPException as refused:
+        return refused.status_code
+    return 200
+
+
 def _refusal(body: bytes, most: int = MOST) -> str:
     with pytest.raises(HTTPException) as caught:
         parse(body, most)
@@ -58,10 +66,7 @@ def test_what_is_not_too_deep_is_read(value: Any, most: int) -> None:
 def test_any_bytes_are_read_or_refused(middle: bytes, after: bytes) -> None:
     """Nothing but an HTTPException with status 400 comes of bytes that are no JSON."""
     for body in (middle + after, b"[" * MOST + middle + b"]" * MOST, b'{"' + middle + b'": "' + after + b'"}'):
-        try:
-            parse(body, MOST)
-        except HTTPException as refused:
-            assert refused.status_code == 400
+        assert _status(body) in {200, 400}
 
 
 @pytest.mark.parametrize("unit", [b"[", b'{"a":', b"[[]],", b'"', b"\\", b'"\\"[', b"[]"])
