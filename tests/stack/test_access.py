@@ -1,0 +1,256 @@
+"""Keys through the front door: made by the command, shown by clients, checked by a real server."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from tests.support.client import PAIR
+from tests.support.servers import ROOT, RedisServer, Replicas, eventually
+
+QUICK = {"keys_refresh_seconds": "0.05"}
+
+
+class Command:
+    """`python -m service.keys` with the settings of a service."""
+
+    def __init__(self, **settings: str) -> None:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTECEDENT_")}
+        self._environment = clean | {f"ANTECEDENT_{name.upper()}": value for name, value in settings.items()}
+
+    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run it, whatever comes of it."""
+        command = [sys.executable, "-m", "service.keys", *arguments]
+        return subprocess.run(
+            command,
+            cwd=ROOT,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def create(self, tenant: str, *arguments: str) -> str:
+        """Make a key."""
+        done = self.run("create", "--tenant", tenant, *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def revoke(self, key: str) -> None:
+        """Revoke a key."""
+        done = self.run("revoke", key.split("_")[1])
+        assert (done.returncode, done.stdout) == (0, "")
+
+
+def bearer(key: str) -> dict[str, str]:
+    """The header that shows a key."""
+    return {"Authorization": f"Bearer {key}"}
+
+
+def status(client: httpx.Client, key: str) -> int:
+    """What a key gets for a document."""
+    return client.post("/v1/documents", json=PAIR | {"sentences": ["一"]}, headers=bearer(key)).status_code
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer) -> dict[str, str]:
+    """Settings of services whose keys are in a file."""
+    file = tmp_path_factory.mktemp("keys") / "keys.json"
+    return {"keys": "file", "keys_file": str(file), "redis_url": redis_server.url} | QUICK
+
+
+@pytest.fixture(scope="module")
+def command(keyed: dict[str, str]) -> Command:
+    """The command on that file."""
+    return Command(**keyed)
+
+
+@pytest.fixture(scope="module")
+def key(command: Command) -> str:
+    """A valid key."""
+    return command.create("acme")
+
+
+@pytest.fixture(scope="module")
+def client(shared_replicas: Replicas, keyed: dict[str, str], key: str) -> Iterator[httpx.Client]:
+    """A client of a service with keys; it shows none by itself. The service listens on all addresses."""
+    replica = shared_replicas.new(**keyed, host="0.0.0.0").start()
+    with httpx.Client(base_url=replica.url.replace("0.0.0.0", "127.0.0.1"), timeout=60, trust_env=False) as made:
+        yield made
+
+
+def test_key_is_asked_for(client: httpx.Client, key: str) -> None:
+    """With the key the answer is a translation; without one, or with one that is not valid, always the same 401."""
+    assert status(client, key) == 200
+    shown = [
+        {},
+        {"Authorization": "Bearer"},
+        bearer(f"{key}x"),
+        bearer(key[:-1] + "~"),
+        {"Authorization": f"Basic {key}"},
+        {"X-Api-Key": key},
+    ]
+    refused = [client.post("/v1/documents", json=PAIR | {"text": "一"}, headers=headers) for headers in shown]
+    assert {answer.status_code for answer in refused} == {401}
+    assert {answer.headers["www-authenticate"] for answer in refused} == {'Bearer realm="antecedent"'}
+    bodies = [answer.json() for answer in refused]
+    for body in bodies:
+        assert body.pop("request_id")
+    assert [body["code"] for body in bodies] == ["unauthenticated"] * len(shown)
+    assert all(body == bodies[0] for body in bodies)
+
+
+def test_scheme_is_read_as_http_has_it(client: httpx.Client, key: str) -> None:
+    """The word Bearer may be written small; a key in the address is none, for addresses end up in logs."""
+    assert client.get("/v1/models", headers={"Authorization": f"bearer {key}"}).status_code == 200
+    assert client.get("/v1/models", params={"key": key, "access_token": key}).status_code == 401
+
+
+def test_probes_and_metrics_need_no_key(client: httpx.Client) -> None:
+    """Whoever starts, watches and measures the service has no key."""
+    for path in ("/health/live", "/health/ready", "/health/dependencies", "/metrics", "/openapi.json"):
+        assert client.get(path).status_code == 200
+
+
+def test_failures_are_counted_by_what_was_wrong(client: httpx.Client, key: str) -> None:
+    """The metrics tell a missing key from a wrong one, and name neither keys nor tenants."""
+    for headers in ({}, bearer("guessed"), bearer(key[:-3] + "abc")):
+        client.get("/v1/models", headers=headers)
+    metrics = client.get("/metrics").text
+    reasons = re.findall(r'antecedent_authentication_failures_total\{reason="(\w+)"\}', metrics)
+    assert {"missing", "malformed", "unknown"} <= set(reasons)
+    assert "acme" not in metrics
+    assert key.split("_")[1] not in metrics
+
+
+def test_key_with_limits_and_expiry_is_listed_without_its_secret(command: Command) -> None:
+    """The list shows whose key it is, what it may do and until when, and nothing that would admit anyone."""
+    made = command.create(
+        "listed", "--scope", "admin", "--scope", "translate", "--expires-days", "3", "--label", "for the list",
+        "--sentences-per-minute", "60", "--concurrency", "4",
+    )  # fmt: skip
+    _, key_id, secret = made.split("_", 2)
+    (row,) = [line for line in command.run("list").stdout.splitlines() if key_id in line]
+    assert re.search(r"listed +admin, translate +\d{4}-\d\d-\d\d +\d{4}-\d\d-\d\d +60 +4 +for the list", row)
+    assert secret not in row
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "said", "exit_status"),
+    [
+        (("create", "--tenant", "a:b"), {}, "tenant: ", 2),
+        (("create", "--tenant", "a", "--scope", "root"), {}, "scopes: ", 2),
+        (("list",), {"keys": "none"}, "ANTECEDENT_KEYS is none", 2),
+        (("list",), {"keys": "redis", "redis_url": ""}, "ANTECEDENT_REDIS_URL must name one", 2),
+        (("list",), {"keys_file": "/nowhere/keys.json"}, "/nowhere/keys.json: No such file", 1),
+        (("list",), {"keys": "redis", "redis_url": "redis://127.0.0.1:1"}, "Redis is away", 1),
+        (("revoke", "0123"), {}, "there is no key 0123", 1),
+    ],
+)
+def test_command_that_cannot(
+    keyed: dict[str, str], arguments: tuple[str, ...], settings: dict[str, str], said: str, exit_status: int
+) -> None:
+    """What is wrong is one line on standard error, and an exit status; nothing is printed that looks like a key."""
+    done = Command(**keyed | settings).run(*arguments)
+    assert (done.returncode, done.stdout) == (exit_status, "")
+    assert said in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_rotation_without_a_failed_request(client: httpx.Client, command: Command) -> None:
+    """A new key, clients that change to it, the old one revoked: a client that never pauses sees no failure."""
+    in_use, stop = [command.create("rotating")], Event()
+    old = in_use[0]
+    eventually(lambda: status(client, old) == 200, "the first key is valid")
+
+    def work() -> list[tuple[str, int]]:
+        seen = []
+        while not stop.is_set():
+            key = in_use[-1]
+            seen.append((key, status(client, key)))
+        return seen
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        new = command.create("rotating")
+        eventually(lambda: status(client, new) == 200, "the new key is valid")
+        in_use.append(new)
+        eventually(lambda: status(client, new) == 200, "it is in use")
+        command.revoke(old)
+        eventually(lambda: status(client, old) == 401, "the old key is refused")
+        stop.set()
+        seen = working.result()
+    assert {code for _, code in seen} == {200}
+    assert {key for key, _ in seen} == {old, new}
+
+
+def test_file_that_gets_damaged(client: httpx.Client, keyed: dict[str, str], key: str, command: Command) -> None:
+    """The keys that were known stay valid; one that is not gets a 503, since it may be new; a whole file mends it."""
+    unknown = key[:-43] + "A" * 43
+    file = Path(keyed["keys_file"])
+    good = file.read_text()
+    file.write_text(good[: len(good) // 2])
+    eventually(lambda: status(client, unknown) == 503, "the damage is noticed")
+    assert status(client, key) == 200
+    file.write_text(good)
+    eventually(lambda: status(client, unknown) == 401, "the file is read again")
+
+
+def test_keys_in_redis(replicas: Replicas, mortal_redis: RedisServer) -> None:
+    """Keys reach running replicas through Redis; while it is away those that are known are served for a time."""
+    settings = {
+        "keys": "redis",
+        "redis_url": mortal_redis.url,
+        "keys_outage_seconds": "3",
+        "redis_timeout_seconds": "1",
+    }
+    command = Command(**settings)
+    with replicas.new(**settings, **QUICK).start().client() as client:
+        key, revoked = command.create("acme"), command.create("acme")
+        for made in (key, revoked):
+            eventually(lambda made=made: status(client, made) == 200, "the key is valid")
+        command.revoke(revoked)
+        eventually(lambda: status(client, revoked) == 401, "the key is revoked")
+        mortal_redis.kill()
+        eventually(lambda: status(client, revoked) == 503, "it is noticed that Redis is away")
+        assert status(client, key) == 200
+        answer = client.get("/v1/models", headers=bearer(revoked))
+        assert (answer.json()["code"], answer.headers["retry-after"]) == ("keys_unavailable", "1")
+        eventually(lambda: status(client, key) == 503, "the known keys have become too old")
+        mortal_redis.start()
+        eventually(lambda: status(client, key) == 200, "the keys are read again")
+        assert status(client, revoked) == 401
+
+
+def test_nothing_of_a_key_in_the_logs(replicas: Replicas, keyed: dict[str, str], key: str) -> None:
+    """Neither keys nor their ids, valid or not, nor tenants are logged, whatever the level, wherever the key stood."""
+    replica = replicas.new(**keyed, log_level="debug").start()
+    wrong = key[:-43] + "A" * 43
+    with replica.client() as client:
+        for shown in (key, wrong, f"{key}x"):
+            status(client, shown)
+            client.get("/v1/models", headers={"X-Request-ID": "r", "Sec-WebSocket-Protocol": f"antecedent.key.{shown}"})
+            client.get(f"/v1/sessions/{'A' * 22}/stream", headers=bearer(shown))
+    assert replica.end() == 0
+    for part in (key.split("_")[1], key[-43:], "A" * 43, "acme"):
+        assert part not in replica.log
+    assert len([line for line in replica.log.splitlines() if json.loads(line)["event"] == "request"]) == 9
+
+
+def test_the_description_names_the_key(client: httpx.Client) -> None:
+    """A client that is generated knows where a key is needed, and where not."""
+    document = client.get("/openapi.json").json()
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            assert operation.get("security") == ([{"key": []}] if path.startswith("/v1/") else None)
