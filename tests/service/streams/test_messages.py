@@ -1,0 +1,61 @@
+"""What counts as a sentence on a stream, and how an error looks there."""
+
+import json
+
+import pytest
+
+from service.errors import InvalidMessageError, QueueFullError
+from service.streams import messages
+
+SECRET = "himitsu"
+
+
+def test_sentence() -> None:
+    """A JSON object with a text, with or without a position."""
+    assert messages.sentence('{"text": "一", "position": 3}').position == 3
+    assert messages.sentence('{"text": "一"}').position is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b'{"text": "a"}',
+        "",
+        SECRET,
+        "null",
+        "[]",
+        '"a"',
+        "{}",
+        '{"text": 1}',
+        '{"text": null}',
+        f'{{"text": "a", "{SECRET}": 1}}',
+        '{"text": "a", "position": -1}',
+        '{"text": "a", "position": "1 himitsu"}',
+        '{"text": "a", "position": 1e99}',
+        '{"text": "himitsu \\ud800"}',
+        '{"text": "himitsu", "position": 1.5}',
+        "[" * 5000,
+        '{"text":' * 5000,
+    ],
+)
+def test_whatever_else_is_invalid(message: str | bytes) -> None:
+    """It is refused with what is wrong, and nothing of it is repeated."""
+    with pytest.raises(InvalidMessageError) as refused:
+        messages.sentence(message)
+    assert SECRET not in str(refused.value)
+
+
+def test_error_has_the_members_of_a_problem() -> None:
+    """`type` says that it is an error, and `code` which; when to try again is a member, as there is no header."""
+    said = json.loads(messages.problem(QueueFullError(), "request", 7))
+    assert said == {
+        "type": "error",
+        "title": "Too many requests",
+        "status": 429,
+        "detail": "as many sentences wait as may wait: try again in a moment",
+        "code": "queue_full",
+        "retryable": True,
+        "request_id": "request",
+        "retry_after_seconds": 1,
+        "position": 7,
+    }
