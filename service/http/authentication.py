@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from fastapi.security.utils import get_authorization_scheme_param
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.access.keyring import Access
 from service.errors import ServiceError
-from service.http.problems import PROBLEM_TYPE, headers_of, problem_of
+from service.http.handlers import refuse
 from service.telemetry.metrics import Metrics
 
 PROTECTED = "/v1/"
@@ -35,10 +34,7 @@ class AuthenticationMiddleware:
             try:
                 scope["state"]["caller"] = access.identify(presented_key(scope))
             except ServiceError as error:
-                self._metrics.rejections.labels(error.code).inc()
-                body = problem_of(error, scope["state"]["request_id"])
-                answer = JSONResponse(body, error.status, headers=headers_of(error), media_type=PROBLEM_TYPE)
-                await answer(scope, receive, send)
+                await refuse(error, self._metrics, scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
 from models.errors import AntecedentError
 from service.errors import InvalidInputError
@@ -19,14 +20,9 @@ _MOST_DETAILS = 5
 def install(app: FastAPI, metrics: Metrics) -> None:
     """Have every error that is raised on purpose, by this project or by the frameworks, answered as a problem."""
 
-    def answer(body: dict[str, Any], headers: dict[str, str]) -> Response:
-        metrics.rejections.labels(body["code"]).inc()
-        note_error(body["code"])
-        return JSONResponse(body, body["status"], headers=headers, media_type=PROBLEM_TYPE)
-
     @app.exception_handler(AntecedentError)
     async def on_purpose(request: Request, error: AntecedentError) -> Response:
-        return answer(problem_of(error, request.state.request_id), headers_of(error))
+        return _answer(problem_of(error, request.state.request_id), headers_of(error), metrics)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
@@ -36,7 +32,19 @@ def install(app: FastAPI, metrics: Metrics) -> None:
     async def by_framework(request: Request, error: HTTPException) -> Response:
         code = HTTP_CODES.get(error.status_code, "http_error")
         body = problem(error.status_code, code, error.detail, request.state.request_id)
-        return answer(body, dict(error.headers or {}))
+        return _answer(body, dict(error.headers or {}), metrics)
+
+
+async def refuse(error: AntecedentError, metrics: Metrics, scope: Scope, receive: Receive, send: Send) -> None:
+    """Tell of an error that is met before any route, in answer to a request or to a WebSocket's handshake."""
+    answer = _answer(problem_of(error, scope["state"]["request_id"]), headers_of(error), metrics)
+    await answer(scope, receive, send)
+
+
+def _answer(body: dict[str, Any], headers: dict[str, str], metrics: Metrics) -> Response:
+    metrics.rejections.labels(body["code"]).inc()
+    note_error(body["code"])
+    return JSONResponse(body, body["status"], headers=headers, media_type=PROBLEM_TYPE)
 
 
 def _details(error: RequestValidationError) -> str:

@@ -7,11 +7,10 @@ service looks at the Origin itself. Whatever is no browser sends none, and passe
 from collections.abc import Collection
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.errors import OriginNotAllowedError
-from service.http.problems import PROBLEM_TYPE, problem_of
+from service.http.handlers import refuse
 from service.telemetry.metrics import Metrics
 
 
@@ -38,9 +37,6 @@ class OriginMiddleware:
         if scope["type"] == "websocket":
             headers = Headers(scope=scope)
             if not may_connect(headers.get("origin"), headers.get("host", ""), self._allowed):
-                error = OriginNotAllowedError()
-                self._metrics.rejections.labels(error.code).inc()
-                body = problem_of(error, scope["state"]["request_id"])
-                await JSONResponse(body, error.status, media_type=PROBLEM_TYPE)(scope, receive, send)
+                await refuse(OriginNotAllowedError(), self._metrics, scope, receive, send)
                 return
         await self._app(scope, receive, send)
