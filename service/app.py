@@ -25,8 +25,9 @@ from service.inference.fleet import Fleet
 from service.inference.launcher import Launcher
 from service.inference.worker_process import TRANSLATOR
 from service.models import Models
-from service.routes import documents, health, sessions, streams
+from service.routes import documents, health, models, sessions, streams
 from service.routes.dependencies import Services
+from service.schemas import Limits
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
@@ -71,7 +72,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
     guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
     api_page.install(app)
-    for router in (documents.router, sessions.router, streams.router, health.router):
+    for router in (documents.router, sessions.router, streams.router, models.router, health.router):
         app.include_router(router)
     return app
 
@@ -117,6 +118,7 @@ def _services(
         sessions=Sessions(catalogue, admission, store, settings, _new_id),
         limiter=_limiter(redis, settings),
         streams=OpenStreams(settings.stream_limit, settings.stream_in_flight, settings.stream_idle_seconds, metrics),
+        limits=Limits.model_validate(settings, from_attributes=True),
         metrics=metrics,
         tracer=tracer,
     )

@@ -26,6 +26,12 @@ Language = Annotated[
 ]
 ModelName = Annotated[str, Field(min_length=1, max_length=128, description="A bundle by name; default: by pair.")]
 
+BundleName = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=128, description="A folder under the bundle root."),
+]
+ModelState = Literal["serving", "no_worker"]
+
 
 class Body(BaseModel):
     """Base of everything that comes and goes as JSON."""
@@ -75,8 +81,29 @@ class DocumentAnswer(Body):
     id: str
     model: str
     text: str
-    """The translations, with the white space of the original; where sentences were given, one on each line."""
+    """The translations, with white space and list marks of the original; given sentences are one on each line."""
     sentences: list[TranslatedSentence]
+
+
+class StreamedSentence(TranslatedSentence):
+    """A sentence of a document, as soon as it and all before it are translated: the event `sentence`.
+
+    The document's text is `before` and `translation` of all sentences in order, and `after` of the end.
+    """
+
+    before: str
+    """What stands between the previous translation and this one: white space, list marks."""
+
+
+class DocumentEnd(Body):
+    """The end of a document that came sentence by sentence: the event `done`."""
+
+    id: str
+    model: str
+    sentences: int
+    """How many there were."""
+    after: str
+    """What stands after the last translation."""
 
 
 class SessionRequest(Body):
@@ -136,21 +163,64 @@ class SessionState(Body):
     sentences: list[KeptSentence]
 
 
+class ModelRequest(Body):
+    """A bundle to load."""
+
+    bundle: BundleName
+
+
 class ModelInfo(Body):
-    """A bundle that is served."""
+    """A model that is loaded at the replica that answers."""
 
     name: str
     source_lang: str
     target_lang: str
     window: int
+    """How many preceding sentences it reads."""
+    reads_target_context: bool
+    """Whether it reads their translations too."""
     licence: str
     attribution: str
+    """Whom the licence asks to name."""
+    fingerprint: str
+    """Tells its bundle from every other, also of the same name."""
+    default: bool
+    """Whether it serves its language pair where no model is named."""
+    state: ModelState
+    """`no_worker` while all of its processes are being started anew."""
+
+
+class ModelToLoad(Body):
+    """A model that all replicas shall serve and that the one that answers could not load; it tries again."""
+
+    name: str
+    code: str
+    """The code of the error; the log says more."""
 
 
 class ModelList(Body):
-    """All bundles that are served."""
+    """All models of the replica that answers."""
 
     models: list[ModelInfo]
+    not_loaded: list[ModelToLoad]
+    """In their places older bundles of the same names may be served."""
+
+
+class Limits(Body):
+    """What a request may have at most; more is refused."""
+
+    max_document_sentences: int
+    max_context_sentences: int
+    max_sentence_characters: int
+    max_body_bytes: int
+    session_max_ttl_seconds: int
+
+
+class ServiceInfo(Body):
+    """Which release this is, and what it accepts."""
+
+    version: str
+    limits: Limits
 
 
 class Health(Body):

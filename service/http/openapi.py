@@ -6,6 +6,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from service.http.examples import EXAMPLES
 from service.schemas import Problem
 
 DESCRIPTION: Final = """\
@@ -90,6 +91,9 @@ def _complete(schema: dict[str, Any]) -> dict[str, Any]:
     components.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
+    for name, example in EXAMPLES.items():
+        if name in components["schemas"]:
+            components["schemas"][name]["examples"] = [example]
     for operation in _operations(schema):
         if _FASTAPIS_OWN in str(operation["responses"].get("422")):
             del operation["responses"]["422"]

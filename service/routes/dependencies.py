@@ -17,22 +17,15 @@ from service.access.keyring import Access
 from service.access.limiter import Limiter
 from service.documents import Documents
 from service.errors import ClientLeftError, SessionNotFoundError
-from service.http.problems import PROBLEM_TYPE
 from service.inference.admission import Admission
 from service.inference.catalogue import Catalogue
 from service.models import Models
-from service.schemas import Problem
+from service.schemas import Limits
 from service.sessions import Sessions
 from service.store.commands import Commands
 from service.store.document import DocumentKey
 from service.streams.open_streams import OpenStreams
 from service.telemetry.metrics import Metrics
-
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"description": "A problem.", "content": {PROBLEM_TYPE: {"schema": Problem.model_json_schema()}}}
-    for status in ("4XX", "5XX")
-}
-"""The errors of every route, for the OpenAPI document."""
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _T = TypeVar("_T")
@@ -51,6 +44,7 @@ class Services:
     sessions: Sessions
     limiter: Limiter
     streams: OpenStreams
+    limits: Limits
     metrics: Metrics
     tracer: Tracer
     draining: bool = False

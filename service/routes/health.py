@@ -1,19 +1,40 @@
-"""Probes and metrics."""
+"""Probes, metrics, and what this service accepts."""
+
+from typing import Final
 
 from fastapi import APIRouter, Response, status
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import PlainTextResponse
 
 from service.errors import StoreUnavailableError
+from service.http.responses import problems
 from service.inference.catalogue import Model
-from service.routes.dependencies import Services, ServicesDep
-from service.schemas import Dependencies, Dependency, Health
+from service.routes.dependencies import CallerDep, Services, ServicesDep
+from service.routes.raised import BY_KEY
+from service.schemas import Dependencies, Dependency, Health, ServiceInfo
+from service.telemetry.build import release
 
 router = APIRouter(tags=["operation"])
 
-_UNAVAILABLE = status.HTTP_503_SERVICE_UNAVAILABLE
+_UNAVAILABLE: Final = status.HTTP_503_SERVICE_UNAVAILABLE
+_BUGS: Final = problems(checked=False)
 
 
-@router.get("/health/live", operation_id="isLive", summary="Whether the process answers")
+@router.get(
+    "/v1/info", operation_id="readInfo", summary="Which release this is", responses=problems(*BY_KEY, checked=False)
+)
+async def info(_who: CallerDep, parts: ServicesDep) -> ServiceInfo:
+    """And what it accepts, so that a client need not find out by being refused."""
+    return ServiceInfo(version=release(), limits=parts.limits)
+
+
+@router.get("/health/startup", operation_id="hasStarted", summary="Whether the start is over", responses=_BUGS)
+async def startup() -> Health:
+    """Nothing listens before the models are loaded, so the connection is refused until then, and this always holds."""
+    return Health(status="ok")
+
+
+@router.get("/health/live", operation_id="isLive", summary="Whether the process answers", responses=_BUGS)
 async def live() -> Health:
     """A process that does not answer this should be started anew."""
     return Health(status="ok")
@@ -23,11 +44,18 @@ async def live() -> Health:
     "/health/ready",
     operation_id="isReady",
     summary="Whether to send requests here",
-    responses={_UNAVAILABLE: {"model": Health, "description": "Not now; the reasons are named."}},
+    responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "Not now; the reasons are named."}},
 )
 async def ready(parts: ServicesDep, response: Response) -> Health:
-    """Every model has a living worker, and the process is not about to end. Redis being away does not count."""
+    """A model is loaded, each has a living worker, the keys are known, and the process is not about to end.
+
+    Redis being away does not count: whole documents are served without it.
+    """
     reasons = [f"no worker of {model.name} is alive" for model in parts.catalogue.models if model.pool.alive == 0]
+    if not parts.catalogue.models:
+        reasons.append("no model is loaded")
+    if not parts.access.ready:
+        reasons.append("the keys have not been read yet")
     if parts.draining:
         reasons.append("draining")
     if reasons:
@@ -39,7 +67,7 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
     "/health/dependencies",
     operation_id="readDependencies",
     summary="Whether each thing that the service needs is there",
-    responses={_UNAVAILABLE: {"model": Dependencies, "description": "One of them is down."}},
+    responses=_BUGS | {_UNAVAILABLE: {"model": Dependencies, "description": "One of them is down."}},
 )
 async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
     """Redis, and the workers of each model."""
@@ -50,7 +78,13 @@ async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
     return Dependencies(status="degraded" if down else "ok", dependencies=found)
 
 
-@router.get("/metrics", operation_id="readMetrics", summary="Prometheus metrics", response_class=Response)
+@router.get(
+    "/metrics",
+    operation_id="readMetrics",
+    summary="Prometheus metrics",
+    response_class=PlainTextResponse,
+    responses=_BUGS,
+)
 async def metrics(parts: ServicesDep) -> Response:
     """In Prometheus's text format."""
     return Response(parts.metrics.render(), media_type=CONTENT_TYPE_LATEST)
