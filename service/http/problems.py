@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from models.errors import AntecedentError, RequestError
+from models.errors import AntecedentError, BundleError, RequestError
 from service.errors import ServiceError
 
 PROBLEM_TYPE = "application/problem+json"
@@ -39,7 +39,7 @@ def status_of(kind: type[AntecedentError]) -> int:
     """HTTP status of any kind of error that is raised on purpose."""
     if issubclass(kind, ServiceError):
         return kind.status
-    return 422 if issubclass(kind, RequestError) else 500
+    return 422 if issubclass(kind, RequestError | BundleError) else 500
 
 
 def title_of(status: int) -> str:

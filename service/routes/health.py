@@ -9,6 +9,7 @@ from starlette.responses import PlainTextResponse
 from service.errors import StoreUnavailableError
 from service.http.responses import problems
 from service.inference.catalogue import Model
+from service.models import NotLoaded
 from service.routes.dependencies import CallerDep, Services, ServicesDep
 from service.routes.raised import BY_KEY
 from service.schemas import Dependencies, Dependency, Health, ServiceInfo
@@ -70,8 +71,9 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
     responses=_BUGS | {_UNAVAILABLE: {"model": Dependencies, "description": "One of them is down."}},
 )
 async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
-    """Redis, and the workers of each model."""
-    found = [await _redis(parts), *(_workers(model) for model in parts.catalogue.models)]
+    """Redis, the workers of each model, and each model that all replicas shall serve and this one cannot load."""
+    loaded, not_loaded = map(_workers, parts.catalogue.models), map(_missing, parts.models.not_loaded)
+    found = [await _redis(parts), *loaded, *not_loaded]
     down = any(dependency.status == "down" for dependency in found)
     if down:
         response.status_code = _UNAVAILABLE
@@ -96,6 +98,10 @@ async def _redis(parts: Services) -> Dependency:
     except StoreUnavailableError:
         return Dependency(name="redis", status="down", detail="sessions answer 503; whole documents are served")
     return Dependency(name="redis", status="up", detail="answers")
+
+
+def _missing(model: NotLoaded) -> Dependency:
+    return Dependency(name=f"model:{model.name}", status="down", detail=f"cannot be loaded: {model.code}")
 
 
 def _workers(model: Model) -> Dependency:

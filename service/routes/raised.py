@@ -2,14 +2,26 @@
 
 from typing import Final
 
-from models.errors import AntecedentError, RequestError, SentenceTooLongError, UnsupportedOptionError
+from models.errors import (
+    AntecedentError,
+    BundleError,
+    RequestError,
+    SelfTestError,
+    SentenceTooLongError,
+    UnsupportedOptionError,
+)
 from service.errors import (
+    BundleNotFoundError,
     ConcurrencyLimitError,
     DeadlineError,
     ForbiddenError,
     KeysUnavailableError,
     LanguagePairError,
+    LastModelError,
+    ModelChangeInProgressError,
+    ModelChangesDisabledError,
     ModelNotFoundError,
+    ModelRecordError,
     QueueFullError,
     RateLimitedError,
     SessionNotFoundError,
@@ -27,6 +39,18 @@ BY_LIMITS: Final[Kinds] = (*BY_KEY, RateLimitedError, ConcurrencyLimitError)
 """Counts against a key's limits."""
 BY_CHOICE: Final[Kinds] = (ModelNotFoundError, LanguagePairError)
 """Chooses a model."""
+BY_ADMINISTRATION: Final[Kinds] = (
+    *BY_KEY,
+    ModelChangesDisabledError,
+    ModelChangeInProgressError,
+    ModelNotFoundError,
+    LastModelError,
+    ModelRecordError,
+    StoreUnavailableError,
+)
+"""Changes the models."""
+BY_LOADING: Final[Kinds] = (BundleNotFoundError, BundleError, SelfTestError)
+"""Loads a bundle."""
 BY_STORE: Final[Kinds] = (SessionNotFoundError, StoreUnavailableError)
 """Looks up a session."""
 BY_TRANSLATING: Final[Kinds] = (

@@ -1,0 +1,76 @@
+"""The models, and how an administrator changes them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, status
+
+from service.http.json_body import StrictRoute
+from service.http.responses import problems
+from service.inference.catalogue import Catalogue, Model
+from service.routes.dependencies import AdminDep, CallerDep, ServicesDep
+from service.routes.raised import BY_ADMINISTRATION, BY_KEY, BY_LOADING
+from service.schemas import ModelInfo, ModelList, ModelRequest, ModelState, ModelToLoad
+
+router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute)
+
+Name = Annotated[str, Path(min_length=1, max_length=128, description="A model by name.")]
+
+
+@router.get("", operation_id="listModels", summary="List the models", responses=problems(*BY_KEY, checked=False))
+async def list_models(who: CallerDep, parts: ServicesDep) -> ModelList:
+    """What the replica that answers has loaded, and what it should have loaded and could not."""
+    del who
+    catalogue = parts.models.catalogue
+    return ModelList(
+        models=[_info(model, catalogue) for model in catalogue.models],
+        not_loaded=[ModelToLoad(name=each.name, code=each.code) for each in parts.models.not_loaded],
+    )
+
+
+@router.post(
+    "",
+    operation_id="loadModel",
+    summary="Load a model, or replace it",
+    responses=problems(*BY_ADMINISTRATION, *BY_LOADING, body=True),
+)
+async def load_model(body: ModelRequest, who: AdminDep, parts: ServicesDep) -> ModelInfo:
+    """Answers once the bundle is loaded, has passed its self-test and serves new requests at the replica that answers.
+
+    In place of a model of the same name, which finishes what it has; else beside the others. The other replicas follow.
+    A bundle that fails changes nothing. Safe to repeat.
+    """
+    del who
+    return _info(await parts.models.load(body.bundle), parts.models.catalogue)
+
+
+@router.delete(
+    "/{name}",
+    status_code=status.HTTP_204_NO_CONTENT,
+    operation_id="unloadModel",
+    summary="Unload a model",
+    responses=problems(*BY_ADMINISTRATION),
+)
+async def unload_model(name: Name, who: AdminDep, parts: ServicesDep) -> None:
+    """New requests do not find it from now on; it finishes what it has. The last model stays."""
+    del who
+    await parts.models.unload(name)
+
+
+def _info(model: Model, catalogue: Catalogue) -> ModelInfo:
+    manifest = model.manifest
+    return ModelInfo(
+        name=model.name,
+        source_lang=model.pair[0],
+        target_lang=model.pair[1],
+        window=model.window,
+        reads_target_context=manifest.reads_target_context,
+        licence=manifest.licence,
+        attribution=manifest.attribution,
+        fingerprint=model.fingerprint,
+        default=catalogue.is_default(model),
+        state=_state(model),
+    )
+
+
+def _state(model: Model) -> ModelState:
+    return "serving" if model.pool.alive else "no_worker"
