@@ -21,7 +21,8 @@ from service.errors import (
     StoreUnavailableError,
 )
 from service.inference.backlog import Turn
-from service.inference.catalogue import Catalogue, Model
+from service.inference.catalogue import Model
+from service.models import Models
 from service.store.context_store import ContextStore
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease
 
@@ -66,10 +67,8 @@ class Notices:
 class Sentences:
     """Brings sentences that are in their place to their answers; `lease_seconds` is how long a lease lasts."""
 
-    def __init__(
-        self, catalogue: Catalogue, store: ContextStore, new_token: Callable[[], str], lease_seconds: float
-    ) -> None:
-        self._catalogue = catalogue
+    def __init__(self, models: Models, store: ContextStore, new_token: Callable[[], str], lease_seconds: float) -> None:
+        self._models = models
         self._store = store
         self._new_token = new_token
         self._lease_seconds = lease_seconds
@@ -84,7 +83,7 @@ class Sentences:
 
         Raises:
             SentenceFailedError: one before it, whose translation it needs, could not be translated.
-            AntecedentError: see `Catalogue.for_session`, `Batcher.submit` and `ContextStore`.
+            AntecedentError: see `Models.for_session`, `Batcher.submit` and `ContextStore`.
         """
         pauses = _pauses()
         async with self._given_back_on_failure(document, appended.position, lease):
@@ -92,7 +91,7 @@ class Sentences:
                 if appended.wait_seconds > 0:
                     await self._notices.wait(document, appended.position, min(next(pauses), appended.wait_seconds))
                 else:
-                    model = self._catalogue.for_session(appended.model, appended.fingerprint)
+                    model = await self._models.for_session(appended.model, appended.fingerprint)
                     read = _context(model, appended)
                     missing = _last_unfinished(model, read)
                     if missing is None:

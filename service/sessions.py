@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from service.errors import DeadlineError, InvalidInputError
 from service.inference.admission import Admission
-from service.inference.catalogue import Catalogue
 from service.limits import check_length
+from service.models import Models
 from service.schemas import SessionRequest, TranslatedSentence
 from service.sentences import Sentences
 from service.settings import Settings
@@ -29,18 +29,18 @@ class Sessions:
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        models: Models,
         admission: Admission,
         store: ContextStore,
         settings: Settings,
         new_id: Callable[[], str],
     ) -> None:
-        self._catalogue = catalogue
+        self._models = models
         self._admission = admission
         self._store = store
         self._settings = settings
         self._new_id = new_id
-        self._sentences = Sentences(catalogue, store, new_id, settings.session_lease_seconds)
+        self._sentences = Sentences(models, store, new_id, settings.session_lease_seconds)
 
     async def create(self, tenant: str, request: SessionRequest) -> tuple[str, Session]:
         """Begin a document; gives its id, which cannot be guessed.
@@ -49,7 +49,7 @@ class Sessions:
             InvalidInputError: a time-to-live longer than allowed.
             AntecedentError: see `Catalogue.choose` and `ContextStore`.
         """
-        model = self._catalogue.choose(request.source_lang, request.target_lang, request.model)
+        model = self._models.catalogue.choose(request.source_lang, request.target_lang, request.model)
         ttl = request.ttl_seconds or self._settings.session_ttl_seconds
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds is at most {self._settings.session_max_ttl_seconds}")
@@ -79,7 +79,7 @@ class Sessions:
         """
         check_length(text, self._settings.max_sentence_characters, "the sentence")
         lease = self._sentences.lease()
-        with self._admission.reserve():
+        with self._admission.reserve(document.session_id):
             appended = await self._store.append(
                 document, text, position=position, idempotency_key=idempotency_key, lease=lease
             )
@@ -129,10 +129,10 @@ class Sessions:
         """The document as it stands, if it can grow here.
 
         Raises:
-            AntecedentError: see `ContextStore.read` and `Catalogue.for_session`.
+            AntecedentError: see `ContextStore.read` and `Models.for_session`.
         """
         state = await self._store.read(document)
-        self._catalogue.for_session(state.session.model, state.session.fingerprint)
+        await self._models.for_session(state.session.model, state.session.fingerprint)
         return state
 
     async def delete(self, document: DocumentKey) -> None:
