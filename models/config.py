@@ -134,8 +134,27 @@ class ConcatenationConfig(Frozen):
     context_sentences: int = Field(1, ge=1)
 
 
+class AveragedDocumentConfig(Frozen):
+    """Stojanovski and Fraser 2019: attention to the sentence before, and the mean of the document's embeddings."""
+
+    kind: Literal["averaged_document"] = "averaged_document"
+    context: Literal["none", "previous", "document", "joint"] = "joint"
+    document_sentences: int = Field(10, ge=1)
+    document_tokens: int = Field(800, ge=1)
+    """The most tokens of a document that are averaged; older sentences are left out whole."""
+    attention_width: int = Field(512, ge=1)
+    """Of all heads of the attentions to and in the sentence before."""
+    attention_heads: int = Field(8, ge=1)
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> Self:
+        if self.attention_width % self.attention_heads:
+            raise ValueError(f"attention_width must be a multiple of attention_heads {self.attention_heads}")
+        return self
+
+
 ArchitectureConfig = Annotated[
-    SentenceConfig | DocTransformerConfig | ConcatenationConfig,
+    SentenceConfig | DocTransformerConfig | ConcatenationConfig | AveragedDocumentConfig,
     Field(discriminator="kind"),
 ]
 

@@ -6,12 +6,14 @@ from torch import Tensor, nn
 
 from models.config import (
     ArchitectureConfig,
+    AveragedDocumentConfig,
     BackboneConfig,
     ConcatenationConfig,
     DocTransformerConfig,
     SentenceConfig,
 )
 from models.data.batches import Batch
+from models.network.averaged_document import AveragedDocument
 from models.network.concatenation import Concatenation
 from models.network.context import Architecture, State
 from models.network.doc_transformer import DocTransformer
@@ -23,6 +25,8 @@ def build_architecture(config: ArchitectureConfig, backbone: BackboneConfig, dro
     match config:
         case DocTransformerConfig():
             return DocTransformer(config, backbone, dropout)
+        case AveragedDocumentConfig():
+            return AveragedDocument(config, backbone, dropout)
         case ConcatenationConfig():
             return Concatenation(config, backbone)
         case SentenceConfig():

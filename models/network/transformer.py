@@ -75,12 +75,14 @@ class Transformer(nn.Module):
         outputs = self.encode_layers(tokens, architecture, context)
         return architecture.encoder_output(outputs, self.encoder_norm(outputs[-1]), context)
 
-    def encode_layers(self, tokens: Tensor, architecture: Architecture, context: Context) -> list[Tensor]:
-        """The embeddings and every layer's output, each (B, S, D), without the closing norm."""
+    def encode_layers(
+        self, tokens: Tensor, architecture: Architecture, context: Context, *, depth: int | None = None
+    ) -> list[Tensor]:
+        """The embeddings and the output of every layer (or the first `depth`), each (B, S, D), not closed by a norm."""
         mask = padding_mask(tokens, PAD)
         x = self.dropout(architecture.embed_source(tokens, self, context))
         outputs = [x]
-        for index, layer in enumerate(self.encoder):
+        for index, layer in enumerate(self.encoder[:depth]):
             assert isinstance(layer, EncoderLayer)
             attend = layer.self_attention.over_itself(mask)
             x = architecture.encoder_self_attention(index, x, attend, layer.self_residual, context)

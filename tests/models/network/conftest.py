@@ -8,6 +8,7 @@ import torch
 
 from models.config import (
     ArchitectureConfig,
+    AveragedDocumentConfig,
     BackboneConfig,
     ConcatenationConfig,
     DocTransformerConfig,
@@ -26,6 +27,12 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "doc_transformer in the encoder": DocTransformerConfig(integration="encoder", context_sentences=1),
     "doc_transformer in the decoder": DocTransformerConfig(integration="decoder", context_layers=2, gating=False),
     "doc_transformer nowhere": DocTransformerConfig(integration="none"),
+    "averaged_document": AveragedDocumentConfig(attention_width=8, attention_heads=2, document_sentences=3),
+    "averaged_document of the sentence before": AveragedDocumentConfig(
+        context="previous", attention_width=8, attention_heads=1
+    ),
+    "averaged_document of the document": AveragedDocumentConfig(context="document", document_sentences=2),
+    "averaged_document of nothing": AveragedDocumentConfig(context="none"),
     "concatenation": ConcatenationConfig(context_sentences=2),
 }
 

@@ -1,0 +1,154 @@
+"""The LMU Munich systems of WMT19: Stojanovski and Fraser 2019, "Combining Local and Document-Level Context".
+
+Two kinds of context, alone or together (`joint`), both of preceding source sentences only:
+
+- `previous`: the sentence before goes through the encoder's own layers but the last, then through a layer for context;
+  each decoder layer attends to it after the source, and a gate mixes both (section 3.1);
+- `document`: the mean of the embeddings of up to ten sentences, through a feed-forward layer, is added to each source
+  embedding (section 3.2).
+
+Step two trains everything but the embeddings.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from models.config import AveragedDocumentConfig, BackboneConfig, ContextWindow
+from models.data.batches import Batch, Example, Tokens, latest, pad
+from models.data.tokenizer import BOS, EOS, PAD
+from models.network.context import Architecture, Attend, Context, State
+from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
+from models.network.transformer import EncoderLayer, Transformer
+
+MARK = BOS
+"""Stands in front of the sentence before, and alone where there is none."""
+
+
+class ContextLayer(EncoderLayer):
+    """An encoder layer with narrower attention."""
+
+    def __init__(self, config: AveragedDocumentConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__(backbone, dropout)
+        self.self_attention = Attention(backbone.width, config.attention_heads, inner=config.attention_width)
+        self.norm = final_norm(backbone.width, backbone.norm)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Context states (B, C, D) of the last shared layer's output (B, C, D)."""
+        x = self.self_residual(x, self.self_attention.over_itself(mask))
+        return self.norm(self.feed_residual(x, self.feed_forward))
+
+
+class ContextAttention(nn.Module):
+    """Attention to the sentence before, gated: g * c + (1 - g) * cc with g = sigmoid(W_e c + W_c cc)."""
+
+    def __init__(self, config: AveragedDocumentConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        width = backbone.width
+        self.attention = Attention(width, config.attention_heads, inner=config.attention_width)
+        self.norm = nn.LayerNorm(width) if backbone.norm == "pre" else nn.Identity()
+        self.source = nn.Linear(width, width, bias=False)
+        self.context = nn.Linear(width, width, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, c: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """Mix the context into the output c (R, T, D) of attention to the source; others as in `Attention`."""
+        cc = self.dropout(self.attention(self.norm(c), keys, values, mask))
+        g = torch.sigmoid(self.source(c) + self.context(cc))
+        return g * c + (1 - g) * cc
+
+
+class AveragedDocument(Architecture):
+    """Gated attention to the sentence before, and the averaged document added to the source embeddings."""
+
+    no_context: ClassVar[Literal["module", "backbone"]] = "module"
+
+    def __init__(self, config: AveragedDocumentConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        previous, document = (config.context in (kind, "joint") for kind in ("previous", "document"))
+        self.window = ContextWindow(size=config.document_sentences if document else int(previous))
+        self.document_tokens = config.document_tokens
+        self.max_length = backbone.max_length
+        self.plain = Architecture()
+        self.context_layer = ContextLayer(config, backbone, dropout) if previous else None
+        layers = backbone.decoder_layers if previous else 0
+        self.decoder = nn.ModuleList(ContextAttention(config, backbone, dropout) for _ in range(layers))
+        self.document = FeedForward(backbone.width, backbone.feed_forward, "relu") if document else None
+
+    def trains(self, parameter: str) -> bool:
+        """Everything but the embeddings, and the output projection where it is one of them."""
+        return not parameter.startswith(("backbone.source_embedding.", "backbone.target_embedding."))
+
+    def reset(self) -> None:
+        """Let a document change nothing at first."""
+        if self.document is not None:
+            nn.init.zeros_(self.document.outer.weight)
+
+    def select(self, example: Example) -> Example:
+        """The latest sentences: at most `window`, with at most `document_tokens` together."""
+        return Example(example.source, preceding=latest(example.preceding, self.window.size, self._room))
+
+    def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
+        """The sentence before after its mark, and the tokens of the document without order."""
+        context = {}
+        if self.context_layer is not None:
+            context["previous"] = pad([self._marked(example.preceding) for example in examples])
+        if self.document is not None:
+            context["document"] = pad([[*chain.from_iterable(example.preceding)] for example in examples])
+        return context
+
+    def encode(self, batch: Batch, backbone: Transformer) -> Context:
+        """States of the sentence before (B, C, D), and the averaged document (B, 1, D)."""
+        context: Context = {}
+        if self.context_layer is not None:
+            tokens = batch.context["previous"]
+            mask = padding_mask(tokens, PAD)
+            shared = backbone.encode_layers(tokens, self.plain, {}, depth=len(backbone.encoder) - 1)[-1]
+            context |= {"states": self.context_layer(shared, mask), "mask": mask}
+        if self.document is not None:
+            context["average"] = self._average(batch.context["document"], backbone, self.document)
+        return context
+
+    def embed_source(self, tokens: Tensor, backbone: Transformer, context: Context) -> Tensor:
+        """The embeddings, with the averaged document added to each."""
+        embedded = super().embed_source(tokens, backbone, context)
+        return embedded if self.document is None else embedded + context["average"]
+
+    def start(self, context: Context, state: State) -> None:
+        """Keys and values of the sentence before, for each decoder layer."""
+        for index, sublayer in enumerate(self.decoder):
+            assert isinstance(sublayer, ContextAttention)
+            keys, values = sublayer.attention.keys_values(context["states"])
+            state.fixed |= {f"context.{index}.keys": keys, f"context.{index}.values": values}
+            state.fixed["context.mask"] = context["mask"]
+
+    def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
+        """The backbone's sub-layer, then gated attention to the sentence before."""
+        x = super().source_attention(layer, x, attend, residual, state)
+        if not self.decoder:
+            return x
+        fixed = state.fixed
+        keys, values = fixed[f"context.{layer}.keys"], fixed[f"context.{layer}.values"]
+        mixed: Tensor = self.decoder[layer](x, keys, values, fixed["context.mask"])
+        return mixed
+
+    @property
+    def _room(self) -> int:
+        """Tokens: a document has no positions, the sentence before alone has as many as the backbone."""
+        return self.document_tokens if self.document is not None else self.max_length - 2
+
+    def _marked(self, preceding: Sequence[Tokens]) -> list[int]:
+        """The sentence before between its mark and its end; the mark alone if it is missing or has no positions."""
+        if not preceding or len(preceding[-1]) + 2 > self.max_length:
+            return [MARK]
+        return [MARK, *preceding[-1], EOS]
+
+    def _average(self, tokens: Tensor, backbone: Transformer, layer: FeedForward) -> Tensor:
+        real = tokens.ne(PAD)[:, :, None]
+        count = real.sum(1, keepdim=True)
+        total = (backbone.source_embedding(tokens) * real).sum(1, keepdim=True)
+        scaled = total * backbone.config.width**0.5 / count.clamp(min=1)
+        return layer(scaled) * count.ne(0)
