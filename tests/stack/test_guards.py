@@ -1,0 +1,162 @@
+"""What stands before every route: bodies, header fields, and pages of other origins, on a real server."""
+
+import json
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.http11 import Response
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
+from tests.support.client import PAIR, begin
+from tests.support.servers import RedisServer, Replica, Replicas
+
+APP = "https://app.example.org"
+JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A replica that pages of one other origin may use."""
+    return shared_replicas.new(redis_url=redis_server.url, cors_origins=f"{APP}, https://other.example.org").start()
+
+
+@pytest.fixture(scope="module")
+def client(replica: Replica) -> Iterator[httpx.Client]:
+    """A client of it."""
+    with replica.client() as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/health/live", 200),
+        ("GET", "/v1/models", 200),
+        ("GET", "/metrics", 200),
+        ("GET", "/docs", 200),
+        ("GET", "/openapi.json", 200),
+        ("GET", "/nothing", 404),
+        ("PUT", "/v1/documents", 405),
+        ("POST", "/v1/documents", 415),
+        ("OPTIONS", "/v1/documents", 405),
+    ],
+)
+def test_every_answer_has_security_headers(client: httpx.Client, method: str, path: str, status: int) -> None:
+    """Pages of others can neither frame, sniff nor load an answer, and no cache keeps it but the page at /docs."""
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    headers = answer.headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-resource-policy"] == headers["cross-origin-opener-policy"] == "same-origin"
+    policy = dict(part.split(None, 1) for part in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
+    assert ("script-src" in policy) == (path == "/docs")
+    assert headers.get("cache-control") == (None if path == "/docs" else "no-store")
+    assert "server" not in headers
+
+
+def _with_bodies(client: httpx.Client) -> list[tuple[str, str]]:
+    paths = client.get("/openapi.json").json()["paths"]
+    return [
+        (method, path.replace("{session_id}", "a" * 22).replace("{position}", "0"))
+        for path, operations in paths.items()
+        for method, operation in operations.items()
+        if "requestBody" in operation
+    ]
+
+
+def test_every_body_is_strict_json(client: httpx.Client) -> None:
+    """No operation reads a body that is something else, whether it says so or not."""
+    operations = _with_bodies(client)
+    assert ("post", "/v1/documents") in operations
+    for method, path in operations:
+        form = client.request(method, path, content=b"a=1", headers=FORM)
+        assert (form.status_code, form.json()["code"]) == (415, "unsupported_media_type")
+        twice = client.request(method, path, content=b'{"a": 1, "a": 2}', headers=JSON)
+        assert (twice.status_code, twice.json()["code"]) == (400, "malformed_request")
+
+
+@pytest.mark.parametrize(("depth", "status"), [(16, 422), (17, 400), (1_000_000, 400)])
+def test_deep_json_is_refused_before_it_is_parsed(client: httpx.Client, depth: int, status: int) -> None:
+    """At most 16 levels reach the schema, which knows none of them."""
+    body = b'{"text": "[", "a": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
+    answer = client.post("/v1/documents", content=body, headers=JSON)
+    assert answer.status_code == status
+    assert ("more than 16 deep" in answer.json()["detail"]) == (status == 400)
+
+
+def test_announced_body_is_refused_before_it_is_sent(replica: Replica) -> None:
+    """Whoever announces too much is told so without having sent a byte of it."""
+    address = urlsplit(replica.url)
+    with socket.create_connection((address.hostname, address.port or 80), timeout=60) as plain:
+        head = ["POST /v1/documents HTTP/1.1", "Host: a", "Content-Type: application/json", "Content-Length: 99999999"]
+        plain.sendall("\r\n".join([*head, "", ""]).encode())
+        assert plain.recv(4096).startswith(b"HTTP/1.1 413 ")
+
+
+def test_page_of_an_allowed_origin_may_call(client: httpx.Client) -> None:
+    """Its browser asks first, and lets it read what it needs to wait as it should; errors it can read too."""
+    asked = {
+        "Origin": APP,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization, content-type, idempotency-key, x-request-id",
+    }
+    first = client.options("/v1/documents", headers=asked)
+    assert (first.status_code, first.headers["access-control-allow-origin"]) == (200, APP)
+    for answer in (
+        client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}, headers={"Origin": APP}),
+        client.post("/v1/documents", json={}, headers={"Origin": APP}),
+    ):
+        assert answer.headers["access-control-allow-origin"] == APP
+        exposed = answer.headers["access-control-expose-headers"]
+        assert {"RateLimit", "Retry-After", "X-Request-ID"} <= set(exposed.split(", "))
+        assert "access-control-allow-credentials" not in answer.headers
+
+
+def test_page_of_another_origin_may_not(client: httpx.Client) -> None:
+    """Its browser is told nothing that would let it."""
+    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    assert client.options("/v1/documents", headers=headers).status_code == 400
+    assert "access-control-allow-origin" not in client.get("/v1/models", headers=headers).headers
+
+
+def test_by_default_no_page_may(replicas: Replicas) -> None:
+    """Without a setting answers say nothing of CORS, and only the service's own pages open a WebSocket."""
+    replica = replicas.new().start()
+    with replica.client() as client:
+        answer = client.get("/v1/models", headers={"Origin": APP})
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+        assert _handshake(replica, begin(client), APP).status_code == 403
+        assert _handshake(replica, begin(client), replica.url).status_code == 101
+
+
+def _handshake(replica: Replica, session: str, origin: str | None) -> Response:
+    """What answers a WebSocket's handshake."""
+    url = replica.url.replace("http", "ws") + f"{session}/stream"
+    try:
+        with connect(url, origin=None if origin is None else Origin(origin), proxy=None) as socket:
+            assert socket.response is not None
+            return socket.response
+    except InvalidStatus as refused:
+        return refused.response
+
+
+@pytest.mark.parametrize(("origin", "status"), [(None, 101), (APP, 101), ("https://evil.example", 403), ("null", 403)])
+def test_websocket_of_another_origin_is_refused(
+    replica: Replica, client: httpx.Client, origin: str | None, status: int
+) -> None:
+    """A page cannot speak for whoever looks at it, unless its origin is allowed; what is no browser may."""
+    answer = _handshake(replica, begin(client), origin)
+    assert answer.status_code == status
+    assert "x-request-id" in answer.headers
+    if status == 403:
+        assert json.loads(answer.body or b"")["code"] == "origin_not_allowed"
+        assert answer.headers["x-content-type-options"] == "nosniff"
