@@ -56,9 +56,11 @@ def bundle(
     target: str = "en",
     window: int = 2,
     reads_target_context: bool = False,
+    accent: str = "",
 ) -> Path:
-    """A folder with a manifest and no model, for the stand-in runtime."""
+    """A folder with a manifest and no model, for the stand-in runtime, whose translations end with `accent`."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "accent").write_text(accent)
     Manifest.model_validate(
         {
             "name": name,
@@ -72,7 +74,7 @@ def bundle(
             "decoding": {},
             "limits": {"split_tokens": 100, "source_tokens": 200},
             "quantization": "int8",
-            "provenance": {"training_data": "none", "licence": "CC0-1.0", "attribution": "nobody"},
+            "provenance": {"training_data": "none", "licence": "CC0-1.0", "attribution": f"nobody{accent}"},
             "scores": {},
             "files": {},
         }

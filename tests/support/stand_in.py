@@ -19,15 +19,22 @@ from models.data.documents import Sentence
 from models.errors import BundleError, RequestError, SelfTestError
 
 LOAD = "tests.support.stand_in:load"
+GROWTH = 64 * 1024 * 1024
+"""Bytes by which a worker grows at each `grow`."""
 _CRASH_ONCE = re.compile(r"crash-once:(\S+)")
 _WAIT_FOR = re.compile(r"wait-for:(\S+)")
 
 
 class StandIn:
-    """Obeys words in the source: `crash`, `crash-once:MARK`, `raise`, `refuse`, `wait-for:FILE`."""
+    """Obeys words in the source: `crash`, `crash-once:MARK`, `grow`, `raise`, `refuse`, `wait-for:FILE`.
 
-    def __init__(self, *, reads_target_context: bool = False) -> None:
+    Every translation ends with `accent`.
+    """
+
+    def __init__(self, accent: str, *, reads_target_context: bool = False) -> None:
+        self._accent = accent
         self._reads_target_context = reads_target_context
+        self._kept: list[bytes] = []
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Refuse what asks to be refused."""
@@ -39,12 +46,13 @@ class StandIn:
         """Translate each alone."""
         for request in requests:
             _obey(request.source)
+            self._kept += [b"x" * GROWTH] if "grow" in request.source.split() else []
         return [self._translate(request, options) for request in requests]
 
     def _translate(self, request: TranslationRequest, options: Options) -> Translation:
         read: Sequence[Sentence] = request.preceding if options.strategy == "direct" else ()
         targets = [sentence.target for sentence in read] if self._reads_target_context else None
-        text = expected(request.source, [sentence.source for sentence in read], targets)
+        text = expected(request.source, [sentence.source for sentence in read], targets) + self._accent
         return Translation(text, -0.1 * len(text), len(read), len(text.split()), ())
 
 
@@ -62,13 +70,22 @@ def expected(source: str, preceding: Sequence[str] = (), targets: Sequence[str |
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> StandIn:
-    """A runtime for any bundle but one that has a file `damaged` or, where it is tested, `wrong`."""
+    """A runtime for any bundle but one that has a file `damaged` or, where it is tested, `wrong`.
+
+    Loading waits while there is a file `held`; a file `accent` has what every translation ends with.
+    """
     del device, compute_type
+    while (folder / "held").exists():
+        time.sleep(0.005)
     if (folder / "damaged").exists():
         raise BundleError(f"{folder}: model.safetensors is damaged")
     if tested and (folder / "wrong").exists():
         raise SelfTestError(f"{folder}: has failed its self-test: every translation is wrong")
-    return StandIn(reads_target_context=Manifest.load(folder).reads_target_context)
+    accent = folder / "accent"
+    return StandIn(
+        accent.read_text() if accent.exists() else "",
+        reads_target_context=Manifest.load(folder).reads_target_context,
+    )
 
 
 def _obey(source: str) -> None:

@@ -1,0 +1,122 @@
+"""What a bundle must do before it serves."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from models.bundle.manifest import MANIFEST, WEIGHTS, Manifest, sha256
+from models.bundle.requests import Options, Translation, TranslationRequest
+from models.bundle.runtime import Runtime
+from models.bundle.self_test import probes, self_test
+from models.data.tokenizer import Tokenizer
+from models.errors import SelfTestError
+from tests.support.bundles import make_bundle
+
+SHIPPED = Path(__file__).parents[3] / "models" / "pretrained" / "ja-en"
+
+Answers = list[Translation]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+    """A tiny bundle that nothing is wrong with."""
+    return Runtime.load(make_bundle(tmp_path_factory.mktemp("tiny") / "bundle"))
+
+
+class Spoilt:
+    """A runtime whose answers are spoilt: `spoil` gets the requests, the options and the sound answers."""
+
+    def __init__(
+        self, sound: Runtime, spoil: Callable[[Sequence[TranslationRequest], Options, Answers], Answers]
+    ) -> None:
+        self.manifest: Manifest = sound.manifest
+        self.tokenizer: Tokenizer = sound.tokenizer
+        self._sound = sound
+        self._spoil = spoil
+
+    def translate(self, requests: Sequence[TranslationRequest], options: Options) -> Answers:
+        """The spoilt answers."""
+        return self._spoil(requests, options, self._sound.translate(requests, options))
+
+
+def test_shipped_bundle_passes() -> None:
+    """The model that everybody gets first is served."""
+    self_test(Runtime.load(SHIPPED))
+
+
+def test_sound_bundle_passes(tiny: Runtime) -> None:
+    """Random weights translate as badly alone as together, which is all that is asked."""
+    self_test(tiny)
+
+
+def test_probes_are_the_same_every_time_and_differ_in_length(tiny: Runtime) -> None:
+    """They are made of the vocabulary, so any language has them; some are padded in a batch, some have context."""
+    asked = probes(tiny.tokenizer)
+    assert asked == probes(tiny.tokenizer)
+    assert len({len(tiny.tokenizer.encode_source(request.source)) for request in asked}) == len(asked)
+    assert [len(request.preceding) for request in asked] == [0, 1, 2]
+
+
+def test_weight_that_is_no_number_is_noticed(tmp_path: Path) -> None:
+    """A bundle that was exported with it has right checksums, loads, and is refused all the same."""
+    folder = tmp_path / "bundle"
+    shutil.copytree(SHIPPED, folder)
+    weights = load_file(folder / WEIGHTS)
+    weights["architecture.decoder.1.attention.output.bias"][0] = float("nan")
+    save_file(weights, folder / WEIGHTS)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["files"][WEIGHTS] = sha256(folder / WEIGHTS)
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(SelfTestError, match="strategy direct has a score that is no number"):
+        self_test(Runtime.load(folder))
+
+
+def test_empty_translation_is_noticed(tiny: Runtime) -> None:
+    """A sentence that has text has a translation."""
+    spoilt = Spoilt(tiny, lambda requests, options, sound: [replace(one, text=" ") for one in sound])
+    with pytest.raises(SelfTestError, match="is empty"):
+        self_test(spoilt)
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence"])
+def test_dependence_on_the_batch_is_noticed(tiny: Runtime, strategy: str) -> None:
+    """Whatever is translated beside it, a sentence has one translation, by either strategy."""
+
+    def spoil(requests: Sequence[TranslationRequest], options: Options, sound: Answers) -> Answers:
+        if options.strategy != strategy or len(requests) == 1:
+            return sound
+        return [replace(one, text=one.text + "!", score=one.score - 0.1) for one in sound]
+
+    with pytest.raises(SelfTestError, match=f"the translation by strategy {strategy} depends on"):
+        self_test(Spoilt(tiny, spoil))
+
+
+def test_tie_that_rounding_decides_is_none(tiny: Runtime) -> None:
+    """Two translations of one score may take turns."""
+
+    def spoil(requests: Sequence[TranslationRequest], options: Options, sound: Answers) -> Answers:
+        return sound if len(requests) == 1 else [replace(one, text=one.text + "!") for one in sound]
+
+    self_test(Spoilt(tiny, spoil))
+
+
+def test_context_that_is_not_read_is_noticed(tiny: Runtime) -> None:
+    """A bundle that says that it reads preceding sentences has to."""
+    spoilt = Spoilt(tiny, lambda requests, options, sound: [replace(one, context_size=0) for one in sound])
+    with pytest.raises(SelfTestError, match="with 1 preceding sentences it used 0"):
+        self_test(spoilt)
+
+
+def test_exception_is_told_by_its_kind(tiny: Runtime) -> None:
+    """Whatever an engine raises over damaged weights, a sentence says that translating failed."""
+
+    def spoil(requests: Sequence[TranslationRequest], options: Options, sound: Answers) -> Answers:
+        raise RuntimeError("probability tensor contains inf")
+
+    with pytest.raises(SelfTestError, match="translating by strategy direct raised RuntimeError"):
+        self_test(Spoilt(tiny, spoil))
