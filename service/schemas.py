@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 MAX_BEAM = 8
 MAX_POSITION = 2**31
@@ -18,6 +18,17 @@ def _encodable(text: str) -> str:
     return text
 
 
+def _number(value: object) -> object:
+    """What pydantic would take for an integer although JSON knows better."""
+    if isinstance(value, bool | str):
+        raise ValueError("must be an integer")
+    return value
+
+
+_IS_NUMBER = BeforeValidator(_number)
+BeamSize = Annotated[int, Field(ge=1, le=MAX_BEAM), _IS_NUMBER]
+Seconds = Annotated[int, Field(ge=1), _IS_NUMBER]
+Position = Annotated[int, Field(ge=0, le=MAX_POSITION), _IS_NUMBER]
 Text = Annotated[str, AfterValidator(_encodable)]
 Language = Annotated[
     str,
@@ -53,7 +64,7 @@ class DocumentRequest(Body):
     model: ModelName | None = None
     strategy: Strategy = "direct"
     """`direct` reads the preceding sentences; `sentence` translates each sentence alone."""
-    beam_size: int | None = Field(None, ge=1, le=MAX_BEAM)
+    beam_size: BeamSize | None = None
     """Hypotheses that search keeps; default: the model's."""
 
     @model_validator(mode="after")
@@ -112,7 +123,7 @@ class SessionRequest(Body):
     source_lang: Language
     target_lang: Language
     model: ModelName | None = None
-    ttl_seconds: int | None = Field(None, ge=1)
+    ttl_seconds: Seconds | None = None
     """The session is forgotten this long after its last call; default: the service's."""
 
 
@@ -130,7 +141,7 @@ class SentenceRequest(Body):
     """The next sentence of a session, or a retry of an earlier one."""
 
     text: Text = Field(examples=["源氏物語を書いた。"])
-    position: int | None = Field(None, ge=0, le=MAX_POSITION)
+    position: Position | None = None
     """Where it belongs; without one it is appended."""
 
 

@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from models.errors import AntecedentError
 from service.errors import InvalidInputError
+from service.http.middleware import route_of
 from service.http.problems import HTTP_CODES, PROBLEM_TYPE, headers_of, problem, problem_of
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import note_error
@@ -32,7 +33,8 @@ def install(app: FastAPI, metrics: Metrics) -> None:
     async def by_framework(request: Request, error: HTTPException) -> Response:
         code = HTTP_CODES.get(error.status_code, "http_error")
         body = problem(error.status_code, code, error.detail, request.state.request_id)
-        return _answer(body, dict(error.headers or {}), metrics)
+        allowed = _allowed(app, route_of(request.scope)) if error.status_code == 405 else {}
+        return _answer(body, dict(error.headers or {}) | allowed, metrics)
 
 
 async def refuse(error: AntecedentError, metrics: Metrics, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,6 +47,12 @@ def _answer(body: dict[str, Any], headers: dict[str, str], metrics: Metrics) -> 
     metrics.rejections.labels(body["code"]).inc()
     note_error(body["code"])
     return JSONResponse(body, body["status"], headers=headers, media_type=PROBLEM_TYPE)
+
+
+def _allowed(app: FastAPI, route: str) -> dict[str, str]:
+    """`Allow` with every method of a path; Starlette names those of the first route that has the path."""
+    methods = sorted(method.upper() for method in app.openapi()["paths"].get(route, {}))
+    return {"Allow": ", ".join(methods)} if methods else {}
 
 
 def _details(error: RequestValidationError) -> str:
