@@ -2,6 +2,7 @@
 
 import inspect
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,6 +63,11 @@ def problems(*kinds: type[AntecedentError], body: bool = False, checked: bool = 
     for each in [*found, INTERNAL_ERROR]:
         by_status[each.status].append(each)
     return {status: _response(status, by_status[status]) for status in sorted(by_status)}
+
+
+def links(parameters: Mapping[str, str], *operations: str) -> dict[str, Any]:
+    """What an answer leads on to: operations by their ids, each with parameters taken from the answer or its request."""
+    return {"links": {each: {"operationId": each, "parameters": dict(parameters)} for each in operations}}
 
 
 def _response(status: int, errors: list[Described]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from service.errors import (
     StoreUnavailableError,
 )
 from service.http.json_body import StrictRoute
-from service.http.responses import problems
+from service.http.responses import links, problems
 from service.routes.dependencies import CallerDep, DocumentDep, ServicesDep, admitted, unless_client_leaves
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS, BY_STORE, BY_TRANSLATING
 from service.schemas import (
@@ -46,7 +46,12 @@ IdempotencyKey = Annotated[
     status_code=status.HTTP_201_CREATED,
     operation_id="createSession",
     summary="Begin a document",
-    responses=problems(*BY_LIMITS, *BY_CHOICE, StoreUnavailableError, body=True),
+    responses=problems(*BY_LIMITS, *BY_CHOICE, StoreUnavailableError, body=True)
+    | {
+        status.HTTP_201_CREATED: links(
+            {"session_id": "$response.body#/session_id"}, "translateSentence", "readSession", "deleteSession"
+        )
+    },
 )
 async def create_session(body: SessionRequest, request: Request, who: CallerDep, parts: ServicesDep) -> SessionCreated:
     """Its sentences come one by one and are translated with those before them. Counts as one sentence."""
@@ -71,7 +76,12 @@ async def create_session(body: SessionRequest, request: Request, who: CallerDep,
         SessionModelNotLoadedError,
         ModelNotReadyError,
         body=True,
-    ),
+    )
+    | {
+        status.HTTP_200_OK: links(
+            {"session_id": "$request.path.session_id", "position": "$response.body#/position"}, "correctSentence"
+        )
+    },
 )
 async def translate_sentence(
     body: SentenceRequest,
