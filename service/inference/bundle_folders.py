@@ -30,10 +30,19 @@ class BundleFolders:
         """
         if bundle in self._named:
             return self._named[bundle].resolve()
-        folder = None if self._root is None else (self._root / bundle).resolve()
-        if folder is None or self._root not in folder.parents or not (folder / MANIFEST).is_file():
+        folder = self._under_root(bundle)
+        if folder is None:
             raise BundleNotFoundError(f"there is no bundle {bundle} under the bundle root")
         return folder
+
+    def _under_root(self, bundle: str) -> Path | None:
+        if self._root is None:
+            return None
+        try:
+            folder = (self._root / bundle).resolve()
+        except RuntimeError:  # links that lead to each other
+            return None
+        return folder if self._root in folder.parents and (folder / MANIFEST).is_file() else None
 
     def _entry(self, path: Path) -> tuple[str, Path]:
         if self._root is None:

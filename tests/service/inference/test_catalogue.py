@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from models.bundle.manifest import Manifest
-from service.errors import LanguagePairError, ModelNotFoundError
+from service.errors import LanguagePairError, ModelNotFoundError, SessionModelNotLoadedError
 from service.inference.batcher import Batcher
 from service.inference.catalogue import Catalogue, Model
 from service.inference.pool import WorkerPool
@@ -46,3 +46,27 @@ def test_what_is_served_is_named_where_something_else_is_asked_for(catalogue: Ca
     with pytest.raises(ModelNotFoundError) as name:
         catalogue.choose("ja", "en", "third")
     assert name.value.extras == {"models": ["first", "german", "second"]}
+
+
+def test_first_of_what_is_left_is_the_default(catalogue: Catalogue) -> None:
+    """Once a model is out, nobody finds it, and the next of its pair takes its place."""
+    first, second, german = catalogue.models
+    assert catalogue.is_default(first)
+    assert not catalogue.is_default(second)
+    catalogue.switch([second, german])
+    assert catalogue.choose("ja", "en", None) is second
+    assert catalogue.is_default(second)
+    with pytest.raises(ModelNotFoundError):
+        catalogue.named("first")
+
+
+def test_session_keeps_the_bundle_that_it_began_with(catalogue: Catalogue, tmp_path: Path) -> None:
+    """Another bundle of the same name is another model, and so is none."""
+    first = catalogue.models[0]
+    assert catalogue.for_session("first", first.fingerprint) is first
+    newer = Manifest.load(bundle(tmp_path / "newer", name="first", accent="!"))
+    catalogue.switch([Model(newer, first.pool, first.batcher, "newer")])
+    for name in ("first", "second"):
+        with pytest.raises(SessionModelNotLoadedError) as told:
+            catalogue.for_session(name, first.fingerprint)
+        assert told.value.extras == {"model": name}

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
-from models.errors import BundleError, RequestError, SentenceTooLongError
+from models.errors import BundleError, RequestError, SelfTestError, SentenceTooLongError
 from service.errors import WorkerDiedError
 from service.inference.pool import WorkerPool
 from service.inference.wire import Batch, Failure
@@ -68,6 +69,64 @@ async def test_pool_that_cannot_start_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(BundleError):
         await pool.open()
     assert pool.alive == 0
+
+
+async def test_only_the_first_worker_tests_the_bundle(tmp_path: Path) -> None:
+    """A bundle that fails its self-test is refused; once it has passed, workers start without."""
+    bundle(tmp_path)
+    (tmp_path / "wrong").touch()
+    with pytest.raises(SelfTestError, match="every translation is wrong"):
+        await WorkerPool(partial(Worker.start, command(tmp_path)), 2, Metrics()).open()
+    worker = await Worker.start(command(tmp_path))
+    await worker.stop()
+
+
+async def test_one_by_one_ends_with_the_first_failure(tmp_path: Path) -> None:
+    """A bundle that cannot be served costs one process, not all."""
+    bundle(tmp_path)
+    (tmp_path / "damaged").touch()
+    started = 0
+
+    async def start(*, self_test: bool = False) -> Worker:
+        nonlocal started
+        started += 1
+        return await Worker.start(command(tmp_path), self_test=self_test)
+
+    with pytest.raises(BundleError, match="damaged"):
+        await WorkerPool(start, 3, Metrics()).open(one_by_one=True)
+    assert started == 1
+
+
+async def test_folder_that_holds_another_bundle_by_now_is_refused(tmp_path: Path) -> None:
+    """A worker that starts later than the others has their bundle or none."""
+    started_with = command(bundle(tmp_path))
+    bundle(tmp_path, accent="!")
+    with pytest.raises(BundleError, match="holds another bundle now"):
+        await Worker.start(started_with)
+
+
+async def test_worker_that_ends_while_it_loads_is_reported(stand_in_bundle: Path) -> None:
+    """The error names the bundle and what the process ended with."""
+    broken = replace(command(stand_in_bundle), translator="tests.support.stand_in:missing")
+    with pytest.raises(BundleError, match=f"{stand_in_bundle}.* ended while it loaded this bundle, with status 70"):
+        await Worker.start(broken)
+
+
+async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle: Path) -> None:
+    """Its batch is answered; then another process, without what it had kept, takes its place."""
+    small = await Worker.start(command(stand_in_bundle))
+    bound = small.memory() + stand_in.GROWTH // 2
+    await small.stop()
+    pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 1, Metrics(), most_memory=bound)
+    await pool.open()
+    worker = await pool.acquire()
+    pool.release(worker)
+    assert await pool.acquire() is worker
+    assert len((await worker.translate(batch("grow"))).results) == 1
+    pool.release(worker)
+    other = await pool.acquire()
+    assert other.pid != worker.pid
+    await pool.close()
 
 
 async def test_crash_is_noticed_at_once(stand_in_bundle: Path) -> None:

@@ -1,0 +1,57 @@
+"""Which folders can be loaded from."""
+
+from pathlib import Path
+
+import pytest
+
+from service.errors import BundleNotFoundError
+from service.inference.bundle_folders import BundleFolders
+from tests.support.servers import bundle
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A bundle root with one bundle."""
+    bundle(tmp_path / "root" / "inside")
+    return tmp_path / "root"
+
+
+def test_bundle_is_found_by_the_name_of_its_folder(root: Path) -> None:
+    """Nothing but its name is asked for."""
+    assert BundleFolders([], root).find("inside") == root / "inside"
+
+
+@pytest.mark.parametrize("asked", ["", ".", "..", "../outside", "inside/../../outside", "missing", "link", "loop"])
+def test_nothing_outside_the_root_is_found(root: Path, tmp_path: Path, asked: str) -> None:
+    """Neither by a path nor through a symbolic link; what is no bundle is not found either."""
+    outside = bundle(tmp_path / "outside")
+    (root / "link").symlink_to(outside)
+    (root / "loop").symlink_to(root / "loop")
+    folders = BundleFolders([], root)
+    for bundle_name in (asked, str(outside)):
+        with pytest.raises(BundleNotFoundError):
+            folders.find(bundle_name)
+
+
+def test_symbolic_link_within_the_root_is_followed(root: Path) -> None:
+    """A name may stand for a version; what is loaded stays that version when the link moves on."""
+    (root / "current").symlink_to("inside")
+    assert BundleFolders([], root).find("current") == root / "inside"
+
+
+def test_settings_may_name_bundles_under_the_root_and_anywhere_else(root: Path, tmp_path: Path) -> None:
+    """A name is one under the root; so is a path that leads there; any other path is itself."""
+    elsewhere = bundle(tmp_path / "elsewhere")
+    folders = BundleFolders([Path("inside"), elsewhere], root)
+    assert folders.named == ("inside", str(elsewhere))
+    assert [folders.find(name) for name in folders.named] == [root / "inside", elsewhere]
+    assert BundleFolders([root / "inside"], root).named == ("inside",)
+
+
+def test_without_a_root_a_name_is_a_path(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the settings name is found from where the service was started, and nothing else is."""
+    monkeypatch.chdir(root)
+    folders = BundleFolders([Path("inside")], None)
+    assert folders.find("inside") == root / "inside"
+    with pytest.raises(BundleNotFoundError):
+        folders.find("other")
