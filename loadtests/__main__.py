@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from tqdm import tqdm
 
+from loadtests import fuzz as fuzz_test
 from loadtests import order as order_test
 from loadtests import overload as overload_test
 from loadtests import rolling as rolling_test
@@ -112,6 +113,19 @@ def throughput(
     with tqdm(total=rounds + 1 + single, unit=" steps", disable=None) as bar:
         report = throughput_test.run(plan, bundle, _sentences(source), bar.update)
     _end(report, json_file)
+
+
+@app.command()
+def fuzz(
+    cases: Annotated[
+        int, typer.Option(min=1, help="Drawn at random for each operation, beside the systematic ones.")
+    ] = 1000,
+    seed: Seed = 1,
+    bundle: Bundle = _SHIPPED,
+    json_file: JsonFile = None,
+) -> None:
+    """The HTTP interface under made-up requests: no 5xx, and no answer outside the OpenAPI document."""
+    _end(fuzz_test.run(fuzz_test.Plan(cases, seed), bundle), json_file)
 
 
 def _sentences(source: Path) -> Sequence[str]:

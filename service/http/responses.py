@@ -66,7 +66,7 @@ def problems(*kinds: type[AntecedentError], body: bool = False, checked: bool = 
 
 
 def links(parameters: Mapping[str, str], *operations: str) -> dict[str, Any]:
-    """What an answer leads on to: operations by their ids, each with parameters taken from the answer or its request."""
+    """What an answer leads on to: operations by their ids, with parameters taken from the answer or its request."""
     return {"links": {each: {"operationId": each, "parameters": dict(parameters)} for each in operations}}
 
 
