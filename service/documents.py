@@ -1,29 +1,36 @@
 """The use case of whole documents."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from models.bundle.requests import Options, Translation, TranslationRequest
-from models.data.documents import Sentence
+from models.bundle.requests import Options, Translation
 from service.errors import InvalidInputError
-from service.inference.admission import Admission
+from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
-from service.limits import check_length
-from service.schemas import DocumentAnswer, DocumentRequest, TranslatedSentence
+from service.inference.document_queue import DocumentQueue
+from service.limits import check_length, check_number
+from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence, TranslatedSentence
 from service.segmentation import Segmented, gap_of, split
 from service.settings import Settings
+
+_QUICKLY_SPLIT = 20_000
+"""Characters that take a few milliseconds to split; more are split in a thread, while others are served."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document that can be translated: within the limits, split into sentences, its model chosen."""
+    """A document that can be translated: within the limits, split, its model chosen, a place in the queue kept."""
 
     id: str
     request: DocumentRequest
     model: Model
     segmented: Segmented
+    place: Place
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -31,8 +38,66 @@ class PreparedDocument:
         return self.segmented.sentences
 
 
+class DocumentStream:
+    """The translated sentences of a document, in order, as they become ready."""
+
+    def __init__(self, prepared: PreparedDocument, model: str, queue: DocumentQueue) -> None:
+        self._prepared = prepared
+        self._model = model
+        self._queue = queue
+        self._gap = gap_of(prepared.request.target_lang)
+        self._separators = prepared.segmented.separators_with(self._gap)
+        self._position = 0
+
+    def __aiter__(self) -> "DocumentStream":
+        """All that are left."""
+        return self
+
+    async def __anext__(self) -> StreamedSentence:
+        """The next sentence; see `DocumentQueue.__anext__`."""
+        translation = await anext(self._queue)
+        before = self._separators[self._position]
+        sentence = StreamedSentence(before=before, **self._members(self._position, translation))
+        self._position += 1
+        return sentence
+
+    async def ready(self, seconds: float) -> bool:
+        """Wait for the next sentence or the end, no longer than some seconds; see `DocumentQueue.ready`."""
+        return await self._queue.ready(seconds)
+
+    def end(self) -> DocumentEnd:
+        """What comes after the last sentence."""
+        sentences = len(self._prepared.sentences)
+        return DocumentEnd(id=self._prepared.id, model=self._model, sentences=sentences, after=self._separators[-1])
+
+    async def whole(self) -> DocumentAnswer:
+        """All sentences, once the last is translated; see `DocumentQueue.__anext__`."""
+        translations = [translation async for translation in self._queue]
+        return DocumentAnswer(
+            id=self._prepared.id,
+            model=self._model,
+            text=self._prepared.segmented.join([translation.text for translation in translations], gap=self._gap),
+            sentences=[
+                TranslatedSentence(**self._members(position, translation))
+                for position, translation in enumerate(translations)
+            ],
+        )
+
+    def _members(self, position: int, translation: Translation) -> dict[str, Any]:
+        return {
+            "position": position,
+            "source": self._prepared.sentences[position],
+            "translation": translation.text,
+            "score": translation.score,
+            "context_size": translation.context_size,
+        }
+
+
 class Documents:
-    """Whole documents: need no Redis. With source-only context no sentence has to wait for the one before it."""
+    """Whole documents: they need no Redis, and each is one flow of the queue, in the class `bulk`.
+
+    `ping_seconds` and `idle_seconds` say how a document that is sent as events treats its reader.
+    """
 
     def __init__(
         self, catalogue: Catalogue, admission: Admission, settings: Settings, new_id: Callable[[], str]
@@ -41,92 +106,93 @@ class Documents:
         self._admission = admission
         self._settings = settings
         self._new_id = new_id
+        self.ping_seconds = settings.stream_ping_seconds
+        self.idle_seconds = settings.stream_idle_seconds
 
-    def prepare(self, request: DocumentRequest) -> PreparedDocument:
+    @asynccontextmanager
+    async def prepare(self, request: DocumentRequest) -> AsyncIterator[PreparedDocument]:
         """Choose the model, split the text and check the limits; nothing is queued.
 
         Raises:
             InvalidInputError, SentenceTooLongError: the document exceeds a limit.
             AntecedentError: see `Catalogue.choose` and `Admission.reserve`.
         """
+        document = self._new_id()
         model = self._catalogue.choose(request.source_lang, request.target_lang, request.model)
-        with self._admission.reserve():
-            document = self._sentences(request)
-            self._check(document.sentences, request.context)
-        return PreparedDocument(self._new_id(), request, model, document)
+        self._check_context(request.context)
+        with self._admission.reserve(document, self._places(self._fewest(request))):
+            segmented = await self._segmented(request)
+            self._check_sentences(segmented.sentences)
+        with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
+            yield PreparedDocument(document, request, model, segmented, place)
 
-    async def translate(self, prepared: PreparedDocument) -> DocumentAnswer:
-        """Translate each sentence of a document with those before it.
+    @contextmanager
+    def stream(self, prepared: PreparedDocument) -> Iterator[DocumentStream]:
+        """Queue the first sentences; at the end of the block, what still waits leaves the queue.
 
         Raises:
-            AntecedentError: see `Catalogue.hold` and `Batcher.submit`.
+            AntecedentError: see `Catalogue.hold` and `Batcher.enqueue`.
         """
-        request, document = prepared.request, prepared.segmented
         with self._catalogue.hold(prepared.model) as model:
-            window = model.window if request.strategy == "direct" else 0
-            requests = requests_of(document.sentences, request.context, window)
-            done = await self._all(model, prepared, requests)
-        return DocumentAnswer(
-            id=prepared.id,
-            model=model.name,
-            text=document.join([translated.text for translated in done], gap=gap_of(request.target_lang)),
-            sentences=[
-                TranslatedSentence(
-                    position=position,
-                    source=source,
-                    translation=translated.text,
-                    score=translated.score,
-                    context_size=translated.context_size,
-                )
-                for position, (source, translated) in enumerate(zip(document.sentences, done, strict=True))
-            ],
+            queue = self._queue(prepared, model)
+            prepared.place.give_up()
+            try:
+                yield DocumentStream(prepared, model.name, queue)
+            finally:
+                queue.close()
+
+    def _queue(self, prepared: PreparedDocument, model: Model) -> DocumentQueue:
+        request, manifest = prepared.request, model.manifest
+        direct = request.strategy == "direct"
+        options = Options(request.strategy, request.beam_size)
+        turn = Turn(prepared.id, "bulk")
+        return DocumentQueue(
+            prepared.sentences,
+            request.context,
+            lambda sentence: model.batcher.enqueue(sentence, options, turn),
+            around=manifest.window.around if direct else _alone,
+            room=lambda: self._places(self._admission.share()),
+            in_turn=direct and manifest.reads_target_context,
         )
 
-    def _sentences(self, request: DocumentRequest) -> Segmented:
-        if request.text is not None:
-            return split(request.text, request.source_lang, longest=self._settings.max_sentence_characters)
-        sentences = tuple(request.sentences or ())
-        between = ("\n",) * (len(sentences) - 1)
-        return Segmented(sentences, ("", *between, "") if sentences else ("",))
+    def _places(self, sentences: int) -> int:
+        """Of so many sentences, how many may be in the queue at a time."""
+        return min(sentences, self._settings.document_concurrency)
 
-    def _check(self, sentences: Sequence[str], context: Sequence[str]) -> None:
+    def _fewest(self, request: DocumentRequest) -> int:
+        """The number of sentences, or, before a text is split, how many it must have if none is too long."""
+        if request.text is None:
+            return len(request.sentences or ())
+        return -(-len(request.text) // self._settings.max_sentence_characters)
+
+    async def _segmented(self, request: DocumentRequest) -> Segmented:
+        if request.text is None:
+            return _as_given(request.sentences or ())
         settings = self._settings
-        if len(sentences) > settings.max_document_sentences:
-            raise InvalidInputError(
-                f"{len(sentences)} sentences; at most {settings.max_document_sentences} are accepted"
-            )
+        longest, most = settings.max_sentence_characters, settings.max_document_sentences + 1
+        work = partial(split, request.text, request.source_lang, longest=longest, most=most)
+        return work() if len(request.text) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
+
+    def _check_context(self, context: Sequence[str]) -> None:
+        settings = self._settings
         if len(context) > settings.max_context_sentences:
             raise InvalidInputError(f"{len(context)} context sentences; at most {settings.max_context_sentences}")
-        for position, sentence in enumerate(sentences):
-            check_length(sentence, settings.max_sentence_characters, f"sentence {position}")
         for position, sentence in enumerate(context):
             check_length(sentence, settings.max_sentence_characters, f"context sentence {position}")
 
-    async def _all(
-        self, model: Model, prepared: PreparedDocument, requests: Sequence[TranslationRequest]
-    ) -> list[Translation]:
-        """Translate all, a bounded number at a time; the first error ends the rest."""
-        turns = asyncio.Semaphore(self._settings.document_concurrency)
-        options = Options(prepared.request.strategy, prepared.request.beam_size)
-        turn = Turn(prepared.id, "bulk")
-
-        async def one(request: TranslationRequest) -> Translation:
-            async with turns:
-                return await model.batcher.submit(request, options, turn)
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(request)) for request in requests]
-        except BaseExceptionGroup as failed:
-            raise failed.exceptions[0] from None
-        return [task.result() for task in tasks]
+    def _check_sentences(self, sentences: Sequence[str]) -> None:
+        settings = self._settings
+        check_number(len(sentences), settings.max_document_sentences)
+        for position, sentence in enumerate(sentences):
+            check_length(sentence, settings.max_sentence_characters, f"sentence {position}", position=position)
 
 
-def requests_of(sentences: Sequence[str], context: Sequence[str], window: int) -> list[TranslationRequest]:
-    """Each sentence with the `window` sentences before it; `context` comes before the first."""
-    history = [Sentence(source) for source in (*context, *sentences)]
-    first = len(context)
-    return [
-        TranslationRequest(sentence, tuple(history[max(0, first + position - window) : first + position]))
-        for position, sentence in enumerate(sentences)
-    ]
+def _as_given(sentences: Sequence[str]) -> Segmented:
+    """The caller's sentences, one on each line."""
+    between = ("\n",) * (len(sentences) - 1)
+    return Segmented(tuple(sentences), ("", *between, "") if sentences else ("",))
+
+
+def _alone(position: int) -> tuple[int, int]:
+    """Where the model reads no context."""
+    return position, position + 1

@@ -1,25 +1,53 @@
-"""Text into sentences and back: every character of white space is kept.
+"""Text into sentences and back: white space, list marks and lines without words are kept, character by character.
 
-Line ends are boundaries; within a line `sentencex` decides, for the language. Sentences that a caller has split are
-never touched by this module.
+A line's end is a boundary: a line break within a sentence would have no place in its translation. Sentences that a
+caller has split are never touched by this module.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import sentencex
+from service.boundaries import Boundaries
 
-_ENUMERATOR = re.compile(r"\(?[0-9]{1,4}[.)．]")
-"""`1.` is no sentence but the beginning of one."""
-_QUOTATION = re.compile(r"と(?!ても|ころ|にかく|りあえず)|って")
-"""Japanese: what follows the closing bracket of quoted speech and belongs to the same sentence."""
 _SPACELESS = frozenset({"ja", "zh", "yue", "th", "lo", "km", "my"})
+
+_MARKS = re.compile(
+    r"""
+    [\s\ufeff\u200b]*                              # indentation
+    (?: (?:>[ \t]*)* > (?=\s|$) \s* )?             # > quoted
+    (?: \#{1,6} (?=\s|$) \s* )?                    # ## a heading
+    (?:
+        (?: [-*+–●○■□◆◇▶►★☆※→⇒✓✔☐☑] (?=\s|$)      # without the space it may be part of a word or a number
+          | [•‣◦▪▫]
+          | ・ (?![・.。…])                         # ・・・ is an ellipsis
+        ) \s*
+        (?: \[[ xX]\] (?=\s|$) \s* )?              # - [x] a task
+    )?
+    (?:
+        (?: (?P<number>[0-9]{1,3}) [.)] (?=\s|$|[^\x00-\x7f])                # 1.  2)
+          | \( (?:[0-9]{1,3}|[A-Za-z]|[ivxIVX]{2,5}) \) (?=\s|$|[^\x00-\x7f])   # (1)  (a)  (iv)
+          | [A-Za-z] \) (?=\s|$)                   # a)
+          | （[0-9０-９]{1,3}） | [0-9０-９]{1,3} [．）] (?![0-9０-９])           # （１）  １．
+          | [①-⒛⓪⓿❶-➓㈠-㈩㉑-㉟㊀-㊉㊱-㊿]
+        ) \s*
+    )?
+    """,
+    re.VERBOSE,
+)
+"""What may stand at the beginning of a line, before its first sentence; anything else there is part of the sentence."""
+_RULE = re.compile(r"\s*([-*_])(?:[ \t]*\1){2,}\s*")
+"""A line across the page."""
+_WITH_ORDINALS = frozenset(
+    ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
+)
+_MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
 
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """Sentences without the white space around them, and that white space: before, between and after them.
+    """Sentences without the white space around them, and what stands before, between and after them.
 
     `separators` has one element more than `sentences`.
     """
@@ -27,70 +55,78 @@ class Segmented:
     sentences: tuple[str, ...]
     separators: tuple[str, ...]
 
+    def separators_with(self, gap: str) -> list[str]:
+        """What stands around other sentences: where two had nothing between them comes `gap`."""
+        first, *others = self.separators
+        if not others:
+            return [first]
+        *between, last = others
+        return [first, *(separator or gap for separator in between), last]
+
     def join(self, sentences: Sequence[str], *, gap: str = "") -> str:
         """The text with other sentences; where two had nothing between them comes `gap`."""
-        between = [separator or gap for separator in self.separators[1:-1]]
-        following = between + list(self.separators[1:][-1:])
-        return self.separators[0] + "".join(a + b for a, b in zip(sentences, following, strict=True))
+        first, *following = self.separators_with(gap)
+        return first + "".join(a + b for a, b in zip(sentences, following, strict=True))
 
 
-def split(text: str, language: str, *, longest: int) -> Segmented:
+def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
     """Split text, so that joining the same sentences gives the same text.
 
-    `longest` is what a sentence may have, in characters. The library takes quadratic time, so a line is searched in
-    windows of twice that, and what has no boundary within one is cut: too long in any case, it is for the caller to
-    refuse.
+    What has more than `longest` characters may be cut anywhere, and what comes after `most` sentences stays in the last
+    separator: it is for the caller to refuse them. Takes a time that is linear in the length of the text.
     """
     sentences: list[str] = []
-    separators = [""]
-    for piece in _pieces(text, language, longest):
+    separators: list[str] = []
+    kept: list[str] = []
+    seen = 0
+    for piece, is_sentence in _pieces(text, language, longest):
+        if len(sentences) == most:
+            break
+        seen += len(piece)
         core = piece.strip()
-        before, after = piece[: len(piece) - len(piece.lstrip())], piece[len(piece.rstrip()) :]
-        if core:
-            separators[-1] += before
-            sentences.append(core)
-            separators.append(after)
-        else:
-            separators[-1] += piece
+        if not is_sentence or not _has_words(core):
+            kept.append(piece)
+            continue
+        start = len(piece) - len(piece.lstrip())
+        separators.append("".join([*kept, piece[:start]]))
+        sentences.append(core)
+        kept = [piece[start + len(core) :]]
+    separators.append("".join([*kept, text[seen:]]))
     return Segmented(tuple(sentences), tuple(separators))
 
 
 def gap_of(language: str) -> str:
     """What stands between two sentences of a language where the original has nothing."""
-    return "" if language.split("-", maxsplit=1)[0] in _SPACELESS else " "
+    return "" if _primary(language) in _SPACELESS else " "
 
 
-def _pieces(text: str, language: str, longest: int) -> Iterator[str]:
-    """Pieces that make up the text: each one sentence with its white space, or white space alone."""
+def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]]:
+    """Pieces that make up the text, and whether each is a sentence, perhaps with white space around it."""
+    boundaries = Boundaries(language)
+    ordinals = _primary(language) in _WITH_ORDINALS
     for line in text.splitlines(keepends=True):
-        yield from _joined(_bounded(line, language, longest))
+        bare = line.isspace() or _RULE.fullmatch(line)
+        start = len(line) if bare else _after_marks(line, ordinals=ordinals)
+        yield line[:start], False
+        for piece in boundaries.split(line[start:], longest):
+            yield piece, True
 
 
-def _bounded(line: str, language: str, longest: int) -> Iterator[str]:
-    start = 0
-    while start < len(line):
-        window = line[start : start + 2 * longest]
-        pieces = sentencex.segment(language, window)
-        if "".join(pieces) != window:
-            pieces = [window]
-        if start + len(window) < len(line) and len(pieces) > 1:
-            pieces = pieces[:-1]  # the window may have cut the last one short: it begins the next window
-        yield from pieces
-        start += sum(map(len, pieces))
+def _after_marks(line: str, *, ordinals: bool) -> int:
+    """Where the text of a line begins; where there are ordinals, `3. Oktober` is a date and no item of a list."""
+    found = _MARKS.match(line)
+    if found is None:
+        return 0
+    text = line[found.end() :]
+    if ordinals and found["number"] and (text[:1].islower() or _MONTH.match(text)):
+        return found.start("number")
+    return found.end()
 
 
-def _joined(pieces: Iterator[str]) -> Iterator[str]:
-    """Put together again what the library has split and should not have."""
-    held = ""
-    for piece in pieces:
-        if held and not _continues(held, piece):
-            yield held
-            held = ""
-        held += piece
-    if held:
-        yield held
+def _has_words(piece: str) -> bool:
+    """Whether there is something to translate: a letter, a number or punctuation, not only symbols such as emoji."""
+    return any(unicodedata.category(character)[0] in "LNP" for character in piece)
 
 
-def _continues(before: str, piece: str) -> bool:
-    quoted = before.endswith(("」", "』")) and _QUOTATION.match(piece) is not None
-    return quoted or _ENUMERATOR.fullmatch(before.strip()) is not None
+def _primary(language: str) -> str:
+    return language.split("-", maxsplit=1)[0]

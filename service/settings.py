@@ -90,9 +90,9 @@ class Settings(BaseSettings):
     batch_wait_ms: float = Field(5, ge=0)
     """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""
     queue_limit: int = Field(512, ge=1)
-    """Waiting sentences beyond which new requests are refused with 429."""
+    """Sentences that a request may find before its own, as many of each flow as it has itself; beyond it 429."""
     document_concurrency: int = Field(64, ge=1)
-    """Sentences of one document that wait or are translated at a time, so that it leaves room for others."""
+    """Sentences of one document that wait, are translated or are left by its reader at a time; fewer in a crowd."""
     deadline_seconds: float = Field(60, gt=0)
     """Longest time from a sentence's entry into the queue to its translation; then the request fails with 504."""
     drain_seconds: int = Field(25, ge=1)
@@ -110,9 +110,9 @@ class Settings(BaseSettings):
     stream_in_flight: int = Field(32, ge=1)
     """Sentences of one stream that are under way at a time; beyond it the service stops reading the stream."""
     stream_idle_seconds: float = Field(300, gt=0)
-    """A stream on which no sentence has come for this long is closed."""
+    """A stream on which no sentence has come for this long is closed, as are events that nobody has read."""
     stream_ping_seconds: float = Field(20, gt=0)
-    """How often a stream is pinged; a client that takes as long to answer counts as gone."""
+    """How often a stream is pinged (as long to answer counts as gone); events are kept alive by comments."""
     stream_message_bytes: int = Field(65_536, ge=64)
     """Bytes of a message on a stream."""
 

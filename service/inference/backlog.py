@@ -73,13 +73,16 @@ class Backlog:
         """How many documents and sessions wait."""
         return sum(len(flows) for flows in self._flows.values())
 
-    def ahead(self, sentences: int) -> int:
-        """How many go before the last of that many sentences if a new flow brings them now.
+    def ahead(self, flow: str, sentences: int) -> int:
+        """How many go before the last of that many sentences if a flow brings them now.
 
-        That is the same number of every other flow, or all that it has: so a long document is no obstacle to a short
-        one.
+        That is all that it has here already, and of every other flow the same number, or all that it has: so a long
+        document is no obstacle to a short one.
         """
-        return len(self._suspects) + sum(min(len(flow), sentences) for flow in self._all_flows())
+        own = sum(len(flows.get(flow, ())) for flows in self._flows.values())
+        each = own + sentences
+        others = sum(min(len(other), each) for other in self._all_flows()) - own
+        return len(self._suspects) + own + others
 
     def put(self, waiting: Waiting) -> None:
         """Add one at the end of its flow."""

@@ -68,9 +68,9 @@ class Batcher(Generic[_L]):
         """How many documents and sessions have sentences in the queue."""
         return self._backlog.flows
 
-    def ahead(self, sentences: int) -> int:
-        """What a new flow of that many sentences waits for; see `Backlog.ahead`."""
-        return self._backlog.ahead(sentences)
+    def ahead(self, flow: str, sentences: int) -> int:
+        """What a flow's sentences to come wait for; see `Backlog.ahead`."""
+        return self._backlog.ahead(flow, sentences)
 
     def open(self) -> None:
         """Begin to dispatch."""

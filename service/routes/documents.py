@@ -1,12 +1,15 @@
-"""Whole documents, and the models that translate them."""
+"""Whole documents."""
 
-from fastapi import APIRouter, Request
+from contextlib import AsyncExitStack
+
+from fastapi import APIRouter, Request, Response
 
 from service.http.json_body import StrictRoute
 from service.http.responses import problems
 from service.routes.dependencies import CallerDep, ServicesDep, admitted, unless_client_leaves
+from service.routes.document_events import EVENTS, DocumentEvents, wants_events
 from service.routes.raised import BY_CHOICE, BY_LIMITS, BY_TRANSLATING
-from service.schemas import DocumentAnswer, DocumentRequest, ModelInfo, ModelList
+from service.schemas import DocumentAnswer, DocumentRequest
 
 router = APIRouter(prefix="/v1", tags=["documents"], route_class=StrictRoute)
 
@@ -15,30 +18,23 @@ router = APIRouter(prefix="/v1", tags=["documents"], route_class=StrictRoute)
     "/documents",
     operation_id="translateDocument",
     summary="Translate a whole document",
-    responses=problems(*BY_LIMITS, *BY_CHOICE, *BY_TRANSLATING, body=True),
+    response_model=DocumentAnswer,
+    responses=problems(*BY_LIMITS, *BY_CHOICE, *BY_TRANSLATING, body=True) | {200: EVENTS},
 )
 async def translate_document(
     body: DocumentRequest, request: Request, who: CallerDep, parts: ServicesDep
-) -> DocumentAnswer:
-    """Each sentence is translated with those before it. Needs no session."""
-    prepared = parts.documents.prepare(body)
-    async with admitted(request, parts, who, len(prepared.sentences)):
-        return await unless_client_leaves(request, parts.documents.translate(prepared))
+) -> DocumentAnswer | Response:
+    """Each sentence is translated with those before it. Needs no session.
 
-
-@router.get("/models", operation_id="listModels", summary="List the models")
-async def list_models(parts: ServicesDep) -> ModelList:
-    """The bundles that are loaded; of several with one language pair the first is the pair's default."""
-    return ModelList(
-        models=[
-            ModelInfo(
-                name=model.name,
-                source_lang=model.pair[0],
-                target_lang=model.pair[1],
-                window=model.window,
-                licence=model.manifest.licence,
-                attribution=model.manifest.attribution,
-            )
-            for model in parts.catalogue.models
-        ]
-    )
+    With `Accept: text/event-stream` the sentences come as server-sent events while they become ready: `sentence` (a
+    `StreamedSentence`) for each, in order, then `done` (a `DocumentEnd`), or `error` (a `Problem`) in place of the
+    rest. What is wrong before the first is answered as without events.
+    """
+    async with AsyncExitStack() as held:
+        prepared = await held.enter_async_context(parts.documents.prepare(body))
+        await held.enter_async_context(admitted(request, parts, who, len(prepared.sentences)))
+        stream = held.enter_context(parts.documents.stream(prepared))
+        if not wants_events(request):
+            return await unless_client_leaves(request, stream.whole())
+        await unless_client_leaves(request, stream.ready(parts.documents.ping_seconds))
+        return DocumentEvents(stream, request, parts, held.pop_all())

@@ -178,8 +178,12 @@ def test_contract_is_published(client: httpx.Client) -> None:
     operations = [operation for path in paths.values() for operation in path.values()]
     assert len({operation["operationId"] for operation in operations}) == len(operations)
     for path in ("/v1/documents", "/v1/sessions", "/v1/sessions/{session_id}/sentences"):
-        assert set(paths[path]["post"]["responses"]) >= {"4XX", "5XX"}
-        assert "application/problem+json" in paths[path]["post"]["responses"]["4XX"]["content"]
+        assert set(paths[path]["post"]["responses"]) >= {"422", "429", "500"}
+        assert "application/problem+json" in paths[path]["post"]["responses"]["422"]["content"]
+    assert set(paths["/v1/documents"]["post"]["responses"]["200"]["content"]) == {
+        "application/json",
+        "text/event-stream",
+    }
 
 
 def test_several_bundles_are_told_apart_by_pair_and_name(replicas: Replicas, tmp_path: Path) -> None:

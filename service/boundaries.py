@@ -1,0 +1,110 @@
+"""Where sentences end within a line: `sentencex` decides, for the language; here is what it is told besides.
+
+Each rule stands for texts that the library divides where a reader would not, or not where a reader would.
+"""
+
+import re
+from collections.abc import Iterator
+
+import sentencex
+
+_AFTER_STOP = re.compile(r"(?<=[。！？])[0-9]")
+"""After a stop the library takes any ASCII digit for decimals, and so misses 来た。3人は; a wide digit it does not."""
+_DECIMAL = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
+"""A wide full stop between digits is no end."""
+_ELLIPSIS = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
+"""It knows three dots, and not the one character that stands for them: an end where a capital letter follows."""
+
+_ENUMERATOR = re.compile(r"\s*\(?[0-9]{1,4}[.)．]\s*")
+"""`1.` is no sentence but the beginning of one."""
+_CLOSING = re.compile(r"[\s」』）】〉》”’»)\]]+")
+"""Closing brackets alone belong to what they close."""
+_ATTRIBUTION = re.compile(r"[—–-]\s?[^\W\d_]")
+"""— сказал он, —dijo él: what follows speech, behind a dash and in lower case, belongs to its sentence."""
+_SHORT_WORD = re.compile(r"(?:^|[\s.(«„“\"-])[^\W\d_]{1,4}\.\s*$")
+"""Before a lower-case letter a short word with a full stop is an abbreviation: т. е. да, J.-C. est né.
+
+Not in English, where the library knows the abbreviations, and chats are written in lower case.
+"""
+_PARTICLE = re.compile(
+    r"って|を|[がはにのも](?=[^ぁ-ん、])"
+    r"|と(?=[^ぁ-ん]|い[いうえわっ]|おも|おっしゃ|さけ|たず|こた|つぶや|わら|の|か(?!なり)|だけ|さえ)"
+)
+"""Japanese: after a bracket, or a called と, what cannot begin a sentence goes on with the one before."""
+
+_BEFORE_NAMES = {
+    "en": "Rev|Hon|Vol|Nos|approx",
+    "es": "D|Da|Dña|Fr",
+    "fr": "M|MM|Mgr|Mme|Mmes|Mlle|Me|Dr|Pr|St|Ste|janv|févr|avr|juil|sept|oct|nov|déc",
+    "ja": "Mr|Mrs|Ms|Dr|St|Prof",
+    "ru": "им|рис|табл|гл|стр|ул|т\\. е|т\\. к|т\\. н|Т\\. е|Т\\. к",
+    "zh": "Mr|Mrs|Ms|Dr|St|Prof",
+}
+"""Abbreviations with something after them, which the library's lists for these languages lack."""
+_ORDINAL = {
+    "de": r"(?:\b(?:[dD](?:er|ie|as|es|em|en)|[iI][mn]|[iI]ns|[aA][mb]|[zZ]u[mr]|[vV]om|[bB]eim|[bB]is|[sS]eit"
+    r"|[uU]nd|[eE]ine?[mnrs]?|[iIsSmM](?:hre|eine)[mnrs]?)\s+[0-9]{1,3}\.\s*$)"
+}
+"""German: after an article or a preposition, a number with a full stop is an ordinal: im 19. Jahrhundert."""
+
+
+class Boundaries:
+    """The rules of one language."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        primary = language.split("-", maxsplit=1)[0]
+        self._japanese = primary == "ja"
+        self._english = primary == "en"
+        held = [rf"(?:\b(?:{_BEFORE_NAMES[primary]})\.\s*$)"] if primary in _BEFORE_NAMES else []
+        held += [_ORDINAL[primary]] if primary in _ORDINAL else []
+        self._unfinished = re.compile("|".join(held)) if held else None
+
+    def split(self, line: str, longest: int) -> Iterator[str]:
+        """The sentences of a line, each with the white space after it; joined they are the line.
+
+        `longest` is what a sentence may have, in characters. The library takes quadratic time, so a line is searched
+        in windows of twice that, and what has no boundary within one is cut: too long in any case, it is for the
+        caller to refuse.
+        """
+        held = ""
+        for piece in self._pieces(line, longest):
+            if held and (len(held) > longest or not self._goes_on(held, piece)):
+                yield held
+                held = ""
+            held += piece
+        if held:
+            yield held
+
+    def _pieces(self, line: str, longest: int) -> Iterator[str]:
+        disguised = _disguised(line)
+        start = 0
+        while start < len(line):
+            window = disguised[start : start + 2 * longest]
+            pieces = [piece for piece in sentencex.segment(self._language, window) if piece]
+            if "".join(pieces) != window:
+                pieces = [window]
+            if start + len(window) < len(line) and len(pieces) > 1:
+                pieces = pieces[:-1]  # the window may have cut the last one short: it begins the next window
+            for piece in pieces:
+                yield line[start : start + len(piece)]
+                start += len(piece)
+
+    def _goes_on(self, before: str, piece: str) -> bool:
+        """Whether a sentence that the library has divided goes on."""
+        if _CLOSING.fullmatch(piece) or _ENUMERATOR.fullmatch(before):
+            return True
+        if self._japanese and before.endswith(("」", "』", "！", "？")) and _PARTICLE.match(piece):
+            return True
+        if (attributed := _ATTRIBUTION.match(piece)) and attributed[0][-1].islower():
+            return True
+        end = before[-24:]  # enough for every rule, and so linear time
+        if not self._english and piece[0].islower() and _SHORT_WORD.search(end):
+            return True
+        return self._unfinished is not None and self._unfinished.search(end) is not None
+
+
+def _disguised(line: str) -> str:
+    """The line as the library should see it, of the same length."""
+    line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
+    return _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)

@@ -1,0 +1,99 @@
+"""A document's way through the queue: a bounded number of its sentences at a time, and their translations in order."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from models.bundle.requests import Translation, TranslationRequest
+from models.data.documents import Sentence
+from models.errors import AntecedentError
+
+Enqueue = Callable[[TranslationRequest], asyncio.Future[Translation]]
+Around = Callable[[int], tuple[int, int]]
+"""The first sentence that a sentence is read with, and the one after the last."""
+
+
+class DocumentQueue:
+    """Queues the sentences of a document in order, and gives their translations in order.
+
+    Only who asks for a translation makes room for another sentence: a reader that is slow holds up its own document,
+    and neither a worker nor more than `room` finished translations. `context` comes before the sentences and is not
+    translated. With `in_turn` each sentence waits for the one before it, whose translation it is read with.
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[str],
+        context: Sequence[str],
+        enqueue: Enqueue,
+        *,
+        around: Around,
+        room: Callable[[], int],
+        in_turn: bool,
+    ) -> None:
+        self._document = [Sentence(source) for source in (*context, *sentences)]
+        self._first = len(context)
+        self._next = len(context)
+        self._pending: deque[asyncio.Future[Translation]] = deque()
+        self._enqueue = enqueue
+        self._around = around
+        self._room = room
+        self._in_turn = in_turn
+        self._fill()
+
+    def __aiter__(self) -> "DocumentQueue":
+        """All that are left."""
+        return self
+
+    async def __anext__(self) -> Translation:
+        """The next translation.
+
+        Raises:
+            AntecedentError: see `Batcher.enqueue`; its `position` is that of the sentence in the document.
+        """
+        await self.ready(None)
+        if not self._pending:
+            raise StopAsyncIteration
+        translation = self._pending.popleft().result()
+        if self._in_turn:
+            position = self._next - 1
+            self._document[position] = Sentence(self._document[position].source, translation.text)
+        return translation
+
+    async def ready(self, seconds: float | None) -> bool:
+        """Wait until the next translation is there, or the document at its end, but no longer than some seconds.
+
+        Raises:
+            AntecedentError: there will be no next translation; see `__anext__`.
+        """
+        self._fill()
+        if not self._pending:
+            return True
+        first = self._pending[0]
+        await asyncio.wait({first}, timeout=seconds)
+        if not first.done():
+            return False
+        if isinstance(error := first.exception(), AntecedentError):
+            error.extras["position"] = self._next - len(self._pending) - self._first
+            raise error
+        return True
+
+    def close(self) -> None:
+        """Take what still waits out of the queue."""
+        for future in self._pending:
+            if not future.cancel() and not future.cancelled():
+                future.exception()  # nobody else will ask for it
+        self._pending.clear()
+
+    def _fill(self) -> None:
+        room = 1 if self._in_turn else self._room()
+        while len(self._pending) < room and self._next < len(self._document):
+            self._pending.append(self._enqueue(self._request(self._next)))
+            self._next += 1
+
+    def _request(self, position: int) -> TranslationRequest:
+        first, end = self._around(position)
+        document = self._document
+        return TranslationRequest(
+            document[position].source, tuple(document[first:position]), tuple(document[position + 1 : end])
+        )

@@ -1,0 +1,97 @@
+"""A translated document as server-sent events, sentence by sentence as they become ready."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+from typing import Any, Final
+
+import orjson
+from fastapi import Request
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
+from starlette.types import Message, Receive, Scope, Send
+
+from models.errors import AntecedentError
+from service.documents import DocumentStream
+from service.errors import ServiceError
+from service.http.problems import problem_of
+from service.routes.dependencies import Services
+
+EVENT_STREAM: Final = EventSourceResponse.media_type
+_UNBUFFERED: Final = {"X-Accel-Buffering": "no", "Cache-Control": "no-store, no-transform"}
+"""For proxies, which would keep back or compress what is small."""
+
+EVENTS: Final[dict[str, Any]] = {
+    "description": "The translated document, whole or, if so accepted, as events.",
+    "content": {
+        EVENT_STREAM: {
+            "schema": {"type": "string"},
+            "example": "event: sentence\n"
+            'data: {"position":0,"source":"座った。","translation":"She sat down.",'
+            '"score":-0.2,"context_size":0,"before":""}\n\n'
+            'event: done\ndata: {"id":"pQ2vS4uX6yZ8aB0cD2eF4g","model":"ja-en","sentences":1,"after":""}\n\n',
+        }
+    },
+}
+"""For the OpenAPI document, which has no words for what is in a stream."""
+
+
+def wants_events(request: Request) -> bool:
+    """Whether the client has asked for events rather than for the whole answer."""
+    ranges = request.headers.get("accept", "").lower().split(",")
+    return any(media_range.partition(";")[0].strip() == EVENT_STREAM for media_range in ranges)
+
+
+class DocumentEvents(EventSourceResponse):
+    """Sends a document; when it has ended, or the client has left, closes `held`: all that the document holds.
+
+    A comment goes out whenever there has been nothing to send for a while, and a client that takes nothing for long
+    is given up (`Documents.ping_seconds`, `Documents.idle_seconds`).
+    """
+
+    def __init__(self, stream: DocumentStream, request: Request, parts: Services, held: AsyncExitStack) -> None:
+        self._held = held
+        self._idle = parts.documents.idle_seconds
+        events = _events(stream, parts.documents.ping_seconds, partial(_problem, request, parts))
+        super().__init__(events, headers=_UNBUFFERED)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request."""
+
+        async def send_soon(message: Message) -> None:
+            async with asyncio.timeout(self._idle):
+                await send(message)
+
+        async with self._held:
+            with suppress(TimeoutError):
+                await super().__call__(scope, receive, send_soon)
+
+
+async def _events(
+    stream: DocumentStream, ping: float, problem: Callable[[AntecedentError], dict[str, Any]]
+) -> AsyncIterator[bytes]:
+    try:
+        while True:
+            while not await stream.ready(ping):
+                yield KEEPALIVE_COMMENT
+            sentence = await anext(stream, None)
+            if sentence is None:
+                break
+            yield _event("sentence", sentence.model_dump_json())
+    except AntecedentError as error:
+        yield _event("error", orjson.dumps(problem(error)).decode())
+    else:
+        yield _event("done", stream.end().model_dump_json())
+
+
+def _problem(request: Request, parts: Services, error: AntecedentError) -> dict[str, Any]:
+    """What the client is told of an error after which no more sentences come."""
+    parts.metrics.rejections.labels(error.code).inc()
+    members = problem_of(error, request.state.request_id)
+    if isinstance(error, ServiceError) and error.retry_after is not None:
+        members["retry_after_seconds"] = error.retry_after
+    return members
+
+
+def _event(kind: str, data: str) -> bytes:
+    return format_sse_event(event=kind, data_str=data)
