@@ -190,17 +190,13 @@ def translate(
 
     from models.bundle.corpus import translate_file
     from models.bundle.runtime import Runtime
+    from models.training.document_translation import Piecewise
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     translator, replacement = _translator(runtime, context, beam), _replacement(runtime, context, seed)
-    with _readable(source) as file, _writable(out) as stream:
-        lines = translate_file(
-            translator,
-            file,
-            runtime.manifest.window,
-            replacement=replacement,
-            progress=lambda given: tqdm(given, unit="sentence"),
-        )
+    with _readable(source) as file, _writable(out) as stream, tqdm(unit="sentence") as bar:
+        piecewise = Piecewise(translator, bar.update)
+        lines = translate_file(piecewise, file, runtime.manifest.window, replacement=replacement)
         stream.writelines(line + "\n" for line in lines)
 
 

@@ -1,32 +1,19 @@
 """Whole corpora through a translator, line for line."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from models.config import ContextWindow
-from models.data.documents import Document, Window, read_documents, read_lines, windows
+from models.data.documents import Document, read_documents, read_lines
 from models.data.replacement import REAL, Replacement
-from models.training.evaluation import Translated
+from models.training.document_translation import Translator, translate_documents
 
 CHUNK = 512
-"""Sentences that are translated before the first of them is given: enough for full batches of like lengths."""
-
-
-class Translator(Protocol):
-    """What translates."""
-
-    def translate(self, windows: Sequence[Window]) -> Sequence[Translated]:
-        """A translation of the current sentence of each window."""
+"""Sentences of whole documents that are translated before the first of them is given: enough for full batches."""
 
 
 def translate_file(
-    translator: Translator,
-    source: Path,
-    window: ContextWindow,
-    *,
-    replacement: Replacement = REAL,
-    progress: Callable[[Sequence[Window]], Iterable[Window]] = iter,
+    translator: Translator, source: Path, window: ContextWindow, *, replacement: Replacement = REAL
 ) -> Iterator[str]:
     """Translate the documents of a file: for each of its lines one, empty where that is.
 
@@ -35,28 +22,28 @@ def translate_file(
         source: a sentence a line, an empty line between documents.
         window: which sentences around each one the translator is given.
         replacement: what it is given in their place.
-        progress: wraps the sentences that are gone through.
 
     Raises:
         DataError: the file is missing, or a line cannot be used.
     """
     documents = read_documents(source)
-    translations = _translations(translator, progress(_windows(documents, window, replacement)))
+    # A replacement may take its sentences from any document, so it is given them all.
+    chunks = _chunks(documents) if replacement.kind == "real" else [documents]
+    texts = (
+        translated.text
+        for chunk in chunks
+        for translated in translate_documents(translator, chunk, window, replacement=replacement)
+    )
     for line in read_lines(source):
-        yield next(translations) if line.strip() else ""
+        yield next(texts) if line.strip() else ""
 
 
-def _windows(documents: Sequence[Document], window: ContextWindow, replacement: Replacement) -> list[Window]:
-    given = [(each, number) for number, document in enumerate(documents) for each in windows(document, window)]
-    return replacement.apply([each for each, _ in given], [number for _, number in given])
-
-
-def _translations(translator: Translator, given: Iterable[Window]) -> Iterator[str]:
-    chunk: list[Window] = []
-    for window in given:
-        chunk.append(window)
-        if len(chunk) == CHUNK:
-            yield from (translated.text for translated in translator.translate(chunk))
+def _chunks(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    chunk: list[Document] = []
+    for document in documents:
+        chunk.append(document)
+        if sum(len(each.sentences) for each in chunk) >= CHUNK:
+            yield chunk
             chunk = []
     if chunk:
-        yield from (translated.text for translated in translator.translate(chunk))
+        yield chunk

@@ -209,6 +209,11 @@ class WindowTranslator:
     runtime: Runtime
     options: Options = DEFAULT_OPTIONS
 
+    @property
+    def reads_target(self) -> bool:
+        """Whether the translations of the preceding sentences are read."""
+        return self.options.strategy != "sentence" and self.runtime.manifest.reads_target_context
+
     def translate(self, windows: Sequence[Window]) -> list[Translation]:
         """A translation of each window's current sentence."""
         return self.runtime.translate([_request_of(window) for window in windows], self.options)

@@ -5,7 +5,7 @@ Scores are sacreBLEU's (Post 2018), with its signature. Takes any translator: a 
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Protocol
 
@@ -15,32 +15,10 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
 from models.config import ContextWindow
-from models.data.documents import Document, Sentence, Window
-from models.data.documents import windows as windows_of
+from models.data.documents import Document, Sentence, Window, windows
 from models.data.replacement import REAL, Replacement
 from models.errors import ConfigError, DataError
-
-
-class Translated(Protocol):
-    """One translation; `models.bundle.runtime.Translation` is one."""
-
-    @property
-    def text(self) -> str:
-        """The translation, detokenized."""
-
-    @property
-    def tokens(self) -> int:
-        """Target tokens that were generated."""
-
-
-class Translator(Protocol):
-    """What is evaluated."""
-
-    def translate(self, windows: Sequence[Window]) -> Sequence[Translated]:
-        """Translate the current sentence of each window: as many translations, in the same order.
-
-        No sentence of a window has a target, so that no reference can find its way into a translation.
-        """
+from models.training.document_translation import Translator, translate_documents
 
 
 class Scorer(Protocol):
@@ -49,7 +27,7 @@ class Scorer(Protocol):
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> Sequence[float]:
         """Give the log-probability of each target as the translation of its window's current sentence.
 
-        The current sentences have no target.
+        The current sentences have no target; those around them have their references.
         """
 
 
@@ -121,9 +99,8 @@ def evaluate(
     """
     references = _references(documents)
     scorer = _Scorer(options)
-    windows = _windows(documents, window, replacement)
     start = clock()
-    translated = translator.translate(windows)
+    translated = translate_documents(translator, documents, window, replacement=replacement)
     seconds = clock() - start
     texts = [each.text for each in translated]
     speed = sum(each.tokens for each in translated) / seconds if seconds > 0 else 0.0
@@ -224,13 +201,13 @@ def _bleu(options: MetricOptions) -> BLEU:
 
 
 def _windows(documents: Sequence[Document], window: ContextWindow, replacement: Replacement) -> list[Window]:
-    windows: list[Window] = []
-    numbers: list[int] = []
-    for number, document in enumerate(documents):
-        sources = tuple(Sentence(sentence.source) for sentence in document.sentences)
-        windows.extend(windows_of(Document(sources, document.name), window))
-        numbers.extend([number] * len(sources))
-    return replacement.apply(windows, numbers)
+    """All sentences in their context with its references, but without their own."""
+    given = [
+        (replace(each, current=Sentence(each.current.source)), number)
+        for number, document in enumerate(documents)
+        for each in windows(document, window)
+    ]
+    return replacement.apply([each for each, _ in given], [number for _, number in given])
 
 
 def _references(documents: Sequence[Document]) -> list[list[str]]:

@@ -12,7 +12,8 @@ from models.data.documents import Document, read_documents
 from models.data.tokenizer import PAD, Tokenizer
 from models.network.model import TranslationModel
 from models.training.contrastive import ContrastiveItem, contrast, read_contrastive
-from models.training.evaluation import Scorer, Translator, evaluate
+from models.training.document_translation import Translator
+from models.training.evaluation import Scorer, evaluate
 from models.training.objective import target_of, token_losses
 
 BUDGET = 4096

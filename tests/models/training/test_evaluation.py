@@ -39,6 +39,7 @@ class Table:
 
     texts: dict[str, str]
     seen: list[Window] = field(default_factory=list)
+    reads_target: bool = False
 
     def translate(self, windows: Sequence[Window]) -> list[Output]:
         """Give the text in the table."""

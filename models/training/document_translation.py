@@ -1,0 +1,112 @@
+"""Whole documents through a translator, sentence by sentence where one reads the translations of those before it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, repeat
+from operator import itemgetter
+from typing import Protocol
+
+from models.config import ContextWindow
+from models.data.documents import Document, Sentence, Window
+from models.data.replacement import REAL, Replacement
+
+
+class Translated(Protocol):
+    """One translation; `models.bundle.requests.Translation` is one."""
+
+    @property
+    def text(self) -> str:
+        """The translation, detokenized."""
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens that were generated."""
+
+
+class Translator(Protocol):
+    """What translates."""
+
+    @property
+    def reads_target(self) -> bool:
+        """Whether it reads the translations of the preceding sentences."""
+
+    def translate(self, windows: Sequence[Window]) -> Sequence[Translated]:
+        """Translate the current sentence of each window: as many translations, in the same order.
+
+        The preceding sentences have the translator's own translations where it reads them, and none otherwise; no
+        reference can find its way into a translation.
+        """
+
+
+def translate_documents(
+    translator: Translator, documents: Sequence[Document], reach: ContextWindow, *, replacement: Replacement = REAL
+) -> list[Translated]:
+    """Translate every sentence of the documents.
+
+    A translator that reads translations gets the first sentences of all documents together, then the second ones with
+    what it made of the first, and so on; any other gets all sentences at once.
+
+    Args:
+        translator: what translates.
+        documents: whose targets, if they have any, are not read.
+        reach: which sentences around each one the translator is given.
+        replacement: what it is given in their place.
+
+    Returns:
+        A translation for each sentence, in order.
+    """
+    found: list[list[Translated]] = [[] for _ in documents]
+    for turn in _turns(documents, in_turn=translator.reads_target):
+        own = found if translator.reads_target else [None] * len(found)
+        given = [_window(documents[number], position, reach, own[number]) for number, position in turn]
+        numbers = [number for number, _ in turn]
+        translations = translator.translate(replacement.apply(given, numbers))
+        if len(translations) != len(given):
+            raise ValueError(f"{len(translations)} translations of {len(given)} sentences")
+        for number, translation in zip(numbers, translations, strict=True):
+            found[number].append(translation)
+    return [translation for translations in found for translation in translations]
+
+
+def _turns(documents: Sequence[Document], *, in_turn: bool) -> Iterator[list[tuple[int, int]]]:
+    """What can be translated together: document and position of each sentence, those of a document in order."""
+    everything = [(number, at) for number, document in enumerate(documents) for at in range(len(document.sentences))]
+    if in_turn:
+        by_position = groupby(sorted(everything, key=itemgetter(1)), key=itemgetter(1))
+        yield from (list(turn) for _, turn in by_position)
+    elif everything:
+        yield everything
+
+
+def _window(document: Document, position: int, reach: ContextWindow, own: Sequence[Translated] | None) -> Window:
+    """A sentence in its context, with the translations that were made of it, if any, and never with a reference."""
+    first, end = reach.around(position)
+    sources = [sentence.source for sentence in document.sentences[first:end]]
+    targets = repeat(None) if own is None else [translation.text for translation in own[first:position]]
+    before = position - first
+    preceding = tuple(map(Sentence, sources[:before], targets))
+    return Window(Sentence(sources[before]), preceding, tuple(map(Sentence, sources[before + 1 :])))
+
+
+@dataclass(frozen=True, slots=True)
+class Piecewise:
+    """A translator that is given at most `size` sentences at a time, and says how many are done."""
+
+    translator: Translator
+    done: Callable[[int], object]
+    """Called with the sentences of each call."""
+    size: int = 512
+
+    @property
+    def reads_target(self) -> bool:
+        """As the translator."""
+        return self.translator.reads_target
+
+    def translate(self, windows: Sequence[Window]) -> list[Translated]:
+        """As the translator."""
+        found: list[Translated] = []
+        for start in range(0, len(windows), self.size):
+            piece = windows[start : start + self.size]
+            found.extend(self.translator.translate(piece))
+            self.done(len(piece))
+        return found
