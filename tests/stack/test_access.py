@@ -12,9 +12,11 @@ from threading import Event
 
 import httpx
 import pytest
+from websockets.exceptions import InvalidStatus
 
-from tests.support.client import PAIR
+from tests.support.client import PAIR, SHAKE_HANDS
 from tests.support.servers import ROOT, RedisServer, Replicas, eventually
+from tests.support.streams import opened
 
 QUICK = {"keys_refresh_seconds": "0.05"}
 
@@ -59,6 +61,12 @@ def bearer(key: str) -> dict[str, str]:
 def status(client: httpx.Client, key: str) -> int:
     """What a key gets for a document."""
     return client.post("/v1/documents", json=PAIR | {"sentences": ["一"]}, headers=bearer(key)).status_code
+
+
+def begun(client: httpx.Client, key: str) -> str:
+    """A new session; gives its path."""
+    answer = client.post("/v1/sessions", json=PAIR, headers=bearer(key))
+    return f"/v1/sessions/{answer.json()['session_id']}"
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +240,36 @@ def test_keys_in_redis(replicas: Replicas, mortal_redis: RedisServer) -> None:
         assert status(client, revoked) == 401
 
 
+def test_stream_of_a_browser(client: httpx.Client, key: str) -> None:
+    """A page gives the key as a subprotocol; the server takes the other one that it is offered, and repeats no key."""
+    session = begun(client, key)
+    offered = ["antecedent.v1", f"antecedent.key.{key}"]
+    with opened(str(client.base_url), session, subprotocols=offered) as stream:
+        assert stream.socket.subprotocol == "antecedent.v1"
+        assert stream.greeting["next_position"] == 0
+    with (
+        pytest.raises(InvalidStatus) as refused,
+        opened(str(client.base_url), session, subprotocols=[offered[0], f"{offered[1]}x"]),
+    ):
+        pass
+    assert refused.value.response.status_code == 401
+
+
+def test_stream_whose_key_is_revoked(client: httpx.Client, command: Command) -> None:
+    """The next sentence is refused, and the stream is closed with a code that says: not with this key."""
+    key = command.create("leaving")
+    eventually(lambda: status(client, key) == 200, "the key is valid")
+    session = begun(client, key)
+    with opened(str(client.base_url), session, additional_headers=bearer(key)) as stream:
+        stream.send("一")
+        assert stream.receive()["type"] == "translation"
+        command.revoke(key)
+        eventually(lambda: status(client, key) == 401, "the key is revoked")
+        stream.send("二")
+        assert stream.receive()["code"] == "unauthenticated"
+        assert stream.closed()[0] == 1008
+
+
 def test_nothing_of_a_key_in_the_logs(replicas: Replicas, keyed: dict[str, str], key: str) -> None:
     """Neither keys nor their ids, valid or not, nor tenants are logged, whatever the level, wherever the key stood."""
     replica = replicas.new(**keyed, log_level="debug").start()
@@ -239,12 +277,15 @@ def test_nothing_of_a_key_in_the_logs(replicas: Replicas, keyed: dict[str, str],
     with replica.client() as client:
         for shown in (key, wrong, f"{key}x"):
             status(client, shown)
-            client.get("/v1/models", headers={"X-Request-ID": "r", "Sec-WebSocket-Protocol": f"antecedent.key.{shown}"})
-            client.get(f"/v1/sessions/{'A' * 22}/stream", headers=bearer(shown))
+            for offered in (bearer(shown), {"Sec-WebSocket-Protocol": f"antecedent.key.{shown}"}):
+                client.get(f"/v1/sessions/{'A' * 22}/stream", headers=SHAKE_HANDS | offered)
+        with opened(replica.url, begun(client, key), subprotocols=["antecedent.v1", f"antecedent.key.{key}"]) as stream:
+            stream.send("一")
+            stream.receive()
     assert replica.end() == 0
     for part in (key.split("_")[1], key[-43:], "A" * 43, "acme"):
         assert part not in replica.log
-    assert len([line for line in replica.log.splitlines() if json.loads(line)["event"] == "request"]) == 9
+    assert len([line for line in replica.log.splitlines() if json.loads(line)["event"] == "request"]) == 11
 
 
 def test_the_description_names_the_key(client: httpx.Client) -> None:

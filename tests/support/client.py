@@ -6,6 +6,13 @@ from tests.support.servers import eventually
 from tests.support.stand_in import expected
 
 PAIR = {"source_lang": "ja", "target_lang": "en"}
+SHAKE_HANDS = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+}
+"""Headers by which a GET asks for a WebSocket."""
 SENTENCES = ["彼女は来た。", "座った。", "笑った。", "泣いた。", "帰った。"]
 
 

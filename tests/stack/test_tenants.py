@@ -1,0 +1,209 @@
+"""Two tenants on every route of the application: what is another's looks like what does not exist.
+
+Routes are taken from the application itself: one that is new fails the first test until it stands in a table here.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.routing import iter_route_contexts
+from starlette.routing import Mount, WebSocketRoute
+
+from service.access.key_file import KeyFile
+from service.app import create_app
+from service.settings import Settings
+from tests.support.client import PAIR, SHAKE_HANDS, begin, say
+from tests.support.keys import made
+from tests.support.servers import RedisServer, Replicas
+
+Route = tuple[str, str]
+Call = Callable[[httpx.Client, str], httpx.Response]
+
+NOBODYS = "A" * 22
+"""The id of a session that never was."""
+SENTENCES = ("彼女は来た。", "座った。")
+
+OPEN: dict[Route, str] = {
+    ("GET", "/openapi.json"): "the description of the API, which is in the repository as well",
+    ("GET", "/docs"): "a page for it",
+    ("GET", "/docs/start.js"): "its script",
+    ("MOUNT", "/docs/assets"): "its other files",
+    ("GET", "/health/startup"): "a probe",
+    ("GET", "/health/live"): "a probe",
+    ("GET", "/health/ready"): "a probe",
+    ("GET", "/health/dependencies"): "a probe",
+    ("GET", "/metrics"): "numbers without tenants",
+}
+"""Routes that need no key, and what they show."""
+
+OF_A_SESSION: dict[Route, Call] = {
+    ("POST", "/v1/sessions/{session_id}/sentences"): lambda client, session: say(
+        client, f"/v1/sessions/{session}", SENTENCES[0], 0
+    ),
+    ("PATCH", "/v1/sessions/{session_id}/sentences/{position}"): lambda client, session: client.patch(
+        f"/v1/sessions/{session}/sentences/0", json={"translation": "forged"}
+    ),
+    ("GET", "/v1/sessions/{session_id}"): lambda client, session: client.get(f"/v1/sessions/{session}"),
+    ("DELETE", "/v1/sessions/{session_id}"): lambda client, session: client.delete(f"/v1/sessions/{session}"),
+    ("WEBSOCKET", "/v1/sessions/{session_id}/stream"): lambda client, session: client.get(
+        f"/v1/sessions/{session}/stream", headers=SHAKE_HANDS
+    ),
+}
+"""Routes that name a session."""
+
+OF_A_TENANT: dict[Route, Call] = {
+    ("POST", "/v1/documents"): lambda client, _: client.post("/v1/documents", json=PAIR | {"text": "座った。"}),
+    ("POST", "/v1/sessions"): lambda client, _: client.post("/v1/sessions", json=PAIR),
+    ("GET", "/v1/models"): lambda client, _: client.get("/v1/models"),
+    ("GET", "/v1/info"): lambda client, _: client.get("/v1/info"),
+}
+"""Other routes for whoever translates."""
+
+OF_AN_ADMINISTRATOR: dict[Route, Call] = {
+    ("POST", "/v1/models"): lambda client, _: client.post("/v1/models", json={"bundle": "nothing"}),
+    ("DELETE", "/v1/models/{name}"): lambda client, _: client.delete("/v1/models/nothing"),
+}
+"""Routes that change the service."""
+
+_OF_THE_MOMENT = {"connection", "date", "x-request-id"}
+PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_AN_ADMINISTRATOR
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Clients of one service, each with a key of its own or without one."""
+
+    owner: httpx.Client
+    colleague: httpx.Client
+    """Has another key of the owner's tenant."""
+    stranger: httpx.Client
+    administrator: httpx.Client
+    """Of the owner's tenant, too."""
+    nobody: httpx.Client
+
+
+@pytest.fixture(scope="module")
+def clients(
+    shared_replicas: Replicas, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Clients]:
+    """All of them."""
+    file = tmp_path_factory.mktemp("keys") / "keys.json"
+    keys = [_key(file, tenant, "translate") for tenant in ("owner", "owner", "stranger")]
+    keys.append(_key(file, "owner", "admin"))
+    replica = shared_replicas.new(redis_url=redis_server.url, keys="file", keys_file=str(file)).start()
+    with ExitStack() as stack:
+        each = [stack.enter_context(replica.client()) for _ in range(5)]
+        for client, key in zip(each, keys, strict=False):
+            client.headers["Authorization"] = f"Bearer {key}"
+        yield Clients(*each)
+
+
+def _key(file: Path, tenant: str, scope: Any) -> str:
+    key, record = made(tenant, scope)
+    asyncio.run(KeyFile(file).add(record))
+    return key
+
+
+@pytest.fixture
+def session(clients: Clients) -> str:
+    """The id of a session of the owner's, with two sentences and an idempotency key."""
+    path = begin(clients.owner)
+    say(clients.owner, path, SENTENCES[0])
+    say(clients.owner, path, SENTENCES[1], **{"Idempotency-Key": "mine"})
+    return path.rpartition("/")[2]
+
+
+def look(answer: httpx.Response) -> tuple[object, ...]:
+    """Everything that an answer shows but what differs between any two: the request's id, the time, the quota left."""
+    headers = {name: value for name, value in answer.headers.items() if name not in _OF_THE_MOMENT}
+    quota = {name for name in headers if name.startswith("ratelimit")}
+    content = answer.json() if answer.content else {}
+    content.pop("request_id", None)
+    return answer.status_code, {name: headers[name] for name in headers.keys() - quota}, quota, content
+
+
+def routes() -> Iterator[Route]:
+    """Every route of the application, by method and pattern."""
+    for context in iter_route_contexts(create_app(Settings()).routes):
+        assert context.path is not None
+        if isinstance(context.route, Mount):
+            yield "MOUNT", context.path
+        elif isinstance(context.route, WebSocketRoute):
+            yield "WEBSOCKET", context.path
+        else:
+            for method in (context.methods or set()) - {"HEAD"}:
+                yield method, context.path
+
+
+def test_every_route_has_a_case() -> None:
+    """A route that nobody has thought of here, as to who may use it, fails."""
+    assert set(routes()) == OPEN.keys() | PROTECTED.keys()
+
+
+@pytest.mark.parametrize("route", PROTECTED, ids=" ".join)
+def test_nobody_gets_anything(clients: Clients, session: str, route: Route) -> None:
+    """Without a key every route says the same, whether what it is asked for exists or not."""
+    answer = PROTECTED[route](clients.nobody, session)
+    assert answer.status_code == 401
+    assert look(answer) == look(PROTECTED[route](clients.nobody, NOBODYS))
+    assert look(answer) == look(clients.nobody.get("/v1/no/such/path"))
+
+
+@pytest.mark.parametrize("route", OF_A_SESSION, ids=" ".join)
+def test_session_of_another_tenant_looks_like_none(clients: Clients, session: str, route: Route) -> None:
+    """Read, extend, correct, delete, stream: the stranger is told what is said of a session that never was."""
+    before = clients.owner.get(f"/v1/sessions/{session}").json()
+    answer = OF_A_SESSION[route](clients.stranger, session)
+    assert (answer.status_code, answer.json()["code"]) == (404, "session_not_found")
+    assert look(answer) == look(OF_A_SESSION[route](clients.stranger, NOBODYS))
+    assert clients.owner.get(f"/v1/sessions/{session}").json() == before
+
+
+@pytest.mark.parametrize("route", OF_A_SESSION, ids=" ".join)
+def test_session_is_there_for_all_keys_of_its_tenant(clients: Clients, session: str, route: Route) -> None:
+    """Another key of the same tenant, such as the next one, can do everything with it."""
+    assert OF_A_SESSION[route](clients.colleague, session).status_code in {101, 200, 204}
+
+
+def test_idempotency_key_of_another_tenant(clients: Clients, session: str) -> None:
+    """A key that one tenant has used says nothing to another, in that session or in its own."""
+    header = {"Idempotency-Key": "mine"}
+    taken, free = ({"Idempotency-Key": name} for name in ("mine", "not yet used"))
+    path = f"/v1/sessions/{session}"
+    assert look(say(clients.stranger, path, SENTENCES[1], **taken)) == look(
+        say(clients.stranger, path, SENTENCES[1], **free)
+    )
+    own = begin(clients.stranger)
+    first = say(clients.stranger, own, SENTENCES[1], **header).json()
+    assert (first["position"], first["context_size"]) == (0, 0)
+
+
+@pytest.mark.parametrize("route", OF_A_SESSION | OF_A_TENANT, ids=" ".join)
+def test_administrator_does_not_translate(clients: Clients, session: str, route: Route) -> None:
+    """The scope admin holds no other: even of its own tenant's documents it sees nothing, nor whether they exist."""
+    answer = PROTECTED[route](clients.administrator, session)
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert look(answer) == look(PROTECTED[route](clients.administrator, NOBODYS))
+
+
+@pytest.mark.parametrize("route", OF_AN_ADMINISTRATOR, ids=" ".join)
+def test_only_an_administrator_changes_the_service(clients: Clients, route: Route) -> None:
+    """A key that translates is refused, whatever it names; one that administers is told what is wrong with that."""
+    refused = OF_AN_ADMINISTRATOR[route](clients.owner, "")
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert OF_AN_ADMINISTRATOR[route](clients.administrator, "").json()["code"] not in {"forbidden", "unauthenticated"}
+
+
+@pytest.mark.parametrize("route", [route for route in OPEN if route[0] == "GET"], ids=" ".join)
+def test_open_routes_name_no_tenant(clients: Clients, session: str, route: Route) -> None:
+    """What needs no key says nothing of those who have one."""
+    answer = clients.nobody.get(route[1])
+    assert answer.status_code == 200
+    for name in ("owner", "stranger", session):
+        assert name not in answer.text
