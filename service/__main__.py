@@ -50,6 +50,7 @@ async def serve(settings: Settings, *, translator: str = TRANSLATOR, tracer: Tra
         told_to_end = asyncio.Event()
         _on_signal(partial(_end, server, told_to_end, asyncio.current_task()))
         async with app.router.lifespan_context(app):  # here: uvicorn would print a traceback
+            listener.listen()  # whoever reads that it serves may connect at once; uvicorn accepts in a moment
             _announce(app, settings.host, listener.getsockname()[1])
             serving = asyncio.create_task(server.serve(sockets=[listener]))
             ending = asyncio.create_task(told_to_end.wait())

@@ -1,0 +1,166 @@
+"""How a stream is bounded, and how it ends: idle, too much, a replica that is told to end."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.client import begin, say
+from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.stand_in import expected
+from tests.support.streams import opened, refused
+
+
+@pytest.fixture(scope="module")
+def narrow(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A replica that allows little."""
+    return shared_replicas.new(
+        redis_url=redis_server.url,
+        stream_limit="2",
+        stream_idle_seconds="0.3",
+        stream_message_bytes="200",
+        max_session_sentences="3",
+    ).start()
+
+
+@pytest.fixture
+def session(ordinary: Replica) -> str:
+    """A session, begun at a replica that counts nothing."""
+    with ordinary.client() as client:
+        return begin(client)
+
+
+@pytest.fixture(scope="module")
+def ordinary(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A replica with the limits that it has by default."""
+    return shared_replicas.new(redis_url=redis_server.url, session_lease_seconds="0.5").start()
+
+
+def test_idle_stream_ends(narrow: Replica, session: str) -> None:
+    """Nothing has come for a while and nothing is in flight."""
+    with opened(narrow.url, session) as stream:
+        assert stream.closed() == (1001, "idle")
+
+
+def test_stream_is_not_idle_while_a_sentence_is_in_flight(ordinary: Replica, narrow: Replica, tmp_path: Path) -> None:
+    """However long its translation takes, it is answered before the stream ends."""
+    gate = tmp_path / "gate"
+    with ordinary.client() as client:
+        session = begin(client)
+        with opened(narrow.url, session) as stream:
+            stream.send(f"wait-for:{gate}", 0)
+            with opened(narrow.url, session) as other:
+                assert other.closed() == (1001, "idle"), "more than once as long"
+            gate.touch()
+            assert stream.receive()["position"] == 0
+            assert stream.closed() == (1001, "idle")
+
+
+def test_message_that_is_too_big(narrow: Replica, session: str) -> None:
+    """It ends the stream; a session that is resumed has nothing of it."""
+    with opened(narrow.url, session) as stream:
+        stream.send("長" * 200)
+        assert stream.closed()[0] == 1009
+    with opened(narrow.url, session) as stream:
+        assert stream.greeting["next_position"] == 0
+
+
+def test_number_of_streams(narrow: Replica, session: str) -> None:
+    """One more than may be open is refused at the handshake, until one has ended."""
+    with opened(narrow.url, session) as one, opened(narrow.url, session) as other:
+        refusal = refused(narrow.url, session)
+        assert (refusal["status"], refusal["code"], refusal["retryable"]) == (503, "too_many_streams", True)
+        assert one.closed() == other.closed() == (1001, "idle")
+    with opened(narrow.url, session):
+        pass
+
+
+def test_length_of_a_session(narrow: Replica, session: str) -> None:
+    """A sentence too many is told so in its place; those before it are answered."""
+    with opened(narrow.url, session) as stream:
+        stream.send_all(list("一二三四"), 0)
+        *answers, full = stream.receive_all(4)
+    assert [answer["type"] for answer in answers] == ["translation"] * 3
+    assert (full["code"], full["status"], full["position"], full["next_position"]) == ("session_full", 409, 3, 3)
+
+
+def test_rate(replicas: Replicas, redis_server: RedisServer, session: str) -> None:
+    """A sentence beyond the key's minute is told when to come again, and none after it takes its place."""
+    replica = replicas.new(redis_url=redis_server.url, sentences_per_minute="2").start()
+    with opened(replica.url, session) as stream:
+        for text in "一二三四":
+            stream.send(text)
+        *answers, limited, behind = stream.receive_all(4)
+        assert [answer["type"] for answer in answers] == ["translation"] * 2
+        assert (limited["code"], limited["status"], limited["retryable"]) == ("rate_limited", 429, True)
+        assert 1 <= limited["retry_after_seconds"] <= 60
+        assert behind["code"] == "position_gap"
+
+
+def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisServer, tmp_path: Path) -> None:
+    """What is in flight is answered, then the stream is closed with the word to resume, and the process ends well."""
+    gate, texts = tmp_path / "gate", ["一", f"wait-for:{tmp_path / 'gate'}", "二"]
+    replica = replicas.new(redis_url=redis_server.url, log_level="warning").start()
+    with ordinary.client() as client:
+        session = begin(client)
+        with opened(replica.url, session) as idle, opened(replica.url, session) as stream:
+            stream.send_all(texts, 0)
+            eventually(lambda: client.get(session).json()["next_position"] == 3, "they are in flight")
+            replica.send(signal.SIGTERM)
+            assert idle.closed() == (1012, "resume")
+            stream.send("late", 3)
+            gate.touch()
+            answers = stream.receive_all(3)
+            assert stream.closed() == (1012, "resume")
+        assert [answer["position"] for answer in answers] == [0, 1, 2]
+        assert replica.wait() == 0
+        assert replica.log == ""
+        with opened(ordinary.url, session) as stream:
+            assert stream.greeting["next_position"] == 3
+
+
+def test_told_to_end_while_a_sentence_never_does(
+    replicas: Replicas, ordinary: Replica, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """After the grace period it is told that it may be sent again, the one that waits for it too; then as before."""
+    gate = tmp_path / "gate"
+    text = f"wait-for:{gate}"
+    replica = replicas.new(redis_url=redis_server.url, drain_seconds="1", session_lease_seconds="60").start()
+    with ordinary.client() as client:
+        session = begin(client)
+        with opened(replica.url, session) as stream, opened(replica.url, session) as second:
+            stream.send(text, 0)
+            eventually(lambda: client.get(session).json()["next_position"] == 1, "it is in flight")
+            second.send(text, 0)
+            replica.send(signal.SIGTERM)
+            for waiting in (stream, second):
+                given_up = waiting.receive()
+                assert (given_up["code"], given_up["retryable"], given_up["position"]) == ("shutting_down", True, 0)
+                assert waiting.closed() == (1012, "resume")
+        assert replica.wait() == 0
+        gate.touch()
+        assert say(client, session, text, 0).json()["translation"] == expected(text)
+
+
+def test_replica_killed(
+    replicas: Replicas, ordinary: Replica, redis_server: RedisServer, session: str, tmp_path: Path
+) -> None:
+    """Sentences in flight at a replica that is killed are answered by another one, in the same places."""
+    gate = tmp_path / "gate"
+    texts = ["一", f"wait-for:{gate}", "二", "三"]
+    dying = replicas.new(redis_url=redis_server.url, session_lease_seconds="0.5").start()
+    with ordinary.client() as client, opened(dying.url, session) as stream:
+        stream.send(texts[0], 0)
+        assert stream.receive()["position"] == 0
+        stream.send_all(texts[1:], 1)
+        eventually(lambda: client.get(session).json()["next_position"] == 4, "they are in flight")
+        dying.end(signal.SIGKILL)
+        assert stream.closed() == (1006, "")
+    gate.touch()
+    with opened(ordinary.url, session) as stream:
+        assert stream.greeting["next_position"] == 4
+        stream.send_all(texts[1:], 1)
+        answers = stream.receive_all(3)
+    assert [answer["translation"] for answer in answers] == [
+        expected(texts[at], texts[max(0, at - 2) : at]) for at in (1, 2, 3)
+    ]

@@ -1,0 +1,228 @@
+"""Streams through the front door: order, retries, resumption and refusals, with the `websockets` client."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.client import SENTENCES, begin, check_document, measured, say
+from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.stand_in import expected
+from tests.support.streams import opened, refused
+
+IN_FLIGHT = 8
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A replica that takes eight sentences of a stream at a time."""
+    return shared_replicas.new(redis_url=redis_server.url, stream_in_flight=str(IN_FLIGHT)).start()
+
+
+@pytest.fixture
+def client(replica: Replica) -> Iterator[httpx.Client]:
+    """A client of it."""
+    with replica.client() as client:
+        yield client
+
+
+def test_answers_come_in_order(replica: Replica, client: httpx.Client) -> None:
+    """However many sentences are sent at once, answers come in their order and are those of a quiet run."""
+    session = begin(client)
+    texts = [f"文{number}" for number in range(100)]
+    with opened(replica.url, session) as stream:
+        assert stream.greeting == {
+            "type": "session",
+            "session_id": session.rpartition("/")[2],
+            "model": "stand-in",
+            "window": 2,
+            "next_position": 0,
+        }
+        stream.send_all(texts, 0)
+        answers = stream.receive_all(len(texts))
+    for at, answer in enumerate(answers):
+        said = expected(texts[at], texts[max(0, at - 2) : at])
+        assert (answer["type"], answer["position"], answer["translation"]) == ("translation", at, said)
+
+
+def test_stream_and_requests_share_a_session(replica: Replica, client: httpx.Client) -> None:
+    """What one has appended the other goes on from, with the same answers."""
+    session = begin(client)
+    with opened(replica.url, session) as stream:
+        for at, text in enumerate(SENTENCES):
+            if at % 2:
+                say(client, session, text)
+            else:
+                stream.send(text)
+                answer = stream.receive()
+                assert say(client, session, text, at).json() | {"type": "translation"} == answer
+    check_document(client, session)
+
+
+def test_sentence_sent_twice(replica: Replica, client: httpx.Client) -> None:
+    """The same position with the same text gets the same answer each time, and its place once."""
+    session = begin(client)
+    with opened(replica.url, session) as stream:
+        for text, position in (("一", 0), ("一", 0), ("二", 1), ("一", 0), ("二", 1)):
+            stream.send(text, position)
+        first, again, second, third, last = stream.receive_all(5)
+        assert first == again == third
+        assert second == last
+    assert client.get(session).json()["next_position"] == 2
+
+
+def test_conflict_and_gap(replica: Replica, client: httpx.Client) -> None:
+    """They are told in their places, with the next position, and the stream goes on."""
+    session = begin(client)
+    with opened(replica.url, session) as stream:
+        for text, position in (("一", 0), ("二", 0), ("三", 2), ("四", 1)):
+            stream.send(text, position)
+        _, conflict, gap, answer = stream.receive_all(4)
+    assert (conflict["type"], conflict["code"], conflict["position"]) == ("error", "position_conflict", 0)
+    assert (gap["type"], gap["code"], gap["position"]) == ("error", "position_gap", 2)
+    assert (conflict["status"], conflict["next_position"], gap["next_position"]) == (409, 1, 1)
+    assert (answer["position"], answer["source"]) == (1, "四")
+
+
+def test_sentence_without_position_overtakes_none(replica: Replica, client: httpx.Client) -> None:
+    """After one that found no place, those without a position are refused until one comes that names its own."""
+    session = begin(client)
+    with opened(replica.url, session) as stream:
+        stream.send("一")
+        stream.send("長" * 1001)
+        stream.send("三")
+        stream.send("二", 1)
+        stream.send("三")
+        first, too_long, behind, second, third = stream.receive_all(5)
+    assert (first["position"], too_long["code"], behind["code"]) == (0, "sentence_too_long", "position_gap")
+    assert [(second["position"], second["source"]), (third["position"], third["source"])] == [(1, "二"), (2, "三")]
+
+
+def test_invalid_messages(replica: Replica, client: httpx.Client) -> None:
+    """Each gets an error in its place and the stream goes on, but not if nothing else comes."""
+    session = begin(client)
+    invalid: list[str | bytes] = ["", "{", "[]", '{"text": 1}', '{"text": "a", "more": 1}', b'{"text": "a"}', b"\xff"]
+    with opened(replica.url, session) as stream:
+        for message in invalid:
+            stream.socket.send(message)
+        stream.send("一", 0)
+        *errors, answer = stream.receive_all(len(invalid) + 1)
+        assert {(error["type"], error["code"], error["status"]) for error in errors} == {
+            ("error", "invalid_message", 422)
+        }
+        assert answer["translation"] == "一"
+        for _ in range(16):
+            stream.socket.send("{")
+        assert stream.closed() == (1008, "too many invalid messages")
+    assert client.get(session).json()["next_position"] == 1
+
+
+def test_refused_sentence_is_told_in_its_place(replica: Replica, client: httpx.Client) -> None:
+    """One that the model refuses takes no place if it is the last; the others are answered."""
+    session = begin(client)
+    with opened(replica.url, session) as stream:
+        stream.send("一", 0)
+        stream.send("refuse", 1)
+        first, refusal = stream.receive_all(2)
+        assert (first["position"], refusal["code"], refusal["position"]) == (0, "invalid_request", 1)
+        stream.send("二", 1)
+        assert (stream.receive())["translation"] == expected("二", ["一"])
+
+
+@pytest.mark.parametrize("session_id", ["A" * 22, "x"])
+def test_stream_of_no_session(replica: Replica, session_id: str) -> None:
+    """The handshake is refused with the problem that a request would get."""
+    refusal = refused(replica.url, f"/v1/sessions/{session_id}")
+    assert (refusal["status"], refusal["code"]) == (404, "session_not_found")
+
+
+def test_session_deleted_under_a_stream(replica: Replica, client: httpx.Client) -> None:
+    """The next sentence is told so, and the stream ends."""
+    session = begin(client)
+    with opened(replica.url, session) as stream:
+        stream.send("一")
+        stream.receive()
+        client.delete(session)
+        stream.send("二")
+        assert (stream.receive())["code"] == "session_not_found"
+        assert stream.closed() == (4404, "session not found")
+
+
+def test_subprotocol(replica: Replica, client: httpx.Client) -> None:
+    """A browser, which cannot send headers, offers the protocol's name beside its key, and gets the name back."""
+    session = begin(client)
+    with opened(replica.url, session, subprotocols=["antecedent.key.any", "antecedent.v1"]) as stream:
+        assert stream.socket.subprotocol == "antecedent.v1"
+
+
+def test_resumption(replica: Replica, client: httpx.Client) -> None:
+    """A client whose connection broke sends again what had no answer, and gets each answer that it would have got."""
+    session = begin(client)
+    texts = [f"文{number}" for number in range(30)]
+    with opened(replica.url, session) as stream:
+        stream.send_all(texts[:20], 0)
+        received = stream.receive_all(7)
+        stream.abort()
+    with opened(replica.url, session) as stream:
+        assert stream.greeting["next_position"] >= 7
+        stream.send_all(texts[7:], 7)
+        received += stream.receive_all(23)
+    assert [answer["position"] for answer in received] == list(range(30))
+    assert [answer["translation"] for answer in received] == [
+        expected(text, texts[max(0, at - 2) : at]) for at, text in enumerate(texts)
+    ]
+
+
+def test_client_that_leaves(replica: Replica, client: httpx.Client, tmp_path: Path) -> None:
+    """What it had in flight is given back: the sentences without an answer are out of the queue and the session."""
+    session, gate = begin(client), tmp_path / "gate"
+    with opened(replica.url, session) as stream:
+        stream.send("一", 0)
+        stream.receive()
+        stream.send_all([f"wait-for:{gate}", "二", "三"], 1)
+        eventually(lambda: client.get(session).json()["next_position"] == 4, "they are appended")
+        stream.abort()
+    eventually(lambda: client.get(session).json()["next_position"] == 1, "they are given back")
+    assert measured(client, "antecedent_sentences_waiting 0.0")
+    gate.touch()
+    assert say(client, session, "別", 1).json()["translation"] == expected("別", ["一"])
+
+
+def test_client_that_sends_too_much(replica: Replica, client: httpx.Client, tmp_path: Path) -> None:
+    """Beyond what may be in flight nothing is appended; it is read later, and nothing is lost."""
+    session, gate = begin(client), tmp_path / "gate"
+    texts = [f"wait-for:{gate}", *(f"文{number}" for number in range(40))]
+    with opened(replica.url, session) as stream:
+        stream.send_all(texts, 0)
+        eventually(lambda: client.get(session).json()["next_position"] == IN_FLIGHT, "as many as may be are appended")
+        time.sleep(0.1)
+        assert client.get(session).json()["next_position"] == IN_FLIGHT
+        gate.touch()
+        answers = stream.receive_all(len(texts))
+    assert [answer["source"] for answer in answers] == texts
+
+
+def test_client_that_reads_nothing(replica: Replica, client: httpx.Client) -> None:
+    """Its answers wait for it; others are served meanwhile."""
+    session, other = begin(client), begin(client)
+    with opened(replica.url, session, max_queue=1) as stream, opened(replica.url, other) as quick:
+        texts = ["長" * 1000] * 200
+        sending = threading.Thread(target=stream.send_all, args=(texts, 0))
+        sending.start()
+        quick.send("一")
+        assert (quick.receive())["translation"] == "一"
+        answers = stream.receive_all(len(texts))
+        sending.join()
+    assert [answer["position"] for answer in answers] == list(range(200))
+
+
+def test_open_streams_are_counted(replica: Replica, client: httpx.Client) -> None:
+    """The gauge holds those that are open, and the counter the sentences that came over them."""
+    eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "none is open")
+    with opened(replica.url, begin(client)):
+        assert measured(client, "antecedent_streams_open 1.0")
+    eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "none is open")
+    assert 'antecedent_session_sentences_total{channel="stream"}' in client.get("/metrics").text
