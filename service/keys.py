@@ -41,6 +41,7 @@ app = typer.Typer(
 )
 
 Scopes = Annotated[list[str] | None, typer.Option(help="translate (the default) or admin; can be given twice.")]
+Days = Annotated[int | None, typer.Option(min=1, max=36_500, help="Until it expires; without it, never.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="The key's own limit; without it, the service's.")]
 
 
@@ -48,7 +49,7 @@ Limit = Annotated[int | None, typer.Option(min=1, help="The key's own limit; wit
 def create(
     tenant: Annotated[str, typer.Option(help="Whose key; keys of one tenant share its sessions.")],
     scope: Scopes = None,
-    expires_days: Annotated[int | None, typer.Option(min=1, help="Days until it expires; without it, never.")] = None,
+    expires_days: Days = None,
     label: Annotated[str | None, typer.Option(help="What it is for, to be told apart in the list.")] = None,
     sentences_per_minute: Limit = None,
     concurrency: Limit = None,

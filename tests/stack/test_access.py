@@ -175,6 +175,23 @@ def test_command_that_cannot(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"keys": "none", "host": "0.0.0.0"}, "host 0.0.0.0 is not loopback, so ANTECEDENT_KEYS must be file or redis"),
+        ({"keys_file": "/nowhere/keys.json"}, "/nowhere/keys.json: No such file or directory"),
+    ],
+)
+def test_service_that_does_not_start(
+    replicas: Replicas, keyed: dict[str, str], settings: dict[str, str], said: str
+) -> None:
+    """Where others reach it there must be keys; where there should be keys there must be a file."""
+    replica = replicas.new(**keyed | settings)
+    replica.spawn()
+    assert replica.wait() == 2
+    assert f"antecedent: {said}\n" in replica.log
+
+
 def test_rotation_without_a_failed_request(client: httpx.Client, command: Command) -> None:
     """A new key, clients that change to it, the old one revoked: a client that never pauses sees no failure."""
     in_use, stop = [command.create("rotating")], Event()
