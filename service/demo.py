@@ -31,6 +31,8 @@ _T = TypeVar("_T")
 class DemoError(AntecedentError):
     """The demonstration cannot go on; the message says why."""
 
+    code = "demo_failed"
+
 
 def main() -> int:
     """Run the demonstration; returns the exit status."""

@@ -23,6 +23,26 @@ _SECOND: Final[dict[str, Any]] = {
     "score": -0.38,
     "context_size": 1,
 }
+_INFO: Final[dict[str, Any]] = {
+    "name": _MODEL,
+    **_PAIR,
+    "window": 2,
+    "reads_target_context": False,
+    "licence": "CC-BY-SA-3.0",
+    "attribution": "NICT, Japanese-English Bilingual Corpus of Wikipedia's Kyoto Articles",
+    "fingerprint": "5f2c8e0d9a417b36",
+    "default": True,
+    "state": "serving",
+}
+_MISSING: Final[dict[str, Any]] = {"name": "en-ja", "code": "bundle_not_found"}
+_LIMITS: Final[dict[str, Any]] = {
+    "max_document_sentences": 5000,
+    "max_context_sentences": 64,
+    "max_sentence_characters": 1000,
+    "max_body_bytes": 4194304,
+    "session_max_ttl_seconds": 604800,
+}
+_REDIS: Final[dict[str, Any]] = {"name": "redis", "status": "up", "detail": "answers"}
 
 EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
     {
@@ -34,6 +54,8 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "sentences": [_FIRST, _SECOND],
         },
         "TranslatedSentence": _SECOND,
+        "StreamedSentence": {**_SECOND, "before": " "},
+        "DocumentEnd": {"id": _ID, "model": _MODEL, "sentences": 2, "after": ""},
         "SessionRequest": {**_PAIR, "ttl_seconds": 3600},
         "SessionCreated": {"session_id": _ID, "model": _MODEL, "window": 2, "next_position": 0},
         "SentenceRequest": {"text": _SOURCES[1], "position": 1},
@@ -48,21 +70,25 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "ttl_seconds": 3600,
             "sentences": [_FIRST, _SECOND],
         },
-        "ServiceInfo": {
-            "version": "0.1.0",
-            "limits": {
-                "max_document_sentences": 5000,
-                "max_context_sentences": 64,
-                "max_sentence_characters": 1000,
-                "max_body_bytes": 4194304,
-                "session_max_ttl_seconds": 604800,
-            },
-        },
+        "ModelRequest": {"bundle": _MODEL},
+        "ModelInfo": _INFO,
+        "ModelToLoad": _MISSING,
+        "ModelList": {"models": [_INFO], "not_loaded": [_MISSING]},
+        "Limits": _LIMITS,
+        "ServiceInfo": {"version": "0.1.0", "limits": _LIMITS},
         "Health": {"status": "ok", "reasons": []},
-        "Dependencies": {
-            "status": "ok",
-            "dependencies": [{"name": "redis", "status": "up", "detail": "answers"}],
+        "Dependency": _REDIS,
+        "Dependencies": {"status": "ok", "dependencies": [_REDIS]},
+        "Problem": {
+            "type": "urn:antecedent:error:position_gap",
+            "title": "Conflict",
+            "status": 409,
+            "detail": "position 7 is beyond the next one, 4",
+            "code": "position_gap",
+            "retryable": False,
+            "request_id": _ID,
+            "next_position": 4,
         },
     }
 )
-"""By the name of the schema; those of parts stand in the wholes."""
+"""By the name of the schema."""

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from service.http.examples import EXAMPLES
-from service.schemas import Problem
+from service.schemas import DocumentEnd, Problem, StreamedSentence
 
 DESCRIPTION: Final = """\
 Antecedent translates each sentence of a document with the sentences before it.
@@ -53,6 +53,8 @@ _HEADERS: Final[dict[str, Any]] = {
         "example": '"default";q=120;w=60',
     },
 }
+_NOT_OF_ROUTES: Final = (Problem, StreamedSentence, DocumentEnd)
+"""Bodies that no route names as its answer: those of errors and of events."""
 _FASTAPIS_OWN: Final = "#/components/schemas/HTTPValidationError"
 """What FastAPI says of every operation with parameters, unless the operation says something itself."""
 _REQUEST_ID_PARAMETER: Final = {
@@ -88,12 +90,13 @@ def _complete(schema: dict[str, Any]) -> dict[str, Any]:
     components = schema.setdefault("components", {})
     components["headers"] = _HEADERS
     components.setdefault("parameters", {})["RequestId"] = _REQUEST_ID_PARAMETER
-    components.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
+    schemas = components.setdefault("schemas", {})
+    schemas |= {kind.__name__: kind.model_json_schema() for kind in _NOT_OF_ROUTES}
     for name in ("HTTPValidationError", "ValidationError"):
-        components["schemas"].pop(name, None)
-    for name, example in EXAMPLES.items():
-        if name in components["schemas"]:
-            components["schemas"][name]["examples"] = [example]
+        schemas.pop(name, None)
+    for name, body in schemas.items():
+        if name in EXAMPLES:
+            body["examples"] = [EXAMPLES[name]]
     for operation in _operations(schema):
         if _FASTAPIS_OWN in str(operation["responses"].get("422")):
             del operation["responses"]["422"]
