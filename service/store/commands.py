@@ -16,7 +16,7 @@ from opentelemetry.trace import Span, SpanKind, Tracer
 from redis.asyncio.retry import Retry
 from redis.backoff import FullJitterBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
+from redis.exceptions import NoScriptError, RedisClusterException, RedisError
 
 from service.errors import StoreUnavailableError
 from service.store.connection import RedisClient, forget_connections
@@ -82,10 +82,12 @@ class Commands:
                     return await self._retry.call_with_retry(attempt, _go_on, is_retryable=is_passing)
         except TimeoutError as error:
             self._nodes.silent(self._nodes.of(key), error)
+            _log.warning("redis_failed", operation=operation, reason=code_of(error))
             raise StoreUnavailableError from error
         except RedisError as error:
             if not is_outage(error):
                 raise
+            _log.warning("redis_failed", operation=operation, reason=code_of(error))
             raise StoreUnavailableError from error
 
     async def evaluate(self, operation: str, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:  # noqa: ANN401 - what Lua returns
@@ -125,19 +127,17 @@ class Commands:
                     reply = await command(self._redis)
             except (RedisError, RedisClusterException, OSError) as error:
                 self._metrics.redis_failures.labels(operation).inc()
-                await self._note(operation, node, error)
+                await self._note(node, error)
                 if isinstance(error, RedisError):
                     raise
                 raise RedisConnectionError(type(error).__name__) from error  # one tree for what is repeated
         self._nodes.answered(node)
         return reply
 
-    async def _note(self, operation: str, node: Node, error: Exception) -> None:
+    async def _note(self, node: Node, error: Exception) -> None:
         if is_silence(error):
             self._nodes.silent(node, error)
-        elif is_outage(error):
-            _log.warning("redis_refused", operation=operation, node=node.name, reason=code_of(error))
-        if isinstance(error, ReadOnlyError):
+        if code_of(error) == "READONLY":
             await forget_connections(self._redis)
 
     def _span(self, operation: str) -> AbstractContextManager[Span]:

@@ -12,6 +12,9 @@ _PASSING = {"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"}
 _LASTING = {"MISCONF", "NOAUTH", "NOPERM", "NOREPLICAS", "OOM", "WRONGPASS"}
 """Refusals that a person has to end."""
 
+_NOT_PERMITTED = "The user executing the script can't run this command"
+"""NOPERM within a script, in Redis 6 and 7."""
+
 _IN_A_SCRIPT = re.compile(r"(?:^|-)([A-Z]+) ")
 """Redis 6 hides the code of an error within a script: `ERR Error running script ...: -OOM command not allowed`."""
 
@@ -20,6 +23,8 @@ def code_of(error: Exception) -> str:
     """Redis's own word for a refusal, else the type; never the message, which may hold what was sent."""
     if not isinstance(error, ResponseError):
         return getattr(error, "status_code", None) or type(error).__name__
+    if _NOT_PERMITTED in str(error):
+        return "NOPERM"
     if error.status_code not in {None, "ERR"}:
         return str(error.status_code)
     known = [code for code in _IN_A_SCRIPT.findall(str(error)) if code in _PASSING | _LASTING]

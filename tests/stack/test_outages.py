@@ -1,44 +1,158 @@
-"""What becomes of a session when Redis, or the service, is killed: rows of docs/operations.md."""
+"""What an outage of Redis means to a client: rows of docs/operations.md."""
 
 import os
+import shutil
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from tests.support.client import PAIR, SENTENCES, begin, check_document, say, say_until_served
-from tests.support.servers import RedisServer, Replicas, child, children, eventually
+import httpx
+import pytest
+from redis import Redis
 
-
-def test_redis_killed_in_the_middle_of_a_session(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """503 with Retry-After while Redis is away, documents are served, the replica is ready; then nothing is lost."""
-    with replicas.new(redis_url=mortal_redis.url).start().client() as client:
-        session = begin(client)
-        for at in (0, 1):
-            say(client, session, SENTENCES[at], at)
-        mortal_redis.kill()
-        away = say(client, session, SENTENCES[2], 2)
-        assert (away.status_code, away.headers["retry-after"]) == (503, "1")
-        assert away.json()["retryable"]
-        assert client.post("/v1/sessions", json=PAIR).status_code == 503
-        assert client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}).status_code == 200
-        assert client.get("/health/ready").status_code == 200
-        assert client.get("/health/dependencies").json()["dependencies"][0]["status"] == "down"
-        mortal_redis.start()
-        for at in (2, 3, 4):
-            assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
-        check_document(client, session)
+from tests.support.client import PAIR, SENTENCES, begin, check_document, measured, say, say_until_served
+from tests.support.servers import RedisServer, Replica, Replicas, child, children, eventually
 
 
-def test_redis_that_hangs(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """A Redis that does not answer in time is away; what it then does late, the retry finds done."""
-    with replicas.new(redis_url=mortal_redis.url, redis_timeout_seconds="0.5").start().client() as client:
-        session = begin(client)
-        say(client, session, SENTENCES[0], 0)
-        mortal_redis.pause()
-        assert say(client, session, SENTENCES[1], 1).status_code == 503
-        mortal_redis.resume()
-        for at in (1, 2, 3, 4):
-            assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
-        check_document(client, session)
+@pytest.fixture(scope="module")
+def fragile_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis for all tests of this file, each of which leaves it as it was."""
+    with RedisServer(tmp_path_factory.mktemp("fragile-redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, fragile_redis: RedisServer) -> Replica:
+    """A service on it, which waits half a second for its answers."""
+    return shared_replicas.new(redis_url=fragile_redis.url, redis_timeout_seconds="0.5").start()
+
+
+@pytest.fixture
+def client(replica: Replica) -> Iterator[httpx.Client]:
+    """Its client."""
+    with replica.client() as client:
+        yield client
+
+
+@contextmanager
+def configured(server: RedisServer, **settings: tuple[Any, Any]) -> Iterator[Redis]:
+    """A Redis with other settings, and afterwards with those of before: pairs of values."""
+    with Redis(port=server.port) as admin:
+        for name, (now, _) in settings.items():
+            admin.config_set(name, now)
+        try:
+            yield admin
+        finally:
+            for name, (_, before) in settings.items():
+                admin.config_set(name, before)
+
+
+def check_outage(client: httpx.Client, session: str, position: int) -> None:
+    """See that sessions are told to come back, documents are served, and the replica stays ready."""
+    away = say(client, session, SENTENCES[position], position)
+    assert (away.status_code, away.headers["retry-after"]) == (503, "1")
+    assert (away.json()["code"], away.json()["retryable"]) == ("session_store_unavailable", True)
+    assert client.post("/v1/sessions", json=PAIR).status_code == 503
+    assert client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}).status_code == 200
+    assert client.get("/health/ready").status_code == 200
+
+
+def finish(client: httpx.Client, session: str, *positions: int) -> None:
+    """Go on to the end, and see that nothing is missing or different."""
+    for at in positions:
+        assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
+    check_document(client, session)
+
+
+def test_redis_killed_in_the_middle_of_a_session(client: httpx.Client, fragile_redis: RedisServer) -> None:
+    """503 with Retry-After while Redis is away, then nothing is lost."""
+    session = begin(client)
+    for at in (0, 1):
+        say(client, session, SENTENCES[at], at)
+    fragile_redis.kill()
+    check_outage(client, session, 2)
+    assert client.get("/health/dependencies").json()["dependencies"][0]["status"] == "down"
+    fragile_redis.start()
+    finish(client, session, 2, 3, 4)
+
+
+def test_redis_that_hangs(client: httpx.Client, replica: Replica, fragile_redis: RedisServer) -> None:
+    """A Redis that does not answer in time is away, and soon not asked any more; what it does late is done once."""
+    session = begin(client)
+    say(client, session, SENTENCES[0], 0)
+    fragile_redis.pause()
+    check_outage(client, session, 1)
+    eventually(lambda: _refused_at_once(client, session), "calls fail without asking Redis")
+    assert measured(client, "antecedent_redis_nodes_away 1.0")
+    assert '"event": "redis_away"' in replica.log or '"event":"redis_away"' in replica.log
+    fragile_redis.resume()
+    finish(client, session, 1, 2, 3, 4)
+    assert measured(client, "antecedent_redis_nodes_away 0.0")
+
+
+def test_redis_that_comes_back_empty(client: httpx.Client, fragile_redis: RedisServer) -> None:
+    """A session that Redis has lost is a 404, whatever is asked of it: none is ever made anew silently."""
+    session = begin(client)
+    say(client, session, SENTENCES[0], 0)
+    with Redis(port=fragile_redis.port) as admin:
+        admin.flushall()
+        admin.script_flush()
+    for answer in (say(client, session, SENTENCES[1], 1), client.get(session), client.delete(session)):
+        assert (answer.status_code, answer.json()["code"]) == (404, "session_not_found")
+    finish(client, begin(client), 0, 1, 2, 3, 4)
+
+
+def test_redis_that_is_full(client: httpx.Client, fragile_redis: RedisServer) -> None:
+    """No sentence is taken, and none is dropped for another's sake; what is stored can be read."""
+    session = begin(client)
+    say(client, session, SENTENCES[0], 0)
+    with configured(fragile_redis, maxmemory=(1, 0)):
+        check_outage(client, session, 1)
+        assert len(client.get(session).json()["sentences"]) == 1
+    finish(client, session, 1, 2, 3, 4)
+
+
+def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer, tmp_path: Path) -> None:
+    """A Redis whose disk takes nothing refuses to change anything."""
+    session = begin(client)
+    say(client, session, SENTENCES[0], 0)
+    folder = tmp_path / "no-longer-there"
+    folder.mkdir()
+    with configured(fragile_redis, save=("3600 1", ""), dir=(str(folder), str(tmp_path))) as admin:
+        shutil.rmtree(folder)
+        admin.bgsave()
+        eventually(lambda: admin.info("persistence")["rdb_last_bgsave_status"] == "err", "saving fails")
+        check_outage(client, session, 1)
+    finish(client, session, 1, 2, 3, 4)
+
+
+def test_redis_that_is_a_read_only_replica(
+    client: httpx.Client, fragile_redis: RedisServer, redis_server: RedisServer
+) -> None:
+    """An address that has come to stand for a replica takes no sentences, until it stands for a master again."""
+    session = begin(client)
+    say(client, session, SENTENCES[0], 0)
+    with Redis(port=fragile_redis.port) as admin:
+        admin.config_set("replica-serve-stale-data", "yes")
+        admin.replicaof("127.0.0.1", 1)
+        try:
+            check_outage(client, session, 1)
+        finally:
+            admin.replicaof("NO", "ONE")
+    finish(client, session, 1, 2, 3, 4)
+
+
+def test_redis_that_refuses_the_password(client: httpx.Client, replica: Replica, fragile_redis: RedisServer) -> None:
+    """A password that is no longer right is an outage, and the log says why, without it."""
+    session = begin(client)
+    say(client, session, SENTENCES[0], 0)
+    with configured(fragile_redis, requirepass=("hunter2", "")) as admin:
+        admin.client_kill_filter(_type="normal", skipme=True)
+        check_outage(client, session, 1)
+    assert "NOAUTH" in replica.log
+    finish(client, session, 1, 2, 3, 4)
 
 
 def test_the_services_own_redis_is_started_again(replicas: Replicas) -> None:
@@ -72,3 +186,14 @@ def test_session_outlives_the_service(replicas: Replicas) -> None:
             say(client, session, SENTENCES[at], at)
         check_document(client, session)
     eventually(lambda: not any(map(Path.exists, orphans)), "its Redis and its worker have ended with it")
+
+
+def _refused_at_once(client: httpx.Client, session: str) -> bool:
+    """Whether a call is refused, and Redis has not been asked."""
+    asked = _round_trips(client)
+    return client.get(session).status_code == 503 and _round_trips(client) == asked
+
+
+def _round_trips(client: httpx.Client) -> list[str]:
+    lines = client.get("/metrics").text.splitlines()
+    return [line for line in lines if line.startswith("antecedent_redis_seconds_count")]

@@ -10,6 +10,8 @@ local function write(field, position, value) redis.call('HSET', KEYS[2], field .
 local function open_session()
   local session = redis.call('HMGET', KEYS[1], 'next', 'window', 'horizon', 'ttl', 'model', 'fingerprint')
   if not session[1] then return nil end
+  -- A Redis without memory refuses only the first write of a script, and never EXPIRE: so this one, which changes nothing.
+  redis.call('HSET', KEYS[1], 'ttl', session[4])
   for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, session[4]) end
   return {
     next = tonumber(session[1]), window = tonumber(session[2]), horizon = tonumber(session[3]), ttl = session[4],

@@ -1,0 +1,142 @@
+"""Connections to a real Redis: users, passwords, TLS."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+import trustme
+from redis import Redis as Admin
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from service.errors import SettingsError
+from service.store.connection import NO_SECURITY, RedisClient, Security, connect
+from tests.support.redis_servers import TlsFront
+from tests.support.servers import RedisServer, free_port
+
+
+@asynccontextmanager
+async def connected(url: str, security: Security = NO_SECURITY) -> AsyncIterator[RedisClient]:
+    """A client that is closed afterwards."""
+    client = connect(url, 2, security)
+    try:
+        yield client
+    finally:
+        await client.aclose()
+
+
+@pytest.fixture
+def user(redis_server: RedisServer) -> Iterator[str]:
+    """An ACL user with the password hunter2."""
+    with Admin(port=redis_server.port) as admin:
+        admin.acl_setuser("somebody", enabled=True, passwords=["+hunter2"], commands=["+ping", "+client"])
+        yield "somebody"
+        admin.acl_deluser("somebody")
+
+
+@pytest.fixture
+def front(redis_server: RedisServer) -> Iterator[TlsFront]:
+    """The same Redis over TLS."""
+    with TlsFront(redis_server.port) as front:
+        yield front
+
+
+def _authority(front: TlsFront, folder: Path) -> Path:
+    file = folder / "ca.pem"
+    front.authority.cert_pem.write_to_path(file)
+    return file
+
+
+async def test_connections_have_a_name(redis_server: RedisServer) -> None:
+    """Whoever looks at the clients of a Redis sees which are ours."""
+    async with connected(redis_server.url) as client:
+        assert (await client.client_getname()) == "antecedent"
+
+
+async def test_user_and_password_of_the_url(redis_server: RedisServer, user: str) -> None:
+    """The URL names an ACL user; a wrong password is refused."""
+    async with connected(f"redis://{user}:hunter2@127.0.0.1:{redis_server.port}") as client:
+        assert await client.ping()
+    async with connected(f"redis://{user}:hunter3@127.0.0.1:{redis_server.port}") as client:
+        with pytest.raises(RedisConnectionError) as caught:
+            await client.ping()
+        assert "hunter" not in f"{caught.value!r} {client!r} {client.connection_pool!r}"
+
+
+async def test_password_in_a_file(redis_server: RedisServer, user: str, tmp_path: Path) -> None:
+    """The password of a file is read anew for each connection, so that it can be changed while the service runs."""
+    file = tmp_path / "password"
+    file.write_text("hunter2\n")
+    url = f"redis://{user}@127.0.0.1:{redis_server.port}"
+    async with connected(url, Security(password_file=file)) as client:
+        assert await client.ping()
+        with Admin(port=redis_server.port) as admin:
+            admin.acl_setuser(user, enabled=True, passwords=["-hunter2", "+hunter3"])
+            admin.client_kill_filter(_type="normal", skipme=True)
+        file.write_text("hunter3")
+        with suppress(RedisConnectionError):  # the connection that was killed
+            await client.ping()
+        assert await client.ping()
+
+
+async def test_two_passwords_are_refused(tmp_path: Path) -> None:
+    """One in the URL and one in a file contradict each other."""
+    file = tmp_path / "password"
+    file.touch()
+    with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_PASSWORD_FILE"):
+        connect("redis://:hunter2@localhost", 1, Security(password_file=file))
+
+
+async def test_file_that_is_not_there(tmp_path: Path) -> None:
+    """A file that is missing is told at the start, with its setting."""
+    with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_CA_FILE: there is no file"):
+        connect("rediss://localhost", 1, Security(ca_file=tmp_path / "none"))
+
+
+async def test_tls(front: TlsFront, tmp_path: Path) -> None:
+    """A Redis whose certificate is signed by the authority and names its host is trusted."""
+    security = Security(ca_file=_authority(front, tmp_path))
+    async with connected(f"rediss://localhost:{front.port}", security) as client:
+        assert await client.ping()
+
+
+@pytest.mark.parametrize("wrong", ["authority", "host", "plain"])
+async def test_tls_that_cannot_be_trusted(front: TlsFront, tmp_path: Path, wrong: str) -> None:
+    """A certificate of another authority, or for another host, ends the connection; so does a Redis without TLS."""
+    security = NO_SECURITY if wrong == "authority" else Security(ca_file=_authority(front, tmp_path))
+    host = "127.0.0.1" if wrong == "host" else "localhost"
+    scheme = "redis" if wrong == "plain" else "rediss"
+    async with connected(f"{scheme}://{host}:{front.port}", security) as client:
+        with pytest.raises(RedisConnectionError):
+            await client.ping()
+
+
+async def test_host_name_can_be_left_unchecked(front: TlsFront, tmp_path: Path) -> None:
+    """Where certificates name no host, the authority alone is checked, on request."""
+    security = Security(ca_file=_authority(front, tmp_path), check_hostname=False)
+    async with connected(f"rediss://127.0.0.1:{front.port}", security) as client:
+        assert await client.ping()
+
+
+async def test_certificate_of_the_client(redis_server: RedisServer, tmp_path: Path) -> None:
+    """A Redis that asks for a certificate gets it, and refuses who has none."""
+    clients = trustme.CA()
+    ours = tmp_path / "ours.pem"
+    clients.issue_cert("antecedent").private_key_and_cert_chain_pem.write_to_path(ours)
+    with TlsFront(redis_server.port, clients=clients) as front:
+        url, authority = f"rediss://localhost:{front.port}", _authority(front, tmp_path)
+        async with connected(url, Security(ca_file=authority, certificate_file=ours)) as client:
+            assert await client.ping()
+        async with connected(url, Security(ca_file=authority)) as client:
+            with pytest.raises(RedisConnectionError):
+                await client.ping()
+
+
+@pytest.mark.parametrize("kind", ["redis", "redis+sentinel", "redis+cluster"])
+async def test_no_password_in_what_is_printed(kind: str) -> None:
+    """Neither the errors of a Redis that is away nor the client itself show a password, wherever it stands."""
+    path = "/master?sentinel_password=hunter3" if kind == "redis+sentinel" else ""
+    async with connected(f"{kind}://user:hunter2@127.0.0.1:{free_port()}{path}") as client:
+        with pytest.raises(Exception, match=r"\S") as caught:
+            await client.ping()
+        assert "hunter" not in f"{caught.value!r} {caught.value} {client!r}"

@@ -1,0 +1,186 @@
+"""Redis as operators run it, in real processes: with options, as a Cluster, behind Sentinel, behind TLS."""
+
+import asyncio
+import ssl
+import subprocess
+import threading
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import redis
+import trustme
+
+from service.store.redis_process import find_redis_server
+from tests.support.servers import RedisServer, eventually, free_port
+
+_SLOTS = 16384
+_BUS_OFFSET = 10000
+
+
+class RedisCluster:
+    """Masters without replicas that share the slots equally; one can be killed while the others go on."""
+
+    def __init__(self, folder: Path, size: int = 3) -> None:
+        self.masters = [_master(folder / f"master-{number}") for number in range(size)]
+
+    @property
+    def url(self) -> str:
+        """A URL that names them all."""
+        return f"redis+cluster://{','.join(f'127.0.0.1:{master.port}' for master in self.masters)}"
+
+    def start(self) -> None:
+        """Start them, share out the slots, and wait until each knows of all."""
+        for master in self.masters:
+            master.start()
+        share = -(-_SLOTS // len(self.masters))
+        for number, master in enumerate(self.masters):
+            slots = range(number * share, min((number + 1) * share, _SLOTS))
+            _call(master.port, "CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            _call(master.port, "CLUSTER", "ADDSLOTS", *slots)
+            _call(master.port, "CLUSTER", "MEET", "127.0.0.1", self.masters[0].port)
+        eventually(self.whole, "the cluster is whole")
+
+    def whole(self) -> bool:
+        """Whether every master sees every slot served."""
+        return all(self._sees_all(master) for master in self.masters)
+
+    def close(self) -> None:
+        """Kill them all."""
+        for master in self.masters:
+            master.kill()
+
+    def _sees_all(self, master: RedisServer) -> bool:
+        state = _info(master.port, "CLUSTER INFO")
+        whole = {"cluster_state": "ok", "cluster_slots_ok": str(_SLOTS), "cluster_known_nodes": str(len(self.masters))}
+        return whole.items() <= state.items()
+
+
+class RedisSentinel:
+    """A master, its replica and a sentinel that makes the replica the master soon after the master is gone."""
+
+    name = "themaster"
+
+    def __init__(self, folder: Path) -> None:
+        self.master = _in(folder / "master")
+        self.replica = _in(folder / "replica", "--replicaof", "127.0.0.1", str(self.master.port))
+        self._folder = folder
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """A URL that names the sentinel and the master."""
+        return f"redis+sentinel://127.0.0.1:{self._port}/{self.name}"
+
+    def start(self) -> None:
+        """Start them, and wait until the sentinel knows of the replica."""
+        self.master.start()
+        self.replica.start()
+        eventually(self.in_step, "the replica is in step")
+        configuration = self._folder / "sentinel.conf"
+        configuration.write_text(
+            f"port {self._port}\ndir {self._folder}\nlogfile sentinel.log\n"
+            f"sentinel monitor {self.name} 127.0.0.1 {self.master.port} 1\n"
+            f"sentinel down-after-milliseconds {self.name} 300\nsentinel failover-timeout {self.name} 2000\n"
+        )
+        self._process = subprocess.Popen([str(find_redis_server()), str(configuration), "--sentinel"])
+        eventually(self._knows_the_replica, "the sentinel knows of the replica")
+
+    def in_step(self) -> bool:
+        """Whether the replica has everything that the master has."""
+        ours, theirs = (_info(server.port, "INFO", "replication") for server in (self.master, self.replica))
+        return theirs.get("master_link_status") == "up" and theirs["slave_repl_offset"] == ours["master_repl_offset"]
+
+    def promoted(self) -> bool:
+        """Whether the replica is the master now."""
+        return _info(self.replica.port, "INFO", "replication")["role"] == "master"
+
+    def close(self) -> None:
+        """Kill them all."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self.master.kill()
+        self.replica.kill()
+
+    def _knows_the_replica(self) -> bool:
+        with suppress(redis.RedisError):
+            return len(_call(self._port, "SENTINEL", "REPLICAS", self.name)) == 1
+        return False
+
+
+class TlsFront:
+    """Takes TLS connections on a port of its own and passes them on to a Redis: a terminator, as in front of many."""
+
+    def __init__(self, behind: int, *, clients: trustme.CA | None = None) -> None:
+        self.authority = trustme.CA()
+        self.port = free_port()
+        self._behind = behind
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.authority.issue_cert("localhost").configure_cert(self._context)
+        if clients is not None:
+            clients.configure_trust(self._context)
+            self._context.verify_mode = ssl.CERT_REQUIRED
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._server: asyncio.Server
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", self.port, ssl=self._context)
+
+    async def _end(self) -> None:
+        self._server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        redis_reader, redis_writer = await asyncio.open_connection("127.0.0.1", self._behind)
+        await asyncio.gather(_copy(reader, redis_writer), _copy(redis_reader, writer))
+
+
+async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with suppress(OSError, asyncio.CancelledError):
+        while data := await source.read(65536):
+            sink.write(data)
+            await sink.drain()
+    sink.close()
+
+
+def _in(folder: Path, *options: str) -> RedisServer:
+    folder.mkdir(parents=True)
+    return RedisServer(folder, *options)
+
+
+def _master(folder: Path) -> RedisServer:
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no")
+    master = _in(folder, *options)
+    while master.port + _BUS_OFFSET > 65535:  # where the masters talk to each other
+        master = RedisServer(folder, *options)
+    return master
+
+
+def _call(port: int, *command: Any) -> Any:
+    with redis.Redis(port=port, decode_responses=True, protocol=2) as client:
+        return client.execute_command(*command)
+
+
+def _info(port: int, *command: str) -> dict[str, str]:
+    reply = _call(port, *command)
+    return {name: str(value) for name, value in reply.items()}
