@@ -10,6 +10,8 @@ import sentencex
 
 _AFTER_STOP = re.compile(r"(?<=[。！？])[0-9]")
 """After a stop the library takes any ASCII digit for decimals, and so misses 来た。3人は; a wide digit it does not."""
+_BRACKETS = str.maketrans("『』", "《》")
+"""It does not know 『』, and divides what is in them."""
 _DECIMAL = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
 """A wide full stop between digits is no end."""
 _ELLIPSIS = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
@@ -92,19 +94,21 @@ class Boundaries:
 
     def _goes_on(self, before: str, piece: str) -> bool:
         """Whether a sentence that the library has divided goes on."""
-        if _CLOSING.fullmatch(piece) or _ENUMERATOR.fullmatch(before):
-            return True
-        if self._japanese and before.endswith(("」", "』", "！", "？")) and _PARTICLE.match(piece):
-            return True
-        if (attributed := _ATTRIBUTION.match(piece)) and attributed[0][-1].islower():
-            return True
         end = before[-24:]  # enough for every rule, and so linear time
-        if not self._english and piece[0].islower() and _SHORT_WORD.search(end):
-            return True
-        return self._unfinished is not None and self._unfinished.search(end) is not None
+        attributed = _ATTRIBUTION.match(piece)
+        return bool(
+            _CLOSING.fullmatch(piece)
+            or _ENUMERATOR.fullmatch(before)
+            or (piece[0] == "-" and not before[-1].isspace())  # J.-C.
+            or (self._japanese and before.endswith(("」", "』", "！", "？")) and _PARTICLE.match(piece))
+            or (attributed and attributed[0][-1].islower())
+            or (not self._english and piece[0].islower() and _SHORT_WORD.search(end))
+            or (self._unfinished and self._unfinished.search(end))
+        )
 
 
 def _disguised(line: str) -> str:
     """The line as the library should see it, of the same length."""
     line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
-    return _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
+    line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
+    return line.translate(_BRACKETS)

@@ -1,67 +1,187 @@
 """Text into sentences and back."""
 
+from collections.abc import Sequence
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from service.segmentation import Segmented, gap_of, split
 
+LANGUAGES = ["ja", "zh", "en", "de", "fr", "es", "ru", "ar", "th"]
+_PIECES = [
+    "。",
+    ".",
+    "!",
+    "?",
+    "…",
+    "1.",
+    "(a)",
+    "- ",
+    "・",
+    "①",
+    "# ",
+    "> ",
+    "　",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\u2028",
+    "\x85",
+]
+_PIECES += [
+    "「",
+    "」と",
+    "—",
+    "\ufeff",
+    "\u200b",
+    "\u202e",
+    "e\u0301",
+    "👩‍👩‍👧",
+    "🙂",
+    "***",
+    "M. ",
+    "im 19. ",
+    "a",
+    "Ab",
+    "彼",
+]
+TEXTS = st.lists(st.one_of(st.sampled_from(_PIECES), st.characters(exclude_categories=["Cs"]))).map("".join)
+
+
+def segmented(text: str, language: str = "en", *, longest: int = 100, most: int = 1000) -> Segmented:
+    """A text that is split."""
+    return split(text, language, longest=longest, most=most)
+
+
+@given(text=TEXTS, language=st.sampled_from(LANGUAGES), longest=st.integers(1, 30), most=st.integers(0, 10))
+@example(text="\ufeff# a\r\n\r\n\u3000- b\u2028c\x85\x1fd\x1c", language="en", longest=30, most=10)
+def test_joining_what_was_split_gives_the_text(text: str, language: str, longest: int, most: int) -> None:
+    """No character of any text is lost, added or moved; no sentence is empty or has white space at its ends."""
+    document = segmented(text, language, longest=longest, most=most)
+    assert document.join(document.sentences) == text
+    assert len(document.sentences) <= most
+    assert len(document.separators) == len(document.sentences) + 1
+    assert all(sentence and sentence == sentence.strip() for sentence in document.sentences)
+
+
+@given(text=TEXTS, language=st.sampled_from(LANGUAGES), data=st.data())
+def test_other_sentences_keep_what_stood_around_them(text: str, language: str, data: st.DataObject) -> None:
+    """Whatever the translations: between them stands what stood there, or the gap where there was nothing."""
+    document = segmented(text, language)
+    others = [data.draw(st.text(max_size=3)) for _ in document.sentences]
+    first, *inner = document.separators
+    rest: Sequence[str] = [separator or "_" for separator in inner[:-1]] + inner[-1:]
+    expected = first + "".join(map("".join, zip(others, rest, strict=True)))
+    assert document.join(others, gap="_") == expected
+    around = document.separators_with("_")
+    assert "".join(map("".join, zip(around, [*others, ""], strict=True))) == expected
+
 
 @pytest.mark.parametrize(
-    ("language", "text", "sentences"),
+    ("language", "line", "mark"),
     [
-        ("ja", "紫式部は宮廷に仕えた。源氏物語を書いた。", ["紫式部は宮廷に仕えた。", "源氏物語を書いた。"]),
-        ("ja", "本当か？！信じられない。", ["本当か？！", "信じられない。"]),
-        ("ja", "「行く。」と彼は言った。帰った。", ["「行く。」と彼は言った。", "帰った。"]),
-        ("ja", "「行く。」彼は言った。", ["「行く。」", "彼は言った。"]),
-        ("en", "Dr. Smith came. He sat down!", ["Dr. Smith came.", "He sat down!"]),
-        ("en", "1. First item.\n2. Second item.", ["1. First item.", "2. Second item."]),
-        ("de", "Er kam, z. B. gestern. Sie ging.", ["Er kam, z. B. gestern.", "Sie ging."]),
-        ("ja", "見出し\n\n　本文。", ["見出し", "本文。"]),
-        ("en", " \n\t ", []),
-        ("en", "", []),
+        ("en", "- one", "- "),
+        ("en", "* one", "* "),
+        ("en", "+ one", "+ "),
+        ("en", "• one", "• "),
+        ("en", "•one", "•"),
+        ("en", "1. one", "1. "),
+        ("en", "12) one", "12) "),
+        ("en", "(a) one", "(a) "),
+        ("en", "(iv)\tone", "(iv)\t"),
+        ("en", "b) one", "b) "),
+        ("en", "# One", "# "),
+        ("en", "### 1. One", "### 1. "),
+        ("en", "> one", "> "),
+        ("en", "> > - [x] one", "> > - [x] "),
+        ("en", "\t  - one", "\t  - "),
+        ("en", "\ufeff# One", "\ufeff# "),
+        ("ja", "・一つ。", "・"),
+        ("ja", "　・　一つ。", "　・　"),
+        ("ja", "①一つ。", "①"),
+        ("ja", "(1)一つ。", "(1)"),
+        ("ja", "（１）一つ。", "（１）"),
+        ("ja", "１．一つ。", "１．"),
+        ("ja", "1.一つ。", "1."),
+        ("ja", "※ 一つ。", "※ "),
+        ("ja", "　一つ。", "　"),
+        ("de", "1. Eins.", "1. "),
     ],
 )
-def test_sentences(language: str, text: str, sentences: list[str]) -> None:
-    """Sentences end where a reader of the language sees their end, and at the end of a line."""
-    assert list(split(text, language, longest=100).sentences) == sentences
+def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: str, line: str, mark: str) -> None:
+    """Indentation, list marks, headings and quotation marks of mail stand before the sentence, not in it."""
+    text = f"{line}\n{line}"
+    document = segmented(text, language)
+    assert document.separators == (mark, f"\n{mark}", "")
+    assert document.sentences == (line.removeprefix(mark),) * 2
 
 
-@given(text=st.text(st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("。.!? \n\t　」「と1"))))
-def test_joining_what_was_split_gives_the_text(text: str) -> None:
-    """No character is lost, added or moved, whatever the text."""
-    for language in ("ja", "en"):
-        document = split(text, language, longest=10)
-        assert document.join(document.sentences) == text
-        assert all(sentence and sentence == sentence.strip() for sentence in document.sentences)
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "-5 degrees"),
+        ("en", "*really* good"),
+        ("en", "#hashtag"),
+        ("en", ">:("),
+        ("en", "(s)he"),
+        ("en", "3.14 is pi"),
+        ("en", "1984. It was cold"),
+        ("en", "A. Smith came"),
+        ("ja", "・・・そうか。"),
+        ("ja", "○○さんが来た。"),
+        ("ja", "３．１４だ。"),
+        ("de", "3. Oktober 1990"),
+        ("cs", "3. května 1990"),
+        ("ru", "— Привет! — сказал он."),
+        ("en", "Neither 1) this nor - that * is a list"),
+    ],
+)
+def test_what_only_looks_like_a_mark_is_translated(language: str, line: str) -> None:
+    """Minus signs, emphasis, decimals, dates, dialogue and placeholders are part of the sentence."""
+    assert segmented(line, language).sentences == (line,)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\t\u3000", "🙂", "👩‍👩‍👧 🎉\n", "---\n\n* * *\n", "-\n1.\n# \n>", "→ ±", "\ufeff"]
+)
+def test_nothing_to_translate(text: str) -> None:
+    """Nothing, white space, emoji, rules and empty items have no sentence, and come back as they are."""
+    assert segmented(text) == Segmented((), (text,))
+
+
+def test_emoji_on_a_line_of_its_own_stays_between_the_sentences() -> None:
+    """Within a sentence it is part of it."""
+    document = segmented("やった🙂。\n🎉\n本当だ。", "ja")
+    assert document.sentences == ("やった🙂。", "本当だ。")
+    assert document.join(["Done 🙂.", "Really."]) == "Done 🙂.\n🎉\nReally."
+
+
+def test_punctuation_alone_is_translated() -> None:
+    """A silence in a dialogue is written in another way in another language."""
+    assert segmented("「……」\n「！？」", "ja").sentences == ("「……」", "「！？」")
 
 
 def test_white_space_stays_around_other_sentences() -> None:
     """Blank lines and indentation of the original stand between the translations."""
-    document = split("  一。\n\n\t二。 三。\n", "ja", longest=100)
-    assert document.join(["One.", "Two.", "Three."]) == "  One.\n\n\tTwo. Three.\n"
+    document = segmented("  一。\r\n\r\n\t・二。 三。\u2028", "ja")
+    assert document.join(["One.", "Two.", "Three."]) == "  One.\r\n\r\n\t・Two. Three.\u2028"
 
 
 def test_gap_where_the_original_has_none() -> None:
     """Japanese puts nothing between sentences; English needs a space there, Chinese does not."""
-    document = split("一。二。", "ja", longest=100)
+    document = segmented("一。二。", "ja")
     assert document.join(["One.", "Two."], gap=gap_of("en")) == "One. Two."
     assert document.join(["一。", "二。"], gap=gap_of("zh-TW")) == "一。二。"
 
 
-def test_long_line_is_searched_in_windows() -> None:
-    """Boundaries in a line of many times the window are the same as in a short one."""
-    sentence = "彼女は京都に生まれた。"
-    assert split(sentence * 500, "ja", longest=50).sentences == (sentence,) * 500
+def test_lines_are_never_joined() -> None:
+    """A line's end is a boundary, with a full stop or without."""
+    assert segmented("A heading\nA line,\nand another.").sentences == ("A heading", "A line,", "and another.")
 
 
-def test_line_without_boundary_is_cut() -> None:
-    """What never ends comes in parts that are longer than a sentence may be, and nothing is lost."""
-    document = split("あ" * 350, "ja", longest=50)
-    assert "".join(document.sentences) == "あ" * 350
-    assert max(map(len, document.sentences)) > 50
-
-
-def test_no_sentences_no_text() -> None:
-    """A document without sentences has its white space only."""
-    assert Segmented((), (" ",)).join([]) == " "
+def test_what_comes_after_the_most_sentences_is_not_searched() -> None:
+    """A document that will be refused costs no more than one that is not; nothing of it is lost."""
+    document = segmented("One. Two. Three. Four.", most=2)
+    assert document == Segmented(("One.", "Two."), ("", " ", " Three. Four."))

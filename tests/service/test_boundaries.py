@@ -1,0 +1,75 @@
+"""Where sentences end within a line."""
+
+import pytest
+
+from service.boundaries import Boundaries
+
+
+def sentences(line: str, language: str, longest: int = 100) -> list[str]:
+    """The sentences of a line, without the white space between them; checks that nothing is lost."""
+    pieces = list(Boundaries(language).split(line, longest))
+    assert "".join(pieces) == line
+    return [piece.strip() for piece in pieces]
+
+
+@pytest.mark.parametrize(
+    ("language", "divided"),
+    [
+        ("ja", "紫式部は宮廷に仕えた。|源氏物語を書いた。"),
+        ("ja", "本当か？！|信じられない。"),
+        ("ja", "えっ！？　|何？　|どうして？"),
+        ("ja", "そう…。|でも……。|うん。"),
+        ("ja", "彼は来た。|3人は帰った。|５人は残った。"),
+        ("ja", "行った！|2回目だ。|値は3.14だ。|３．１４ではない。"),
+        ("ja", "「行く。帰る。」と彼は言った。|帰った。"),
+        ("ja", "「行く。」|彼は言った。|「そうか。」|とても驚いた。"),
+        ("ja", "行こう！と彼は言った。|そうか？と思った。|ところで、どこへ？"),
+        ("ja", "「だめだ。」って言った。|『はい。』|『いいえ。』"),
+        ("ja", "「彼は『行く。』と言った。帰った。」と話した。|（そう。）"),
+        ("ja", "「モーニング娘。」が好きだ。|「モーニング娘。」を聴く。"),
+        ("ja", "URLはhttps://example.com/a.bです。|Mr. Smithは来た。"),
+        ("zh", "他来了。|3个人走了！|5点见？|好。"),
+        ("zh", "他说：“走吧。”|她笑了；他没笑。|真的吗？！|是的……|"),
+        ("zh", "《红楼梦》。|圆周率是3.14。|「好！」|他说。"),
+        ("en", "Dr. Smith came. |He paid 3.50 at 3 p.m. |Mr. J. R. Hill, Ph.D., left!"),
+        ("en", '"Go away," he said. |"Why?" she asked. |He left the U.S. |She stayed.'),
+        ("en", "See https://example.com/a.b?c=d. |Or www.example.com! |Or a@b.com. |Done."),
+        ("en", "Wait... what? |Wait… what? |And then… |He left. |Vol. 3 is e.g. here."),
+        ("en", "really? |yes. |fine."),
+        ("de", "Er kam, z. B. gestern. |Das kostet 3.000,50 Euro. |Siehe Abb. 3. |Gut."),
+        ("de", "Am 3. Oktober 1990. |Im 19. Jahrhundert begann der 2. Weltkrieg nicht. |Prof. Dr. Meier ging."),
+        ("de", "„Ja!“, rief er. |„Nein?“ fragte sie. |»Komm.« |Sie ging."),
+        ("fr", "M. Dupont et Mme Curie sont là. |J.-C. est né. |Vraiment\u00a0? |Oui\u00a0!"),
+        ("fr", "« Quoi ? » demanda-t-il. |« Rien. » |Elle partit à 3,5 km."),
+        ("es", "¿Qué? |¡No! |El Sr. López y D. Juan viven en EE. UU. desde 1990."),
+        ("es", "—¿Vienes? —preguntó. |—No. |Se fue."),
+        ("ru", "А. С. Пушкин родился в 1799 г. в Москве. |Это т. е. хорошо. |См. рис. 5."),
+        ("ru", "«Привет!» — сказал он. |— Да! — сказала она. |— Нет. |Ушёл… |Потом."),
+        ("xx", "An unknown language. |It has full stops."),
+    ],
+)
+def test_sentences_end_where_a_reader_sees_their_end(language: str, divided: str) -> None:
+    """Abbreviations, decimals, quotations, addresses, ellipses and dialogue, in each language; | is an end."""
+    parts = [part for part in divided.split("|") if part]
+    assert sentences("".join(parts), language) == [part.strip() for part in parts]
+
+
+@pytest.mark.parametrize("language", ["ja-jp", "zh-tw", "de-at"])
+def test_regions_have_the_rules_of_their_language(language: str) -> None:
+    """A subtag changes nothing."""
+    line = {"ja": "彼は来た。3人は帰った。", "zh": "他来了。3个人走了。", "de": "Im 19. Jahrhundert. Gut."}[
+        language[:2]
+    ]
+    assert len(sentences(line, language)) == 2
+
+
+def test_long_line_has_the_boundaries_of_a_short_one() -> None:
+    """A line of many times the window is divided as if it were short."""
+    sentence = "彼女は京都に生まれた。"
+    assert sentences(sentence * 500, "ja", longest=50) == [sentence] * 500
+
+
+def test_line_without_boundary_is_cut() -> None:
+    """What never ends comes in parts, of which one is longer than a sentence may be, and nothing is lost."""
+    parts = sentences("あ" * 350, "ja", longest=50)
+    assert max(map(len, parts)) > 50
