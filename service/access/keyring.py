@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Literal, Protocol
 
+from models.errors import AntecedentError
 from service.access.caller import ANYBODY, Caller
 from service.access.keys import Key, KeyRecord, find
 from service.access.storage import KeyStorage, Snapshot
 from service.errors import (
-    KeyStorageError,
     KeysUnavailableError,
     ServiceError,
     StoreUnavailableError,
@@ -114,7 +114,7 @@ class Keyring:
         """
         try:
             found = await self._storage.read(None if self._snapshot is None else self._snapshot.version)
-        except (KeyStorageError, StoreUnavailableError):
+        except Exception:
             self._last_read_failed = True
             raise
         self._snapshot = found or self._snapshot
@@ -143,10 +143,11 @@ class Keyring:
             failed_before = self._last_read_failed
             try:
                 await self.refresh()
-            except (KeyStorageError, StoreUnavailableError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, no revocation after it may be missed
                 self._metrics.key_read_failures.inc()
                 if not failed_before:
-                    _log.error("keys_not_read", code=error.code, detail=str(error))
+                    detail = str(error) if isinstance(error, AntecedentError) else None
+                    _log.error("keys_not_read", error=type(error).__name__, detail=detail)
             else:
                 if failed_before:
                     _log.info("keys_read_again")

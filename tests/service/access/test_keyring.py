@@ -12,7 +12,7 @@ from service.access.caller import ANYBODY, KeyLimits
 from service.access.key_file import KeyFile
 from service.access.key_table import KeyTable
 from service.access.keyring import Keyring, OpenAccess
-from service.access.storage import KeyStorage
+from service.access.storage import KeyStorage, Snapshot
 from service.errors import (
     KeyStorageError,
     KeysUnavailableError,
@@ -232,6 +232,31 @@ async def test_keys_are_read_again_and_again(file: KeyFile, tmp_path: Path) -> N
             await eventually(lambda: logs[-1]["event"] == "keys_read_again")
     assert [line["event"] for line in logs] == ["keys_not_read", "keys_read_again"]
     assert watched.keyring.identify(key).tenant == "acme"
+
+
+async def test_unforeseen_failure_does_not_end_the_reading(file: KeyFile) -> None:
+    """A bug in reading keys is an outage as any other, not the end of all revocations; its message is not logged."""
+    key, record = made("acme")
+    await file.add(record)
+
+    class Faulty(KeyFile):
+        broken = True
+
+        async def read(self, seen: str | None = None) -> Snapshot | None:
+            if self.broken and seen is not None:
+                raise ZeroDivisionError("himitsu")
+            return await super().read(seen)
+
+    faulty = Faulty(file._path)
+    keyring = Watched(faulty).keyring
+    with capture_logs() as logs:
+        async with keyring.kept_fresh(0.01):
+            await eventually(lambda: bool(logs))
+            await file.remove(record.id)
+            faulty.broken = False
+            await eventually(lambda: not admits(keyring, key))
+    assert [line["event"] for line in logs] == ["keys_not_read", "keys_read_again"]
+    assert "himitsu" not in str(logs)
 
 
 async def test_service_does_not_start_with_a_damaged_file(file: KeyFile) -> None:
