@@ -111,7 +111,7 @@ def _record(**fields: object) -> KeyRecord:
 
 
 def _failed(error: AntecedentError, status: int) -> int:
-    said = "Redis is away: try again" if isinstance(error, StoreUnavailableError) else str(error)
+    said = "Redis is away, or cannot serve: try again" if isinstance(error, StoreUnavailableError) else str(error)
     print(f"error: {said}", file=sys.stderr)
     return status
 
