@@ -1,14 +1,16 @@
 """The batching policy on plain data."""
 
+from collections.abc import Sequence
+from itertools import count, pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
-from service.inference.backlog import Backlog, Budget, Turn, Waiting
+from service.inference.backlog import BULK_SHARE, Backlog, Budget, Priority, Turn, Waiting
 
 BUDGET = Budget(characters=10, sentences=3, wait=1.0)
-TURN = Turn("a flow", "interactive")
 DIRECT, ALONE = Options(), Options(strategy="sentence")
 
 
@@ -16,22 +18,43 @@ class _Future:
     """Stands where nothing is ever awaited."""
 
 
-def waiting(source: str, options: Options = DIRECT, *, since: float = 0.0, attempts: int = 0) -> Waiting:
+def waiting(
+    source: str,
+    flow: str = "a flow",
+    options: Options = DIRECT,
+    *,
+    since: float = 0.0,
+    priority: Priority = "bulk",
+) -> Waiting:
     """An element of the backlog."""
-    return Waiting(TranslationRequest(source), options, TURN, since, _Future(), attempts)  # type: ignore[arg-type]
+    turn = Turn(flow, priority)
+    return Waiting(TranslationRequest(source), options, turn, since, _Future())  # type: ignore[arg-type]
 
 
-def backlog(*elements: Waiting) -> Backlog:
+def session(source: str, flow: str = "a session") -> Waiting:
+    """An element that somebody waits for."""
+    return waiting(source, flow, priority="interactive")
+
+
+def backlog(*elements: Waiting, budget: Budget = BUDGET) -> Backlog:
     """A backlog with these elements, in order."""
-    made = Backlog(BUDGET)
+    made = Backlog(budget)
     for element in elements:
         made.put(element)
     return made
 
 
-def sources(batch: list[Waiting]) -> list[str]:
+def sources(batch: Sequence[Waiting]) -> list[str]:
     """The texts of a batch."""
     return [element.request.source for element in batch]
+
+
+def drained(queue: Backlog) -> list[Waiting]:
+    """All that is in it, in the order in which it goes."""
+    taken: list[Waiting] = []
+    while batch := queue.pop():
+        taken += batch
+    return taken
 
 
 def test_batch_ends_where_the_budget_ends() -> None:
@@ -41,10 +64,11 @@ def test_batch_ends_where_the_budget_ends() -> None:
 
 
 def test_context_counts() -> None:
-    """What a sentence is read with costs as much as the sentence."""
-    with_context = waiting("aaaa")
-    with_context.request = TranslationRequest("aaaa", (Sentence("xxxx"),))
-    assert sources(backlog(with_context, waiting("bbbb")).pop()) == ["aaaa"]
+    """What a sentence is read with, translations too, costs as much as the sentence."""
+    with_context = waiting("aa")
+    with_context.request = TranslationRequest("aa", (Sentence("xxxx", "yyy"),))
+    assert with_context.characters == 9
+    assert sources(backlog(with_context, waiting("bb")).pop()) == ["aa"]
 
 
 def test_sentence_beyond_the_budget_goes_alone() -> None:
@@ -55,7 +79,7 @@ def test_sentence_beyond_the_budget_goes_alone() -> None:
 
 def test_only_equal_options_share_a_batch() -> None:
     """Others wait for the next batch, and keep their order."""
-    queue = backlog(waiting("a"), waiting("b", ALONE), waiting("c"), waiting("d", ALONE))
+    queue = backlog(waiting("a"), waiting("b", "another", ALONE), waiting("c"), waiting("d", "another", ALONE))
     assert [sources(queue.pop()), sources(queue.pop())] == [["a", "c"], ["b", "d"]]
 
 
@@ -63,8 +87,8 @@ def test_short_batch_waits_for_more() -> None:
     """One that is not full is due when its oldest sentence has waited long enough, a full one at once."""
     queue = backlog()
     assert queue.due() is None
-    queue.put(waiting("a", since=5.0))
-    queue.put(waiting("b", since=5.5))
+    queue.put(waiting("a", since=5.5))
+    queue.put(waiting("b", "another", since=5.0))
     assert queue.due() == 6.0
     queue.put(waiting("c", since=5.6))
     assert queue.due() == float("-inf")
@@ -77,31 +101,121 @@ def test_sentence_that_does_not_fit_makes_a_batch_full() -> None:
 
 def test_forgotten_sentence_costs_nothing() -> None:
     """A sentence that nobody waits for is in no batch and takes no room."""
-    left, stays = waiting("a"), waiting("b")
+    left, stays = waiting("a"), waiting("b", "another")
     queue = backlog(left, stays)
     queue.discard(left)
     queue.discard(left)
-    assert len(queue) == 1
+    assert (len(queue), queue.flows) == (1, 1)
     assert sources(queue.pop()) == ["b"]
 
 
 def test_suspect_goes_alone_and_first() -> None:
     """A sentence over which a worker died is tried again before others, at once, and with none beside it."""
-    queue = backlog(waiting("c"))
-    queue.put_back([waiting("a", attempts=1), waiting("b", attempts=1)])
+    queue = backlog(session("c"))
+    queue.put_back([waiting("a"), waiting("b")])
     assert queue.due() == float("-inf")
     assert [sources(queue.pop()) for _ in range(3)] == [["a"], ["b"], ["c"]]
 
 
-@given(st.lists(st.tuples(st.text("x", max_size=12), st.booleans(), st.integers(0, 1)), max_size=30))
-def test_every_sentence_is_in_exactly_one_batch(elements: list[tuple[str, bool, int]]) -> None:
-    """Whatever waits, it all goes, once, in order among its equals, and no batch mixes options."""
-    made = [waiting(text, ALONE if alone else DIRECT, attempts=attempts) for text, alone, attempts in elements]
-    queue, seen = backlog(*made), []
+def test_flows_take_turns() -> None:
+    """Documents that came one after the other are served together, each in its own order."""
+    queue = backlog(*(waiting(f"{flow}{number}", flow) for flow in "abc" for number in range(3)))
+    assert sources(drained(queue)) == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]
+
+
+def test_turns_go_on_with_the_next_batch() -> None:
+    """Who came last in one batch does not come first in the next."""
+    queue = backlog(*(waiting(f"{flow}{number}", flow) for flow in "abcd" for number in range(2)))
+    assert [sources(queue.pop()), sources(queue.pop())] == [["a0", "b0", "c0"], ["d0", "a1", "b1"]]
+
+
+def test_sessions_go_before_documents_which_still_get_their_share() -> None:
+    """Somebody waits for the very sentence of a session; a document has one in four all the same."""
+    queue = backlog(*(waiting(f"d{n}") for n in range(3)), *(session(f"s{n}") for n in range(9)))
+    served = "s0 s1 s2 d0 s3 s4 s5 d1 s6 s7 s8 d2"
+    assert " ".join(sources(drained(queue))) == served
+
+
+def test_long_document_is_no_obstacle_to_a_short_one() -> None:
+    """Of each other flow there go as many sentences before a request as it has itself."""
+    queue = backlog(*(waiting("x", "long") for _ in range(50)), *(waiting("x", "short") for _ in range(2)))
+    assert queue.ahead("new", 1) == 2
+    assert queue.ahead("new", 5) == 7
+    assert queue.ahead("new", 100) == 52
+    assert queue.ahead("long", 1) == 52
+
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.just("pop"),
+        st.tuples(st.sampled_from("abcd"), st.text("x", max_size=12), st.booleans()),
+        st.tuples(st.sampled_from("stu"), st.text("x", max_size=12), st.just(False)),
+    ),
+    max_size=60,
+)
+"""Flows a to d are documents, s to u sessions; True is other options."""
+
+
+def _element(flow: str, text: str, alone: bool) -> Waiting:
+    priority: Priority = "interactive" if flow in "stu" else "bulk"
+    return waiting(text, flow, ALONE if alone else DIRECT, priority=priority)
+
+
+@given(operations=OPERATIONS, suspects=st.integers(0, 3))
+def test_every_sentence_is_in_exactly_one_batch(operations: list[str | tuple[str, str, bool]], suspects: int) -> None:
+    """Whatever comes when: it all goes, once, a flow's equals in order; no batch mixes options or is too large."""
+    queue, made, batches = backlog(), [], []
+    for operation in operations:
+        if isinstance(operation, tuple):
+            made.append(_element(*operation))
+            queue.put(made[-1])
+        elif batch := queue.pop():
+            batches.append(batch)
+    again = [element for batch in batches for element in batch][:suspects]
+    queue.put_back(again)
+    assert len(queue) == len(made) - sum(map(len, batches)) + len(again)
     while batch := queue.pop():
+        batches.append(batch)
+    for batch in batches:
         assert len({element.options for element in batch}) == 1
         assert len(batch) <= BUDGET.sentences
         assert len(batch) == 1 or sum(element.characters for element in batch) <= BUDGET.characters
-        seen += batch
-    assert len(seen) == len(made)
-    assert set(seen) == set(made)
+    seen = [element for batch in batches for element in batch]
+    assert sorted(map(id, seen)) == sorted(map(id, made + again))
+    first = {id(element): place for place, element in reversed(list(enumerate(seen)))}
+    for flow in "abcdstu":
+        for options in (DIRECT, ALONE):
+            own = [first[id(each)] for each in made if (each.turn.flow, each.options) == (flow, options)]
+            assert own == sorted(own)
+    assert len(queue) == queue.flows == 0
+
+
+@given(sizes=st.dictionaries(st.sampled_from("abcdstu"), st.integers(1, 20), min_size=1), sentences=st.integers(1, 9))
+def test_no_flow_waits_for_more_than_its_share(sizes: dict[str, int], sentences: int) -> None:
+    """Between two sentences of a flow, every other of its class has one at most; documents are one in four at least.
+
+    Before the n-th sentence of a flow there are n of each other flow at most, of its own class.
+    """
+    numbers = count()
+    elements = [_element(flow, "x" * (next(numbers) % 5), False) for flow, size in sizes.items() for _ in range(size)]
+    served = [each.turn for each in drained(backlog(*elements, budget=Budget(40, sentences, 0.0)))]
+    for flow in sizes:
+        own = [place for place, turn in enumerate(served) if turn.flow == flow]
+        for before, after in pairwise([-1, *own]):
+            others = [turn.flow for turn in served[before + 1 : after] if turn.priority == served[after].priority]
+            assert len(others) == len(set(others))
+    last = max((place for place, turn in enumerate(served) if turn.priority == "bulk"), default=0)
+    for start in range(last - BULK_SHARE + 2):
+        assert any(turn.priority == "bulk" for turn in served[start : start + BULK_SHARE])
+
+
+@given(sizes=st.lists(st.integers(1, 30), max_size=8), own=st.integers(1, 30))
+def test_what_goes_before_is_what_is_counted(sizes: list[int], own: int) -> None:
+    """A document that comes last has before its last sentence what `ahead` has said of the other documents."""
+    queue = backlog(*(waiting("x", f"flow {at}") for at, size in enumerate(sizes) for _ in range(size)))
+    said = queue.ahead("new", own)
+    for _ in range(own):
+        queue.put(waiting("x", "new"))
+    served = [each.turn.flow for each in drained(queue)]
+    last = max(place for place, flow in enumerate(served) if flow == "new")
+    assert sum(flow != "new" for flow in served[:last]) == said
