@@ -1,11 +1,42 @@
-"""Errors: each has a code of its own, and says whether to try again."""
+"""Errors: each has a code of its own, says whether to try again, and is listed in docs/errors.md."""
 
-from models.errors import AntecedentError
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import service
+from models.errors import AntecedentError, BundleError, RequestError
 from service.errors import ServiceError
+from service.http.problems import HTTP_CODES
+from service.http.responses import FRAMEWORK_ERRORS, INTERNAL_ERROR, described
+
+DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
+TOLD = re.compile(r"^\| `(\w+)` \| (\d{3}) \| (yes|no) \| (\d*) \| (.+?) \| (.+) \|$", re.MULTILINE)
+NOT_TOLD = re.compile(r"^\| `(\w+)` \| ([^|]+) \|$", re.MULTILINE)
+STARTED = ("__main__", "worker_runtime")
+"""Modules that only a process of their own imports."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _all_modules() -> None:
+    """Every class of errors exists once its module is imported."""
+    for module in pkgutil.walk_packages(service.__path__, "service."):
+        if not module.name.endswith(STARTED):
+            importlib.import_module(module.name)
 
 
 def _kinds(base: type[AntecedentError]) -> list[type[AntecedentError]]:
-    return [kind for child in base.__subclasses__() for kind in (child, *_kinds(child))]
+    children = [child for child in base.__subclasses__() if child.__module__.startswith(("models.", "service."))]
+    return [kind for child in children for kind in (child, *_kinds(child))]
+
+
+def _told() -> set[type[AntecedentError]]:
+    """What a client may be answered: of the models' errors, what is wrong with its request or its bundle."""
+    found = [kind for base in (ServiceError, RequestError, BundleError) for kind in (base, *_kinds(base))]
+    return set(found) - {ServiceError}
 
 
 def test_every_error_has_its_own_code() -> None:
@@ -20,4 +51,33 @@ def test_errors_that_pass_say_when_to_try_again() -> None:
         assert issubclass(kind, ServiceError)
         assert (kind.retry_after is not None) == kind.retryable
         if kind.retryable:
-            assert kind.status in {429, 503, 504}
+            assert kind.status in {409, 429, 503, 504}
+
+
+def test_every_error_that_a_client_may_get_is_documented() -> None:
+    """The table has each code with status, retryability, Retry-After and meaning as in the code, and some advice."""
+    expected = [*map(described, _told()), *FRAMEWORK_ERRORS.values(), INTERNAL_ERROR]
+    rows = [row[:-1] for row in TOLD.findall(DOCUMENTATION.read_text())]
+    assert sorted(rows) == sorted(
+        (
+            error.code,
+            str(error.status),
+            "yes" if error.retryable else "no",
+            "" if error.retry_after is None else str(error.retry_after),
+            error.meaning,
+        )
+        for error in expected
+    )
+
+
+def test_every_error_that_ends_a_command_is_documented() -> None:
+    """The other table has what no client gets."""
+    rest = set(_kinds(AntecedentError)) - _told() - {ServiceError}
+    assert sorted(NOT_TOLD.findall(DOCUMENTATION.read_text())) == sorted(
+        (kind.code, described(kind).meaning) for kind in rest
+    )
+
+
+def test_every_status_of_the_framework_has_a_meaning() -> None:
+    """What goes wrong before a route is described for each status that has a code."""
+    assert FRAMEWORK_ERRORS.keys() == HTTP_CODES.keys()
