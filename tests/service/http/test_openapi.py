@@ -1,0 +1,105 @@
+"""The OpenAPI document: complete, and true of what the code does."""
+
+import json
+from typing import Any
+
+import pytest
+
+from service import schemas
+from service.app import create_app
+from service.http.examples import EXAMPLES
+from service.settings import Settings
+
+Schema = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def document() -> Schema:
+    """What a service with the default settings publishes."""
+    return json.loads(json.dumps(create_app(Settings()).openapi()))  # type: ignore[no-any-return]
+
+
+def operations(document: Schema) -> list[Schema]:
+    """All operations of all paths."""
+    return [operation for path in document["paths"].values() for operation in path.values()]
+
+
+def test_every_operation_says_what_it_is(document: Schema) -> None:
+    """Each has an id of its own, a summary, a description and a known tag."""
+    found = operations(document)
+    tags = {tag["name"] for tag in document["tags"]}
+    assert len({operation["operationId"] for operation in found}) == len(found)
+    for operation in found:
+        assert operation["summary"]
+        assert operation["description"]
+        assert set(operation["tags"]) <= tags
+
+
+def test_every_error_is_a_problem_with_an_example_of_each_code(document: Schema) -> None:
+    """Each status from 400 on, but those of probes, has the problem's schema, and examples that fit the status."""
+    for operation in operations(document):
+        for status, response in operation["responses"].items():
+            if int(status) < 400 or "application/json" in response["content"]:
+                continue
+            content = response["content"]["application/problem+json"]
+            assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
+            for code, example in content["examples"].items():
+                problem = schemas.Problem.model_validate(example["value"])
+                assert (problem.code, problem.status) == (code, int(status))
+
+
+def test_every_operation_under_v1_asks_for_a_key(document: Schema) -> None:
+    """The security scheme is named, and what happens without a key; probes and metrics need none."""
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            assert ("security" in operation) == path.startswith("/v1/")
+            assert ("401" in operation["responses"]) == path.startswith("/v1/")
+
+
+def test_header_fields_are_described(document: Schema) -> None:
+    """Every answer carries the request's id; one that asks to wait says for how long."""
+    for operation in operations(document):
+        names = {parameter.get("name") or parameter["$ref"].rpartition("/")[2] for parameter in operation["parameters"]}
+        assert "RequestId" in names
+        for status, response in operation["responses"].items():
+            assert "X-Request-ID" in response["headers"]
+            if status in {"429", "503", "504"} and "application/problem+json" in response["content"]:
+                assert "Retry-After" in response["headers"]
+
+
+def test_every_schema_has_an_example_that_fits(document: Schema) -> None:
+    """The examples are accepted by the very classes that they show."""
+    assert document["components"]["schemas"].keys() == EXAMPLES.keys()
+    for name, example in EXAMPLES.items():
+        getattr(schemas, name).model_validate(example)
+        assert document["components"]["schemas"][name]["examples"] == [example]
+
+
+def test_events_of_a_document_are_described(document: Schema) -> None:
+    """A document may come as events; the classes of what is in them are there."""
+    answer = document["paths"]["/v1/documents"]["post"]["responses"]["200"]
+    assert answer["content"].keys() == {"application/json", "text/event-stream"}
+    assert {"StreamedSentence", "DocumentEnd"} <= document["components"]["schemas"].keys()
+
+
+def test_stream_is_pointed_to(document: Schema) -> None:
+    """OpenAPI cannot describe a WebSocket; the text says where its protocol is."""
+    assert "/v1/sessions/{session_id}/stream" in document["info"]["description"]
+    assert "docs/streams.md" in document["info"]["description"]
+
+
+def test_references_lead_somewhere(document: Schema) -> None:
+    """Whatever the document refers to, it has."""
+
+    def references(part: object) -> list[str]:
+        if isinstance(part, list):
+            return [found for each in part for found in references(each)]
+        if isinstance(part, dict):
+            own = [part["$ref"]] if isinstance(part.get("$ref"), str) else []
+            return own + [found for each in part.values() for found in references(each)]
+        return []
+
+    for reference in references(document):
+        place: Any = document
+        for step in reference.removeprefix("#/").split("/"):
+            place = place[step]

@@ -1,0 +1,34 @@
+"""The OpenAPI document against a running service: machines find no answer outside it, and people can read it."""
+
+import re
+
+from loadtests import fuzz
+from loadtests.processes import ROOT
+from tests.support.servers import RedisServer, Replicas
+
+CASES = 100
+"""For each operation; `python -m loadtests fuzz` draws ten times as many."""
+
+
+def test_no_answer_is_outside_the_openapi_document() -> None:
+    """Made-up requests to every operation, valid and invalid, alone and one after another: no 5xx, nothing undescribed."""
+    report = fuzz.run(fuzz.Plan(cases=CASES, seed=1), ROOT / "models" / "pretrained" / "ja-en")
+    assert report.holds
+
+
+def test_page_needs_no_internet(replicas: Replicas, redis_server: RedisServer) -> None:
+    """All that the page at /docs loads comes from the service, and its Content-Security-Policy lets it."""
+    with replicas.new(redis_url=redis_server.url).start().client() as client:
+        page = client.get("/docs")
+        loaded = re.findall(r'(?:src|href)="(?!data:)([^"]+)"', page.text)
+        kinds = {address: client.get(f"/{address}").headers["content-type"].partition(";")[0] for address in loaded}
+        assert kinds == {
+            "docs/assets/swagger-ui.css": "text/css",
+            "docs/assets/swagger-ui-bundle.js": "text/javascript",
+            "docs/start.js": "text/javascript",
+        }
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+        assert "<script>" not in page.text
+        assert 'url: "openapi.json"' in client.get("/docs/start.js").text
+        assert client.get("/openapi.json").json()["info"]["title"] == "Antecedent"
+        assert client.get("/docs/assets/../../pyproject.toml").status_code == 404
