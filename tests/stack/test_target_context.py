@@ -1,0 +1,205 @@
+"""Sessions whose model reads the translations of preceding sentences: waiting, taking over, failing, correcting."""
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+
+from tests.support.client import begin, measured, say, translate
+from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually
+from tests.support.stand_in import expected
+from tests.support.streams import opened
+
+LEASE = {"session_lease_seconds": "0.5"}
+
+
+@pytest.fixture(scope="module")
+def bundles(stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Japanese-English bundle that reads sources, and a Japanese-German one that reads translations too."""
+    reader = bundle(tmp_path_factory.mktemp("reader") / "reader", name="reader", target="de", reads_target_context=True)
+    return f"{stand_in_bundle}:{reader}"
+
+
+@pytest.fixture(scope="module")
+def pair(shared_replicas: Replicas, redis_server: RedisServer, bundles: str) -> list[Replica]:
+    """Two replicas with one Redis."""
+    return [shared_replicas.new(redis_url=redis_server.url, bundles=bundles, **LEASE).start() for _ in range(2)]
+
+
+@pytest.fixture
+def one(pair: list[Replica]) -> Iterator[httpx.Client]:
+    """A client of the first."""
+    with pair[0].client() as client:
+        yield client
+
+
+@pytest.fixture
+def other(pair: list[Replica]) -> Iterator[httpx.Client]:
+    """A client of the second."""
+    with pair[1].client() as client:
+        yield client
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """For requests that wait."""
+    with ThreadPoolExecutor(4) as executor:
+        yield executor
+
+
+@pytest.fixture
+def session(one: httpx.Client) -> str:
+    """A session whose model reads translations."""
+    return begin(one, target_lang="de")
+
+
+def reads(sources: list[str]) -> list[str]:
+    """The translations of a document, each made with those of the two sentences before it."""
+    done: list[str] = []
+    for at, source in enumerate(sources):
+        first = max(0, at - 2)
+        done.append(expected(source, sources[first:at], list(done[first:at])))
+    return done
+
+
+def test_sentences_wait_for_those_before_them(pair: list[Replica], session: str) -> None:
+    """However many are in flight, on one stream or over replicas, each is read with the translations before it."""
+    texts = [f"文{number}" for number in range(24)]
+    with opened(pair[0].url, session) as stream:
+        stream.send_all(texts[:20], 0)
+        answers = stream.receive_all(20)
+    with opened(pair[0].url, session) as stream, opened(pair[1].url, session) as elsewhere:
+        for at in range(20, 24):
+            (stream, elsewhere)[at % 2].send(texts[at], at)
+            eventually(lambda at=at: _next_position(pair[0], session) == at + 1, "it is appended")
+        for at in range(20, 24):
+            answers.append((stream, elsewhere)[at % 2].receive())
+    assert [answer["translation"] for answer in answers] == reads(texts)
+
+
+def test_same_sentence_at_two_replicas_at_once(
+    one: httpx.Client, other: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """It is translated once: the second waits for the answer of the first, for longer than a lease lasts."""
+    gate, session = tmp_path / "gate", begin(one)
+    text = f"wait-for:{gate}"
+    first = pool.submit(say, one, session, text, 0)
+    eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "the first translates it")
+    before = _translated(other)
+    second = pool.submit(say, other, session, text, 0)
+    with pytest.raises(TimeoutError):
+        second.result(timeout=1.0)
+    gate.touch()
+    assert first.result().json() == second.result().json()
+    assert _translated(other) == before
+
+
+def test_correction_is_read_by_later_sentences(one: httpx.Client, other: httpx.Client, session: str) -> None:
+    """Retries get it, at every replica, with no score; the next sentence is translated with it."""
+    say(one, session, "一", 0)
+    corrected = other.patch(f"{session}/sentences/0", json={"translation": "eins"})
+    assert corrected.status_code == 200
+    entry = {"position": 0, "source": "一", "translation": "eins", "score": None}
+    assert corrected.json() == entry | {"context_size": 0}
+    assert say(one, session, "一", 0).json().items() >= entry.items()
+    assert say(one, session, "二", 1).json()["translation"] == expected("二", ["一"], ["eins"])
+
+
+def test_correction_of_a_sentence_in_flight(
+    one: httpx.Client, other: httpx.Client, session: str, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """It is the answer, also for whoever was waiting; the translation that comes later changes nothing."""
+    gate = tmp_path / "gate"
+    waiting = pool.submit(say, one, session, f"wait-for:{gate}", 0)
+    eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "it is being translated")
+    other.patch(f"{session}/sentences/0", json={"translation": "eins"})
+    gate.touch()
+    assert waiting.result().json()["translation"] == "eins"
+    assert one.get(session).json()["sentences"][0]["translation"] == "eins"
+
+
+def test_what_cannot_be_corrected(one: httpx.Client, session: str) -> None:
+    """A position without a sentence, a translation that is too long, a session that is not there."""
+    absent = one.patch(f"{session}/sentences/0", json={"translation": "eins"})
+    assert (absent.status_code, absent.json()["code"]) == (404, "sentence_not_found")
+    say(one, session, "一", 0)
+    too_long = one.patch(f"{session}/sentences/0", json={"translation": "x" * 1001})
+    assert (too_long.status_code, too_long.json()["code"]) == (422, "sentence_too_long")
+    unknown = one.patch(f"/v1/sessions/{'A' * 22}/sentences/0", json={"translation": "eins"})
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "session_not_found")
+    assert one.patch(f"{session}/sentences/-1", json={"translation": "eins"}).status_code == 422
+
+
+def test_sentence_after_one_that_failed(
+    pair: list[Replica], one: httpx.Client, session: str, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """It is told which one failed, until that one is corrected; then both go on in their places."""
+    gate = tmp_path / "gate"
+    busy = pool.submit(translate, one, f"wait-for:{gate}", target_lang="de")
+    eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "the worker is busy")
+    with opened(pair[0].url, session) as stream:
+        stream.send_all(["refuse", "二", "三"], 0)
+        eventually(lambda: _next_position(pair[0], session) == 3, "they are appended")
+        gate.touch()
+        refused, second, third = stream.receive_all(3)
+        assert (refused["code"], second["code"], third["code"]) == (
+            "invalid_request",
+            "sentence_failed",
+            "sentence_failed",
+        )
+        assert (second["status"], second["failed_position"]) == (409, 0)
+        stream.send("二", 1)
+        assert stream.receive()["failed_position"] == 0
+        one.patch(f"{session}/sentences/0", json={"translation": "eins"})
+        stream.send_all(["二", "三"], 1)
+        second, third = stream.receive_all(2)
+    assert busy.result().status_code == 200
+    assert second["translation"] == expected("二", ["refuse"], ["eins"])
+    assert third["translation"] == expected("三", ["refuse", "二"], ["eins", "二"])
+
+
+def test_sentence_before_whose_replica_was_killed(
+    replicas: Replicas, redis_server: RedisServer, bundles: str, one: httpx.Client, session: str, tmp_path: Path
+) -> None:
+    """Whoever needs its translation has it made, once its lease has run out, and both are kept."""
+    gate = tmp_path / "gate"
+    texts = ["一", f"wait-for:{gate}", "三"]
+    dying = replicas.new(redis_url=redis_server.url, bundles=bundles, **LEASE).start()
+    say(one, session, texts[0], 0)
+    with opened(dying.url, session) as stream:
+        stream.send(texts[1], 1)
+        eventually(lambda: one.get(session).json()["next_position"] == 2, "it is appended")
+        dying.end(signal.SIGKILL)
+    gate.touch()
+    assert say(one, session, texts[2], 2).json()["translation"] == reads(texts)[2]
+    assert [kept["translation"] for kept in one.get(session).json()["sentences"]] == reads(texts)
+
+
+def test_session_deleted_while_a_sentence_is_in_flight(
+    one: httpx.Client, pool: ThreadPoolExecutor, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """Its translation brings nothing back: the client is told, and Redis holds nothing of the session."""
+    gate, session = tmp_path / "gate", begin(one)
+    waiting = pool.submit(say, one, session, f"wait-for:{gate}", 0)
+    eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "it is being translated")
+    assert one.delete(session).status_code == 204
+    gate.touch()
+    told = waiting.result()
+    assert (told.status_code, told.json()["code"]) == (404, "session_not_found")
+    with redis.Redis(port=redis_server.port) as client:
+        assert client.keys(f"*{session.rpartition('/')[2]}*") == []
+
+
+def _next_position(replica: Replica, session: str) -> int:
+    with replica.client() as client:
+        position: int = client.get(session).json()["next_position"]
+    return position
+
+
+def _translated(client: httpx.Client) -> str:
+    lines = client.get("/metrics").text.splitlines()
+    return next((line for line in lines if line.startswith("antecedent_sentences_total")), "")
