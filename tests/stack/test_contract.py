@@ -11,7 +11,7 @@ CASES = 100
 
 
 def test_no_answer_is_outside_the_openapi_document() -> None:
-    """Made-up requests to every operation, valid and invalid, alone and one after another: no 5xx, nothing undescribed."""
+    """Made-up requests to every operation, valid and invalid, alone and in a row: no 5xx, nothing undescribed."""
     report = fuzz.run(fuzz.Plan(cases=CASES, seed=1), ROOT / "models" / "pretrained" / "ja-en")
     assert report.holds
 

@@ -1,0 +1,78 @@
+"""A client that a program makes from the OpenAPI document, against a real server."""
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.client import SENTENCES
+from tests.support.servers import RedisServer, Replicas
+from tests.support.stand_in import expected
+
+PACKAGE = "generated_antecedent_client"
+
+
+@pytest.fixture
+def url(replicas: Replicas, redis_server: RedisServer) -> str:
+    """A service that is running."""
+    return replicas.new(redis_url=redis_server.url).start().url
+
+
+@pytest.fixture
+def generated(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The client's package, which can be imported; no part of the document has made the generator warn."""
+    (tmp_path / "config.yaml").write_text("post_hooks: []\n")
+    command = [str(Path(sys.executable).with_name("openapi-python-client")), "generate", "--fail-on-warning"]
+    where = ["--url", f"{url}/openapi.json", "--output-path", str(tmp_path / PACKAGE)]
+    done = subprocess.run(
+        [*command, *where, "--meta", "none", "--config", str(tmp_path / "config.yaml")],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path / PACKAGE
+    for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
+        del sys.modules[name]
+
+
+def part(name: str) -> Any:
+    """A module of the generated client."""
+    return importlib.import_module(f"{PACKAGE}.{name}")
+
+
+@pytest.mark.usefixtures("generated")
+def test_generated_client_translates_a_document_and_a_session(url: str) -> None:
+    """Every call takes and gives the classes of the document, errors included."""
+    bodies = part("models")
+    with part("client").Client(base_url=url, httpx_args={"trust_env": False}) as client:
+        request = bodies.DocumentRequest(source_lang="ja", target_lang="en", sentences=SENTENCES[:2])
+        document = part("api.documents.translate_document").sync(client=client, body=request)
+        assert [sentence.translation for sentence in document.sentences] == [
+            expected(SENTENCES[0]),
+            expected(SENTENCES[1], SENTENCES[:1]),
+        ]
+        begun = part("api.sessions.create_session").sync(
+            client=client, body=bodies.SessionRequest(source_lang="ja", target_lang="en")
+        )
+        say = part("api.sessions.translate_sentence").sync
+        for position, text in enumerate(SENTENCES):
+            body = bodies.SentenceRequest(text=text, position=position)
+            answer = say(begun.session_id, client=client, body=body)
+            assert answer.translation == expected(text, SENTENCES[max(0, position - 2) : position])
+        beyond = bodies.SentenceRequest(text="跳ぶ。", position=9)
+        problem = say(begun.session_id, client=client, body=beyond)
+        assert (problem.status, problem.code, problem.additional_properties["next_position"]) == (
+            409,
+            "position_gap",
+            5,
+        )
+        state = part("api.sessions.read_session").sync(begun.session_id, client=client)
+        assert [sentence.source for sentence in state.sentences] == SENTENCES
+        forgotten = part("api.sessions.delete_session").sync_detailed(begun.session_id, client=client)
+        assert forgotten.status_code == 204
