@@ -153,8 +153,29 @@ class AveragedDocumentConfig(Frozen):
         return self
 
 
+class LayerWeightingConfig(Frozen):
+    """Xu et al. 2021: layers on top of the frozen sentence model, over all layers of it for the context."""
+
+    kind: Literal["layer_weighting"] = "layer_weighting"
+    context_sentences: int = Field(3, ge=1)
+    target_context: bool = True
+    """Whether the translations of the preceding sentences are read too."""
+    layer_weighting: bool = True
+    """Whether source context is a learned mixture of all encoder layers; else it is the last one."""
+    target_weighting: bool = False
+    """The same for the translations and the decoder's layers."""
+    input_gating: bool = True
+    """Whether the current sentence decides what is kept of the context."""
+    source_layers: int = Field(1, ge=1)
+    """Layers over the source context."""
+    target_layers: int = Field(1, ge=1)
+    """Context-aware layers on top of the decoder."""
+    token_dropout: float = Field(0.1, ge=0, lt=1)
+    """Of the words of the translations that are read in training."""
+
+
 ArchitectureConfig = Annotated[
-    SentenceConfig | DocTransformerConfig | ConcatenationConfig | AveragedDocumentConfig,
+    SentenceConfig | DocTransformerConfig | ConcatenationConfig | AveragedDocumentConfig | LayerWeightingConfig,
     Field(discriminator="kind"),
 ]
 

@@ -41,7 +41,7 @@ class ContextReader(Protocol):
     """The part of an architecture that decides what it reads of a document, and in which tensors."""
 
     window: ContextWindow
-    reads_target: ClassVar[bool]
+    reads_target: bool
     joins_source: ClassVar[bool]
 
     def select(self, example: Example) -> Example:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config import ContextWindow
 from models.data.batches import Batch, Example, Tokens
-from models.network.layers import Residual
+from models.network.layers import Attention, Residual
 
 if TYPE_CHECKING:
     from models.network.transformer import Transformer
@@ -65,6 +66,21 @@ class State:
         self.fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
 
 
+def over_past(name: str, attention: Attention, state: State) -> Attend:
+    """Self-attention of new positions (R, T, D) to themselves and all before them, cached under `name`."""
+
+    def attend(x: Tensor) -> Tensor:
+        keys, values = attention.keys_values(x)
+        keys, values = state.extend(f"{name}.keys", keys), state.extend(f"{name}.values", values)
+        new, total = x.size(1), keys.size(2)
+        if new in (1, total):
+            return attention(x, keys, values, causal=new > 1)
+        visible = torch.ones(new, total, dtype=torch.bool, device=x.device).tril(total - new)
+        return attention(x, keys, values, visible)
+
+    return attend
+
+
 class Architecture(nn.Module):
     """The sentence model: no context, no parameters. Subclasses override the hooks that their paper needs."""
 
@@ -72,7 +88,7 @@ class Architecture(nn.Module):
     """Which sentences around the current one are read."""
     no_context: ClassVar[Literal["module", "backbone"]] = "backbone"
     """Who translates a sentence without context: the context `module` on its null input, or the `backbone` alone."""
-    reads_target: ClassVar[bool] = False
+    reads_target: bool = False
     """Whether the translations of the preceding sentences are read too."""
     joins_source: ClassVar[bool] = False
     """Whether context is a part of the source, and the model otherwise a plain Transformer."""
@@ -129,9 +145,10 @@ class Architecture(nn.Module):
         """Attention of the decoder to the source, (R, T, D)."""
         return residual(x, attend)
 
-    def decoder_output(self, x: Tensor, state: State) -> Tensor:
-        """What the output projection reads, (R, T, D)."""
-        return x
+    def decoder_output(self, x: Tensor, close: nn.Module, state: State) -> Tensor:
+        """What the output projection reads, (R, T, D), of the last layer's output, which `close` has yet to norm."""
+        closed: Tensor = close(x)
+        return closed
 
     def finish(self, state: State) -> dict[str, Tensor]:
         """What the next sentence of the document may reuse."""

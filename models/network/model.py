@@ -10,6 +10,7 @@ from models.config import (
     BackboneConfig,
     ConcatenationConfig,
     DocTransformerConfig,
+    LayerWeightingConfig,
     SentenceConfig,
 )
 from models.data.batches import Batch
@@ -17,6 +18,7 @@ from models.network.averaged_document import AveragedDocument
 from models.network.concatenation import Concatenation
 from models.network.context import Architecture, State
 from models.network.doc_transformer import DocTransformer
+from models.network.layer_weighting import LayerWeighting
 from models.network.transformer import Transformer
 
 
@@ -29,6 +31,8 @@ def build_architecture(config: ArchitectureConfig, backbone: BackboneConfig, dro
             return AveragedDocument(config, backbone, dropout)
         case ConcatenationConfig():
             return Concatenation(config, backbone)
+        case LayerWeightingConfig():
+            return LayerWeighting(config, backbone, dropout)
         case SentenceConfig():
             return Architecture()
         case _:

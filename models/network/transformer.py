@@ -3,12 +3,11 @@
 import math
 from typing import Final
 
-import torch
 from torch import Tensor, nn
 
 from models.config import BackboneConfig
 from models.data.tokenizer import PAD
-from models.network.context import Architecture, Attend, Context, State
+from models.network.context import Architecture, Attend, Context, State, over_past
 from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask, sinusoidal_positions
 
 
@@ -109,32 +108,26 @@ class Transformer(nn.Module):
         Returns:
             Hidden states for the output projection, (R, T, D).
         """
+        layers = self.decode_layers(tokens, architecture, state)
+        x = architecture.decoder_output(layers[-1], self.decoder_norm, state)
+        if state.cached:
+            state.position += tokens.size(1)
+        return x
+
+    def decode_layers(self, tokens: Tensor, architecture: Architecture, state: State) -> list[Tensor]:
+        """The embeddings and every layer's output, each (R, T, D), without the closing norm; advances no position."""
         x = self.dropout(architecture.embed_target(tokens, self, state))
+        outputs = [x]
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
-            attend = self._self_attend(index, layer.self_attention, state)
+            attend = over_past(f"self.{index}", layer.self_attention, state)
             x = architecture.decoder_self_attention(index, x, attend, layer.self_residual, state)
             x = architecture.source_attention(
                 index, x, self._source_attend(index, layer, state), layer.source_residual, state
             )
             x = layer.feed_residual(x, layer.feed_forward)
-        x = architecture.decoder_output(self.decoder_norm(x), state)
-        if state.cached:
-            state.position += tokens.size(1)
-        return x
-
-    def _self_attend(self, index: int, attention: Attention, state: State) -> Attend:
-        def attend(y: Tensor) -> Tensor:
-            keys, values = attention.keys_values(y)
-            keys = state.extend(f"self.{index}.keys", keys)
-            values = state.extend(f"self.{index}.values", values)
-            new, total = y.size(1), keys.size(2)
-            if new in (1, total):
-                return attention(y, keys, values, causal=new > 1)
-            visible = torch.ones(new, total, dtype=torch.bool, device=y.device).tril(total - new)
-            return attention(y, keys, values, visible)
-
-        return attend
+            outputs.append(x)
+        return outputs
 
     def _source_attend(self, index: int, layer: DecoderLayer, state: State) -> Attend:
         def attend(y: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from models.config import (
     BackboneConfig,
     ConcatenationConfig,
     DocTransformerConfig,
+    LayerWeightingConfig,
     Norm,
     SentenceConfig,
     TokenizerConfig,
@@ -34,6 +35,11 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "averaged_document of the document": AveragedDocumentConfig(context="document", document_sentences=2),
     "averaged_document of nothing": AveragedDocumentConfig(context="none"),
     "concatenation": ConcatenationConfig(context_sentences=2),
+    "layer_weighting": LayerWeightingConfig(context_sentences=2),
+    "layer_weighting of the source": LayerWeightingConfig(target_context=False, layer_weighting=False, source_layers=2),
+    "layer_weighting without gate": LayerWeightingConfig(
+        context_sentences=1, input_gating=False, target_layers=2, target_weighting=True
+    ),
 }
 
 BACKBONE = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=2, decoder_layers=2, max_length=96)

@@ -1,0 +1,291 @@
+"""Layer-wise weighting and input-aware gating: Xu et al. 2021, "Efficient Context-Aware Neural Machine Translation".
+
+The sentence model is frozen, and so it is the context encoder: every preceding sentence goes through its encoder, and
+its translation through its decoder, alone. On top of it are trained
+
+- layers over the source context, which begin with a learned mixture of all encoder layers (layer-wise weighting) and
+  let the current sentence decide what to keep (input-aware gating);
+- a layer that makes the current source aware of its context;
+- a decoder layer that reads the aware source, the source context and the target context, each behind a gate.
+
+A sentence without context is the frozen model's. In a pre-norm backbone the stream is kept whole, as in
+`doc_transformer`, and the decoder layers start at zero: step two starts exactly at the sentence model.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from models.config import BackboneConfig, ContextWindow, LayerWeightingConfig, Norm
+from models.data.batches import Batch, Example, pad
+from models.data.tokenizer import BOS, EOS, PAD
+from models.network.context import Architecture, Context, State, over_past
+from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
+from models.network.neighbours import distinct, gather, visible
+from models.network.transformer import Transformer
+
+
+class Gate(nn.Module):
+    """g = sigmoid(W [x; y] + b), a vector for each position."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.both = nn.Linear(2 * width, width)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Of x and y, both (B, S, D)."""
+        return torch.sigmoid(self.both(torch.cat([x, y], dim=-1)))
+
+
+class GatedAttention(nn.Module):
+    """o = g * x + (1 - g) * y, where y is what attention to a context finds for x."""
+
+    def __init__(self, config: BackboneConfig, dropout: float, memory_width: int | None = None) -> None:
+        super().__init__()
+        self.attention = Attention(config.width, config.heads, memory_width, bias=False)
+        self.gate = Gate(config.width)
+        self.norm = nn.LayerNorm(config.width)
+        self.dropout = nn.Dropout(dropout)
+        self.order: Norm = config.norm
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """Mix the context into x (R, T, D); others as in `Attention`."""
+        query = self.norm(x) if self.order == "pre" else x
+        y = self.dropout(self.attention(query, keys, values, mask))
+        g = self.gate(query, y)
+        return x + (1 - g) * y if self.order == "pre" else self.norm(g * x + (1 - g) * y)
+
+
+class Block(nn.Module):
+    """Self-attention and feed-forward sub-layers, with what a subclass puts between them."""
+
+    def __init__(self, config: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = Attention(config.width, config.heads, bias=False)
+        self.self_residual = Residual(config.width, config.norm, dropout)
+        self.feed_forward = FeedForward(config.width, config.feed_forward, config.activation)
+        self.feed_residual = Residual(config.width, config.norm, dropout)
+
+
+class SourceContextLayer(Block):
+    """A layer over one context sentence, whose states the current sentence lets pass or not."""
+
+    def __init__(self, config: BackboneConfig, dropout: float, *, gating: bool) -> None:
+        super().__init__(config, dropout)
+        self.input_attention = Attention(config.width, config.heads, bias=False) if gating else None
+        self.input_norm = final_norm(config.width, config.norm) if gating else nn.Identity()
+        self.gate = Gate(config.width) if gating else None
+
+    def alone(self, x: Tensor, mask: Tensor) -> Tensor:
+        """A = SelfAttn(i): what does not depend on the current sentence, of (U, M, D)."""
+        return self.self_residual(x, self.self_attention.over_itself(mask))
+
+    def aware(self, a: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """FFN(a * g), g = sigmoid(W [a; CrossAttn(a, memory)] + b); a (B, K x M, D), memory (B, S, D)."""
+        if self.input_attention is not None and self.gate is not None:
+            query = self.input_norm(a)
+            c = self.input_attention(query, *self.input_attention.keys_values(memory), mask)
+            a = a * self.gate(query, c)
+        return self.feed_residual(a, self.feed_forward)
+
+
+class AwareSourceLayer(Block):
+    """Makes the current source aware of its context."""
+
+    def __init__(self, config: BackboneConfig, dropout: float) -> None:
+        super().__init__(config, dropout)
+        self.context = GatedAttention(config, dropout)
+        self.norm = final_norm(config.width, config.norm)
+
+    def forward(self, x: Tensor, mask: Tensor, states: Tensor, visible: Tensor) -> Tensor:
+        """Of the last encoder layer's output (B, S, D) and the source context (B, K x M, D)."""
+        x = self.self_residual(x, self.self_attention.over_itself(mask))
+        x = self.context(x, *self.context.attention.keys_values(states), visible)
+        return self.norm(self.feed_residual(x, self.feed_forward))
+
+
+class AwareDecoderLayer(Block):
+    """A decoder layer that reads, one after the other, the aware source, the source and the target context."""
+
+    def __init__(self, config: BackboneConfig, dropout: float, *, target: bool) -> None:
+        super().__init__(config, dropout)
+        widths = {"aware": config.width, "source": config.width} | ({"target": 2 * config.width} if target else {})
+        self.reads = nn.ModuleDict({part: GatedAttention(config, dropout, width) for part, width in widths.items()})
+
+    def prepare(self, name: str, context: Context, state: State) -> None:
+        """Keys and values of what is read, once a sentence."""
+        for part, sublayer in self.reads.items():
+            assert isinstance(sublayer, GatedAttention)
+            keys, values = sublayer.attention.keys_values(context[part])
+            state.fixed |= {f"{name}.{part}.keys": keys, f"{name}.{part}.values": values}
+            state.fixed[f"{part}.visible"] = context[f"{part}.visible"]
+
+    def forward(self, x: Tensor, name: str, state: State) -> Tensor:
+        """Of the output of the decoder, or of the layer below, (R, T, D)."""
+        x = self.self_residual(x, over_past(name, self.self_attention, state))
+        for part, sublayer in self.reads.items():
+            fixed = state.fixed
+            x = sublayer(x, fixed[f"{name}.{part}.keys"], fixed[f"{name}.{part}.values"], fixed[f"{part}.visible"])
+        return self.feed_residual(x, self.feed_forward)
+
+    def start_at_zero(self) -> None:
+        """Let it add nothing to a pre-norm stream."""
+        nn.init.zeros_(self.self_attention.output.weight)
+        nn.init.zeros_(self.feed_forward.outer.weight)
+        for sublayer in self.reads.values():
+            assert isinstance(sublayer, GatedAttention)
+            nn.init.zeros_(sublayer.attention.output.weight)
+
+
+class Mixture(nn.Module):
+    """sum_j p_j o_j with p = softmax(w): one weight for each layer's output, the embeddings included."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers + 1))
+
+    def forward(self, outputs: Sequence[Tensor]) -> Tensor:
+        """Of (U, M, D) each."""
+        return (torch.stack(list(outputs), dim=-1) * self.weights.softmax(0)).sum(-1)
+
+
+class WordDropout(Architecture):
+    """The sentence model, reading translations of which some words are left out in training."""
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(probability)
+
+    def embed_target(self, tokens: Tensor, backbone: Transformer, state: State) -> Tensor:
+        """The embeddings with whole vectors zeroed, the others scaled up for it."""
+        embedded = super().embed_target(tokens, backbone, state)
+        return embedded * self.dropout(torch.ones_like(embedded[:, :, :1]))
+
+
+class LayerWeighting(Architecture):
+    """Source and target context over the frozen sentence model; all preceding sentences are encoded apart."""
+
+    def __init__(self, config: LayerWeightingConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        self.window = ContextWindow(size=config.context_sentences)
+        self.reads_target = config.target_context
+        self.max_length = backbone.max_length
+        self.plain = Architecture()
+        self.words = WordDropout(config.token_dropout)
+        width, offsets = backbone.width, config.context_sentences
+        self.mixture = Mixture(backbone.encoder_layers) if config.layer_weighting else None
+        self.source_layers = nn.ModuleList(
+            SourceContextLayer(backbone, dropout, gating=config.input_gating) for _ in range(config.source_layers)
+        )
+        self.source_offset = nn.Embedding(offsets, width)
+        self.aware_source = AwareSourceLayer(backbone, dropout)
+        weighted = config.target_context and config.target_weighting
+        self.target_mixture = Mixture(backbone.decoder_layers) if weighted else None
+        self.target_offset = nn.Embedding(offsets, 2 * width) if config.target_context else None
+        self.decoder = nn.ModuleList(
+            AwareDecoderLayer(backbone, dropout, target=config.target_context) for _ in range(config.target_layers)
+        )
+        self.keeps_stream = backbone.norm == "pre"
+
+    def reset(self) -> None:
+        """Start at the sentence model where the backbone is pre-norm."""
+        for layer in self.decoder:
+            assert isinstance(layer, AwareDecoderLayer)
+            if self.keeps_stream:
+                layer.start_at_zero()
+
+    def select(self, example: Example) -> Example:
+        """The latest sentences, until one, or its translation, has no room in the position table."""
+        first, least = len(example.preceding), max(0, len(example.preceding) - self.window.size)
+        while first > least and all(len(side[first - 1]) < self.max_length for side in self._sides(example)):
+            first -= 1
+        translations = example.translations[first:] if self.reads_target else ()
+        return Example(example.source, preceding=example.preceding[first:], translations=translations)
+
+    def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
+        """Each sentence that is anybody's context once, and for each current one which they are, the latest first."""
+        found, index = distinct([self._latest_first(example) for example in examples])
+        sides = list(zip(*(found or [((),) * (1 + self.reads_target)]), strict=True))
+        context = {"index": index, "sources": pad([[*tokens, EOS] for tokens in sides[0]])}
+        if self.reads_target:
+            context["targets"] = pad([[BOS, *tokens] for tokens in sides[1]])
+        return context
+
+    def encode(self, batch: Batch, backbone: Transformer) -> Context:
+        """What the frozen model makes of the context sentences, (U, M, D) for source and target."""
+        sources = batch.context["sources"]
+        mask = padding_mask(sources, PAD)
+        layers = backbone.encode_layers(sources, self.plain, {})
+        memory = backbone.encoder_norm(layers[-1])
+        mixed = memory if self.mixture is None else self.mixture([*layers[:-1], memory])
+        first = self.source_layers[0]
+        assert isinstance(first, SourceContextLayer)
+        context: Context = {"source.mask": padding_mask(batch.source, PAD), "index": batch.context["index"]}
+        context |= {"source.alone": first.alone(mixed, mask), "source.real": mask[:, 0, 0]}
+        if self.reads_target:
+            context |= self._target_states(batch, memory, backbone)
+        return context
+
+    def encoder_output(self, layers: list[Tensor], memory: Tensor, context: Context) -> Tensor:
+        """The memory as it is; completes the context states, which depend on it."""
+        context["source.visible"] = visible(context["source.real"], context["index"])
+        context["source"] = self._source_states(memory, context)
+        x = layers[-1] if self.keeps_stream else memory
+        context["aware"] = self.aware_source(x, context["source.mask"], context["source"], context["source.visible"])
+        context["aware.visible"] = context["source.mask"]
+        return memory
+
+    def start(self, context: Context, state: State) -> None:
+        """Keys and values for the decoder layers; which sentences have context."""
+        for index, layer in enumerate(self.decoder):
+            assert isinstance(layer, AwareDecoderLayer)
+            layer.prepare(f"context.{index}", context, state)
+        state.fixed["context.any"] = context["index"].gt(0).any(1)
+
+    def decoder_output(self, x: Tensor, close: nn.Module, state: State) -> Tensor:
+        """The context-aware layers' output, or the frozen decoder's where a sentence has no context."""
+        frozen = close(x)
+        y = x if self.keeps_stream else frozen
+        for index, layer in enumerate(self.decoder):
+            y = layer(y, f"context.{index}", state)
+        aware = close(y) if self.keeps_stream else y
+        anything = state.fixed["context.any"]
+        return torch.where(anything.repeat_interleave(len(x) // len(anything))[:, None, None], aware, frozen)
+
+    def _latest_first(self, example: Example) -> list[tuple[tuple[int, ...], ...]]:
+        return list(zip(*(map(tuple, side) for side in self._sides(example)), strict=True))[::-1]
+
+    def _sides(self, example: Example) -> Sequence[Sequence[Sequence[int]]]:
+        return (example.preceding, example.translations) if self.reads_target else (example.preceding,)
+
+    def _source_states(self, memory: Tensor, context: Context) -> Tensor:
+        """(B, K x M, D): the context sentences through the layers over them, with their offsets."""
+        real = gather(context["source.real"], context["index"])
+        x = gather(context["source.alone"], context["index"])  # (B, K, M, D)
+        for depth, layer in enumerate(self.source_layers):
+            assert isinstance(layer, SourceContextLayer)
+            if depth > 0:
+                x = layer.alone(x.flatten(0, 1), real.flatten(0, 1)[:, None, None]).reshape(x.shape)
+            x = layer.aware(x.flatten(1, 2), memory, context["source.mask"]).reshape(x.shape)
+        return _with_offsets(x, self.source_offset).flatten(1, 2)
+
+    def _target_states(self, batch: Batch, memory: Tensor, backbone: Transformer) -> Context:
+        """[embedding; last decoder output] of each word of the translations, with their offsets, (B, K x M, 2 D)."""
+        assert self.target_offset is not None
+        targets, index = batch.context["targets"], batch.context["index"]
+        state = backbone.start(batch.context["sources"], memory, cached=False)
+        layers = backbone.decode_layers(targets, self.words, state)
+        closed = backbone.decoder_norm(layers[-1])
+        mixed = closed if self.target_mixture is None else self.target_mixture([*layers[:-1], closed])
+        states = gather(torch.cat([layers[0], mixed], dim=-1), index)
+        return {
+            "target": _with_offsets(states, self.target_offset).flatten(1, 2),
+            "target.visible": visible(targets.ne(PAD), index),
+        }
+
+
+def _with_offsets(states: Tensor, offsets: nn.Embedding) -> Tensor:
+    """Add to the states (B, K, M, D) how many sentences before the current one theirs stands."""
+    slots = torch.arange(states.size(1), device=states.device).clamp(max=offsets.num_embeddings - 1)
+    return states + offsets(slots)[:, None]
