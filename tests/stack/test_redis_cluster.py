@@ -1,0 +1,84 @@
+"""The whole service on a Redis Cluster of three masters."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from redis import Redis
+
+from tests.support.client import SENTENCES, begin, check_document, say, say_until_served, translate
+from tests.support.redis_servers import RedisCluster
+from tests.support.servers import Replicas
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
+    """Three masters for all tests of this file."""
+    cluster = RedisCluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture(scope="module")
+def client(shared_replicas: Replicas, cluster: RedisCluster) -> Iterator[httpx.Client]:
+    """A client of a service on them."""
+    with shared_replicas.new(redis_url=cluster.url, redis_timeout_seconds="0.5").start().client() as client:
+        yield client
+
+
+def sessions_everywhere(client: httpx.Client, cluster: RedisCluster) -> list[str]:
+    """New sessions, until every master has one, and no others."""
+    admins = [Redis(port=master.port) for master in cluster.masters]
+    for admin in admins:
+        admin.flushall()
+    sessions: list[str] = []
+    while not all(admin.dbsize() for admin in admins):
+        sessions.append(begin(client))
+    for admin in admins:
+        admin.close()
+    return sessions
+
+
+def test_sessions_on_many_slots(client: httpx.Client, cluster: RedisCluster) -> None:
+    """Sessions are created, translated, read and deleted wherever their slot is."""
+    sessions = sessions_everywhere(client, cluster)
+    for session in sessions:
+        for at, text in enumerate(SENTENCES):
+            assert say(client, session, text, at).status_code == 200
+        check_document(client, session)
+    for session in sessions:
+        assert client.delete(session).status_code == 204
+        assert client.get(session).status_code == 404
+
+
+def test_scripts_are_loaded_again(client: httpx.Client, cluster: RedisCluster) -> None:
+    """A master that has forgotten the scripts learns them again."""
+    sessions = sessions_everywhere(client, cluster)
+    for master in cluster.masters:
+        with Redis(port=master.port) as admin:
+            admin.script_flush()
+    assert {say(client, session, SENTENCES[0]).status_code for session in sessions} == {200}
+
+
+def test_master_killed(client: httpx.Client, cluster: RedisCluster) -> None:
+    """Sessions in its slots are told to come back, the others and documents go on; after it is back, all do."""
+    sessions = sessions_everywhere(client, cluster)
+    for session in sessions:
+        assert say(client, session, SENTENCES[0], 0).status_code == 200
+    cluster.masters[1].kill()
+    answers = {session: say(client, session, SENTENCES[1], 1) for session in sessions}
+    assert {answer.status_code for answer in answers.values()} == {200, 503}
+    for answer in answers.values():
+        if answer.status_code == 503:
+            assert (answer.json()["code"], answer.headers["retry-after"]) == ("session_store_unavailable", "1")
+    for session in [session for session, answer in answers.items() if answer.status_code == 200]:
+        assert say(client, session, SENTENCES[2], 2).status_code == 200, "still"
+    assert translate(client, "a", "b").status_code == 200
+    assert client.get("/health/ready").status_code == 200
+    cluster.masters[1].start()
+    for session in sessions:
+        for at in range(1, len(SENTENCES)):
+            assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
+        check_document(client, session)

@@ -1,0 +1,39 @@
+"""The whole service on a Redis that Sentinel watches."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.client import SENTENCES, begin, check_document, say, say_until_served, translate
+from tests.support.redis_servers import RedisSentinel
+from tests.support.servers import Replicas, eventually
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[RedisSentinel]:
+    """A master, its replica and their sentinel."""
+    watched = RedisSentinel(tmp_path)
+    try:
+        watched.start()
+        yield watched
+    finally:
+        watched.close()
+
+
+def test_failover(replicas: Replicas, watched: RedisSentinel) -> None:
+    """When the master dies, sessions wait, and then go on with its replica, even when the old master comes back."""
+    with replicas.new(redis_url=watched.url, redis_timeout_seconds="0.5").start().client() as client:
+        session = begin(client)
+        for at in (0, 1):
+            assert say(client, session, SENTENCES[at], at).status_code == 200
+        eventually(watched.in_step, "the replica has it all")
+        watched.master.kill()
+        assert translate(client, "a", "b").status_code == 200
+        assert client.get("/health/ready").status_code == 200
+        assert say_until_served(client, session, SENTENCES[2], 2).status_code == 200
+        assert watched.promoted()
+        watched.master.start()
+        for at in (3, 4):
+            assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
+        check_document(client, session)

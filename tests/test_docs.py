@@ -1,0 +1,39 @@
+"""What the documentation says of tests is so."""
+
+import ast
+import re
+
+import pytest
+
+from tests.support.servers import ROOT
+
+_SECTION = re.compile(r"^## What an outage means to a client$(.*?)^A client of a session", re.MULTILINE | re.DOTALL)
+_FILES_OF_OUTAGES = ("stack/test_outages.py", "stack/test_redis_cluster.py", "stack/test_redis_sentinel.py")
+_IN_NO_ROW = {"test_session_outlives_the_service", "test_sessions_on_many_slots", "test_scripts_are_loaded_again"}
+
+
+def _rows() -> dict[str, str]:
+    """The test of each outage in docs/operations.md."""
+    (section,) = _SECTION.findall((ROOT / "docs" / "operations.md").read_text())
+    cells = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    return {row[0]: row[-1].strip("`") for row in cells[1:]}
+
+
+def _tests_of(file: str) -> set[str]:
+    body = ast.parse((ROOT / "tests" / file).read_text()).body
+    functions = (node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {function.name for function in functions if function.name.startswith("test_")}
+
+
+@pytest.mark.parametrize("outage", _rows())
+def test_each_outage_has_its_test(outage: str) -> None:
+    """Every row of the table of outages names a test that there is."""
+    file, _, name = _rows()[outage].partition("::")
+    assert name in _tests_of(file)
+
+
+@pytest.mark.parametrize("file", _FILES_OF_OUTAGES)
+def test_each_test_of_an_outage_has_its_row(file: str) -> None:
+    """What is tested of an outage is told to operators."""
+    named = {test.partition("::")[2] for test in _rows().values()}
+    assert _tests_of(file) - _IN_NO_ROW <= named
