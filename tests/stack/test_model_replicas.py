@@ -1,0 +1,167 @@
+"""Several replicas with a real Redis between them: what an administrator changes at one is changed at all."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+
+from service.store.model_record import KEY
+from tests.support.client import begin, say, translate
+from tests.support.roots import QUICK, fresh_database, load, loaded, make_root, workers
+from tests.support.servers import RedisServer, Replica, Replicas, eventually
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A bundle root."""
+    return make_root(tmp_path / "root")
+
+
+@pytest.fixture
+def database(redis_server: RedisServer) -> str:
+    """The URL of a database in which no administrator has been."""
+    return fresh_database(redis_server, 3)
+
+
+@pytest.fixture
+def own_root(tmp_path: Path) -> Path:
+    """The same bundles in a folder that one replica has for itself."""
+    return make_root(tmp_path / "own-root")
+
+
+@pytest.fixture
+def client(replicas: Replicas, database: str, root: Path) -> Iterator[httpx.Client]:
+    """A client of the replica that the administrator calls."""
+    replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=database, **QUICK)
+    with replica.start().client() as client:
+        yield client
+
+
+@pytest.fixture
+def other(replicas: Replicas, database: str, own_root: Path) -> Replica:
+    """Another replica, not yet started."""
+    return replicas.new(bundles="one", bundle_root=str(own_root), redis_url=database, **QUICK)
+
+
+def test_replicas_follow_each_other(client: httpx.Client, other: Replica) -> None:
+    """Loaded, swapped or unloaded at one, soon it is so at the other."""
+    with other.start().client() as second:
+        assert load(client, "two").status_code == 200
+        eventually(lambda: loaded(second) == loaded(client), "the other has swapped it")
+        assert translate(second, "a").json()["text"] == "A two"
+        assert load(second, "german").status_code == 200
+        eventually(lambda: loaded(client) == loaded(second), "the first has loaded it")
+        assert client.delete("/v1/models/stand-in").status_code == 204
+        eventually(lambda: list(loaded(second)) == ["german"], "the other has unloaded it")
+
+
+def test_session_is_not_told_off_by_a_replica_that_is_behind(
+    client: httpx.Client, other: Replica, own_root: Path
+) -> None:
+    """Its model is new at one replica and not there yet at the other, which asks to try again."""
+    with other.start().client() as second:
+        (own_root / "two" / "held").touch()
+        assert load(client, "two").status_code == 200
+        session = begin(client)
+        behind = say(second, session, "a", 0)
+        assert (behind.status_code, behind.json()["code"]) == (503, "model_not_ready")
+        assert behind.headers["retry-after"] == "2"
+        (own_root / "two" / "held").unlink()
+        eventually(lambda: say(second, session, "a", 0).status_code == 200, "the other has caught up")
+        assert say(client, session, "b", 1).json()["translation"] == "B [a] two"
+
+
+def test_replica_that_starts_later_serves_what_the_others_do(client: httpx.Client, other: Replica) -> None:
+    """The record counts, not the settings."""
+    assert load(client, "two").status_code == 200
+    assert load(client, "german").status_code == 200
+    with other.start().client() as second:
+        assert loaded(second) == loaded(client)
+        assert translate(second, "a").json()["text"] == "A two"
+
+
+def test_without_the_record_the_settings_count_again(client: httpx.Client, database: str) -> None:
+    """Deleting it is the way back to what was deployed."""
+    deployed = loaded(client)
+    assert load(client, "two").status_code == 200
+    assert loaded(client) != deployed
+    with redis.Redis.from_url(database) as records:
+        assert records.delete(KEY) == 1
+    eventually(lambda: loaded(client) == deployed, "the settings count")
+
+
+def test_replica_that_cannot_load_a_model_keeps_its_old_one(
+    client: httpx.Client, other: Replica, own_root: Path
+) -> None:
+    """It says so, stays ready, and is well again once what is wanted is what it has."""
+    shutil.rmtree(own_root / "two")
+    with other.start().client() as second:
+        served = loaded(second)
+        assert load(client, "two").status_code == 200
+        missing = [{"name": "stand-in", "code": "bundle_not_found"}]
+        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == missing, "the other says what is missing")
+        assert loaded(second) == served
+        assert translate(second, "a").json()["text"] == "A"
+        health = second.get("/health/dependencies")
+        told = {"name": "model:stand-in", "status": "down", "detail": "cannot be loaded: bundle_not_found"}
+        assert health.status_code == 503
+        assert told in health.json()["dependencies"]
+        assert second.get("/health/ready").status_code == 200
+        assert '"event": "model_not_loaded"' in other.log
+        assert load(client, "one").status_code == 200
+        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == [], "nothing is missing")
+
+
+def test_replica_starts_with_what_it_can_load(client: httpx.Client, other: Replica, own_root: Path) -> None:
+    """Of what is wanted all that is there; if nothing is, what its settings name."""
+    assert load(client, "two").status_code == 200
+    assert load(client, "german").status_code == 200
+    shutil.rmtree(own_root / "two")
+    with other.start().client() as second:
+        assert list(loaded(second)) == ["german"]
+    other.end()
+    shutil.rmtree(own_root / "german")
+    with other.start().client() as second:
+        assert list(loaded(second)) == ["stand-in"]
+        assert translate(second, "a").json()["text"] == "A"
+
+
+def test_folder_with_other_content_is_not_what_is_wanted(client: httpx.Client, other: Replica, own_root: Path) -> None:
+    """A replica serves the very bundle that was loaded, or keeps what it has."""
+    shutil.rmtree(own_root / "two")
+    shutil.copytree(own_root / "german", own_root / "two")
+    with other.start().client() as second:
+        assert load(client, "two").status_code == 200
+        missing = [{"name": "stand-in", "code": "invalid_bundle"}]
+        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == missing, "the other says what is missing")
+
+
+def test_nothing_changes_while_redis_is_away(replicas: Replicas, mortal_redis: RedisServer, root: Path) -> None:
+    """The others could not be told, so the administrator is asked to try again; then all is as it should be."""
+    replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=mortal_redis.url, **QUICK)
+    with replica.start().client() as client:
+        before, served = workers(replica), loaded(client)
+        mortal_redis.kill()
+        for answer in (load(client, "two"), client.delete("/v1/models/stand-in")):
+            assert (answer.status_code, answer.json()["code"]) == (503, "session_store_unavailable")
+        assert (workers(replica), loaded(client)) == (before, served)
+        mortal_redis.start()
+        eventually(lambda: load(client, "two").status_code == 200, "Redis is back")
+        assert translate(client, "a").json()["text"] == "A two"
+
+
+def test_replica_that_starts_without_redis_follows_later(
+    replicas: Replicas, mortal_redis: RedisServer, root: Path
+) -> None:
+    """It serves what its settings name until it can read the record."""
+    settings = {"bundles": "one", "bundle_root": str(root), "redis_url": mortal_redis.url, **QUICK}
+    with replicas.new(**settings).start().client() as first:
+        assert load(first, "two").status_code == 200
+    mortal_redis.kill()
+    with replicas.new(**settings).start().client() as second:
+        assert translate(second, "a").json()["text"] == "A"
+        mortal_redis.start()
+        eventually(lambda: translate(second, "a").json()["text"] == "A two", "it has followed")

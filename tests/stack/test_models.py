@@ -1,0 +1,209 @@
+"""Models that are loaded, swapped and unloaded while a real server serves them."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from tests.support.client import begin, say, translate
+from tests.support.roots import QUICK, fresh_database, load, loaded, make_key, make_root, workers
+from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.stand_in import expected
+
+GERMAN = {"source_lang": "en", "target_lang": "de"}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle root, in which a link leads out of it."""
+    folder = tmp_path_factory.mktemp("bundles")
+    root = make_root(folder / "root")
+    (root / "link").symlink_to(make_root(folder / "outside") / "two")
+    return root
+
+
+@pytest.fixture(scope="module")
+def database(redis_server: RedisServer) -> str:
+    """The URL of a database in which no administrator has been."""
+    return fresh_database(redis_server, 2)
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, database: str, root: Path) -> Replica:
+    """A replica that serves `one`."""
+    return shared_replicas.new(bundles="one", bundle_root=str(root), redis_url=database, **QUICK).start()
+
+
+@pytest.fixture
+def client(replica: Replica) -> Iterator[httpx.Client]:
+    """A client of it; afterwards `one` is its only model again."""
+    with replica.client() as client:
+        yield client
+        assert load(client, "one").status_code == 200
+        client.delete("/v1/models/german")
+        eventually(lambda: len(workers(replica)) == 1, "the workers of other models have ended")
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """For requests that go on while others are made."""
+    with ThreadPoolExecutor(8) as executor:
+        yield executor
+
+
+def test_second_pair_is_loaded_and_unloaded(client: httpx.Client) -> None:
+    """It is served beside the first from the moment that the call is answered, and after its unloading no more."""
+    assert translate(client, "a", **GERMAN).json()["code"] == "language_pair_not_served"
+    answer = load(client, "german")
+    assert answer.status_code == 200
+    listed = client.get("/v1/models").json()
+    assert [model["name"] for model in listed["models"]] == ["stand-in", "german"]
+    assert listed["models"][1] == answer.json()
+    told = {"source_lang": "en", "target_lang": "de", "window": 2, "reads_target_context": False, "state": "serving"}
+    assert answer.json() | told | {"default": True, "attribution": "nobody german"} == answer.json()
+    assert translate(client, "a", **GERMAN).json()["text"] == "A german"
+    assert translate(client, "a").json()["text"] == "A"
+
+    assert client.delete("/v1/models/german").status_code == 204
+    assert translate(client, "a", **GERMAN).status_code == 422
+    assert client.delete("/v1/models/german").json()["code"] == "model_not_found"
+    last = client.delete("/v1/models/stand-in")
+    assert (last.status_code, last.json()["code"]) == (409, "last_model")
+
+
+def test_repeated_load_changes_nothing(replica: Replica, client: httpx.Client) -> None:
+    """What is served already goes on with the same processes, so the call may be sent again."""
+    before = workers(replica)
+    assert load(client, "one").json()["fingerprint"][:12] == loaded(client)["stand-in"]
+    assert workers(replica) == before
+
+
+def test_swap_under_load_without_a_failed_request(
+    replica: Replica, client: httpx.Client, pool: ThreadPoolExecutor
+) -> None:
+    """Every request is answered, by the old model whole or by the new one whole, and in the end by the new one."""
+    over = Event()
+
+    def documents() -> list[httpx.Response]:
+        with replica.client() as mine:
+            answers = []
+            while not over.is_set():
+                answers.append(translate(mine, "a", "b", "c"))
+            return answers
+
+    def sessions() -> list[httpx.Response]:
+        with replica.client() as mine:
+            answers = []
+            while not over.is_set():
+                answers.append(say(mine, begin(mine), "a", 0))
+            return answers
+
+    running = [pool.submit(work) for work in (documents, documents, sessions)]
+    for name in ("two", "one", "two"):
+        assert load(client, name).status_code == 200
+    over.set()
+    texts = ["A", "B [a]", "C [a | b]"]
+    swapped = [f"{text} two" for text in texts]
+    for work in running[:2]:
+        answers = work.result()
+        assert {answer.status_code for answer in answers} == {200}
+        found = [[sentence["translation"] for sentence in answer.json()["sentences"]] for answer in answers]
+        assert [each for each in found if each not in (texts, swapped)] == []
+        assert texts in found
+        assert swapped in found
+    # A session that began a moment before a swap is told; whatever else is said to it is its translation.
+    assert {answer.json().get("code") for answer in running[2].result()} <= {None, "session_model_not_loaded"}
+    assert translate(client, "a").json()["text"] == "A two"
+
+
+def test_old_model_finishes_what_it_has(
+    replica: Replica, client: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """A document that it has begun is its own to the end, though new ones go to the new model meanwhile."""
+    gate = tmp_path / "gate"
+    begun = pool.submit(translate, client, f"wait-for:{gate}", "b")
+    eventually(lambda: "antecedent_sentences_running 2.0" in client.get("/metrics").text, "the worker is busy")
+    assert load(client, "two").status_code == 200
+    assert translate(client, "a").json()["text"] == "A two"
+    assert not begun.done()
+    assert len(workers(replica)) == 2
+    gate.touch()
+    assert begun.result().json()["sentences"][1]["translation"] == expected("b", [f"wait-for:{gate}"])
+    eventually(lambda: len(workers(replica)) == 1, "the workers of the old model have ended")
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "code"),
+    [
+        ("wrong", 422, "self_test_failed"),
+        ("damaged", 422, "invalid_bundle"),
+        ("missing", 404, "bundle_not_found"),
+        ("link", 404, "bundle_not_found"),
+        ("..", 422, "invalid_input"),
+        ("../outside", 422, "invalid_input"),
+        ("/etc", 422, "invalid_input"),
+    ],
+)
+def test_bundle_that_cannot_be_served_stays_out(
+    replica: Replica, client: httpx.Client, name: str, status: int, code: str
+) -> None:
+    """The old model goes on as if nothing had been, and so do its processes."""
+    before, served = workers(replica), loaded(client)
+    answer = load(client, name)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert (workers(replica), loaded(client)) == (before, served)
+    assert translate(client, "a").json()["text"] == "A"
+
+
+def test_one_change_at_a_time(replica: Replica, client: httpx.Client, pool: ThreadPoolExecutor, root: Path) -> None:
+    """While a bundle loads, requests are served and other changes are told to wait."""
+    (root / "two" / "held").touch()
+    loading = pool.submit(load, client, "two")
+    eventually(lambda: len(workers(replica)) == 2, "the bundle is loading")
+    for refused in (load(client, "german"), client.delete("/v1/models/stand-in")):
+        assert (refused.status_code, refused.json()["code"]) == (409, "model_change_in_progress")
+        assert refused.headers["retry-after"] == "5"
+    assert translate(client, "a").json()["text"] == "A"
+    (root / "two" / "held").unlink()
+    assert loading.result().status_code == 200
+    assert translate(client, "a").json()["text"] == "A two"
+
+
+def test_without_a_bundle_root_nothing_changes(replicas: Replicas, database: str) -> None:
+    """The models are those of the settings; listing them is for everybody."""
+    with replicas.new(redis_url=database).start().client() as client:
+        for answer in (load(client, "one"), client.delete("/v1/models/stand-in")):
+            assert (answer.status_code, answer.json()["code"]) == (403, "model_changes_disabled")
+        assert list(loaded(client)) == ["stand-in"]
+
+
+def test_only_an_administrator_changes_models(replicas: Replicas, database: str, root: Path, tmp_path: Path) -> None:
+    """A key that may translate may see the models, and no more."""
+    keys = {"keys": "file", "keys_file": str(tmp_path / "keys.json")}
+    translator, administrator = (make_key(keys, scope) for scope in ("translate", "admin"))
+    with replicas.new(bundles="one", bundle_root=str(root), redis_url=database, **keys).start().client() as client:
+        assert load(client, "two").status_code == 401
+        client.headers["Authorization"] = f"Bearer {translator}"
+        for answer in (load(client, "two"), client.delete("/v1/models/stand-in")):
+            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+        assert list(loaded(client)) == ["stand-in"]
+        assert translate(client, "a").json()["text"] == "A"
+        client.headers["Authorization"] = f"Bearer {administrator}"
+        assert load(client, "two").status_code == 200
+
+
+def test_session_is_told_that_its_model_is_gone(client: httpx.Client) -> None:
+    """Its next sentence is refused, and takes no place; what it has is still there; a new session is served."""
+    session = begin(client)
+    first = say(client, session, "a", 0).json()
+    assert load(client, "two").status_code == 200
+    told = say(client, session, "b", 1)
+    assert (told.status_code, told.json()["code"], told.json()["retryable"]) == (409, "session_model_not_loaded", False)
+    assert say(client, session, "a", 0).json() == first
+    assert [sentence["source"] for sentence in client.get(session).json()["sentences"]] == ["a"]
+    assert say(client, begin(client), "b", 0).json()["translation"] == "B two"
+    assert load(client, "one").status_code == 200
+    assert say(client, session, "b", 1).json()["translation"] == expected("b", ["a"])

@@ -1,0 +1,57 @@
+"""A bundle root for the stand-in runtime, and replicas whose models an administrator may change."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+import redis
+
+from tests.support.servers import ROOT, RedisServer, Replica, bundle, children
+
+QUICK = {"models_refresh_seconds": "0.05"}
+
+
+def make_root(folder: Path) -> Path:
+    """`one` and `two` are versions of one model, which tells them apart by its accent; `german` is another pair.
+
+    `wrong` fails its self-test and `damaged` cannot be loaded; both would replace the model of `one`.
+    """
+    bundle(folder / "one")
+    bundle(folder / "two", accent=" two")
+    bundle(folder / "german", name="german", source="en", target="de", accent=" german")
+    for name in ("wrong", "damaged"):
+        (bundle(folder / name, accent=f" {name}") / name).touch()
+    return folder
+
+
+def fresh_database(server: RedisServer, number: int) -> str:
+    """The URL of a database in which no administrator has been; each file of tests has a number of its own."""
+    with redis.Redis(port=server.port, db=number) as client:
+        client.flushdb()
+    return f"{server.url}/{number}"
+
+
+def load(client: httpx.Client, name: str) -> httpx.Response:
+    """Ask for a bundle by the name of its folder."""
+    return client.post("/v1/models", json={"bundle": name})
+
+
+def loaded(client: httpx.Client) -> dict[str, str]:
+    """The models of the replica that answers, with what their fingerprints begin with."""
+    return {model["name"]: model["fingerprint"][:12] for model in client.get("/v1/models").json()["models"]}
+
+
+def workers(replica: Replica) -> list[int]:
+    """The ids of its worker processes."""
+    return sorted(number for number, command in children(replica.pid) if "worker_process" in command)
+
+
+def make_key(keys: Mapping[str, str], scope: str) -> str:
+    """A key with that scope, from the command; `keys` are the settings of the service that say where it goes."""
+    settings = {f"ANTECEDENT_{name.upper()}": value for name, value in keys.items()}
+    command = [sys.executable, "-m", "service.keys", "create", "--tenant", "somebody", "--scope", scope]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | settings, check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.strip()
