@@ -23,9 +23,7 @@ _SCRIPTS = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Swagger UI sets styles from its script."""
-_ANSWER: Mapping[str, str] = MappingProxyType(
-    {**_ALWAYS, "Content-Security-Policy": _NOTHING, "Cache-Control": "no-store"}
-)
+_ANSWER: Mapping[str, str] = MappingProxyType({**_ALWAYS, "Content-Security-Policy": _NOTHING})
 _PAGE: Mapping[str, str] = MappingProxyType({**_ALWAYS, "Content-Security-Policy": _SCRIPTS})
 
 
@@ -41,12 +39,15 @@ class SecurityHeadersMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket."""
-        fields = _PAGE if scope.get("path", "").startswith(self._docs) else _ANSWER
+        is_page = scope.get("path", "").startswith(self._docs)
 
         async def secured(message: Message) -> None:
             if message["type"] in ANSWER_STARTS:
                 message.setdefault("headers", [])
-                MutableHeaders(scope=message).update(fields)
+                headers = MutableHeaders(scope=message)
+                headers.update(_PAGE if is_page else _ANSWER)
+                if not is_page:
+                    headers.setdefault("Cache-Control", "no-store")  # streams say more
             await send(message)
 
         await self._app(scope, receive, secured)
