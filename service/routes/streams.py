@@ -29,9 +29,9 @@ async def stream_session(
     async with parts.limiter.hold(who):
         with parts.streams.opened() as soon:
             state = await parts.sessions.resume(document)
-            await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope["subprotocols"] else None)
             channel = _SocketChannel(socket)
             try:
+                await channel.accept()
                 await channel.send(messages.greeting(session_id, state))
                 ending = await _conversation(socket, document, who, parts).run(channel, soon)
                 await channel.close(ending)
@@ -63,6 +63,11 @@ class _SocketChannel:
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
 
+    async def accept(self) -> None:
+        offered = self._socket.scope["subprotocols"]
+        with _gone():
+            await self._socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+
     async def receive(self) -> str | bytes:
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
@@ -83,5 +88,6 @@ class _SocketChannel:
 def _gone() -> Iterator[None]:
     try:
         yield
-    except (WebSocketDisconnect, RuntimeError):  # the second, between a malformed frame and the end that it leads to
+    except (OSError, RuntimeError, WebSocketDisconnect):
+        # OSError while it opens; RuntimeError between a malformed frame and the end of the connection that it leads to
         raise GoneError from None

@@ -1,0 +1,157 @@
+"""Malformed frames on a stream: the server stays up, says nothing of them in its log, and its memory does not grow."""
+
+import base64
+import random
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.client import begin, measured
+from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.streams import opened
+
+CONNECTIONS, FRAMES = 1000, 10
+"""Of the frames on a connection the last one ends it."""
+WARM_UP = 200
+MOST_GROWTH_KIB = 8 * 1024
+UPGRADE = b"GET {path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A replica whose log holds warnings and errors only."""
+    return shared_replicas.new(redis_url=redis_server.url, log_level="warning", stream_message_bytes="4096").start()
+
+
+@pytest.fixture
+def session(replica: Replica) -> Iterator[str]:
+    """A session, which must be there afterwards, with nothing in it that was not sent."""
+    with replica.client() as client:
+        path = begin(client)
+        yield path
+        assert client.get(path).json()["sentences"] == []
+        eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "every stream has ended")
+    assert replica.log == ""
+
+
+def test_malformed_frames(replica: Replica, session: str) -> None:
+    """Ten thousand of every kind, and the server reads each: a stream beside them goes on, and memory stays flat."""
+    chooser = random.Random(1)
+    attack(replica.url, session, chooser, WARM_UP)  # what is allocated once
+    before = resident_kib(replica.pid)
+    with opened(replica.url, session) as stream:
+        attack(replica.url, session, chooser, CONNECTIONS)
+        stream.send("refuse", 0)
+        assert stream.receive()["code"] == "invalid_request"
+    assert resident_kib(replica.pid) - before < MOST_GROWTH_KIB
+
+
+@pytest.mark.parametrize(
+    "handshake",
+    [
+        UPGRADE,
+        UPGRADE + b"Sec-WebSocket-Version: 99\r\n",
+        UPGRADE + b"X: " + b"x" * 9000 + b"\r\n",
+        UPGRADE + b"X: x\r\n" * 200,
+        UPGRADE.replace(b"GET", b"POST"),
+        b"GET {path} HTTP/1.1\r\nHost: x\r\n",
+    ],
+    ids=["no key", "version", "long field", "many fields", "method", "no upgrade"],
+)
+def test_malformed_handshakes(replica: Replica, session: str, handshake: bytes) -> None:
+    """None opens a stream."""
+    with connected(replica.url) as connection:
+        connection.sendall(handshake.replace(b"{path}", f"{session}/stream".encode()) + b"\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        answer = read_all(connection)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
+
+
+def attack(url: str, session: str, chooser: random.Random, connections: int) -> None:
+    """Open connections one after the other; each gets malformed frames, and then one that no connection outlives."""
+    for _ in range(connections):
+        with connected(url) as connection:
+            connection.sendall(handshake_of(session))
+            read_until(connection, b"next_position", 1)
+            connection.sendall(b"".join(malformed(chooser) for _ in range(FRAMES - 1)))
+            read_until(connection, b"invalid_message", FRAMES - 1)
+            connection.sendall(fatal(chooser))
+            connection.shutdown(socket.SHUT_WR)
+            read_all(connection)
+
+
+def malformed(chooser: random.Random) -> bytes:
+    """A frame as it should be, with what is no sentence in it."""
+    invalid = [b'{"text": 1}', b'{"text": "\\ud800"}', b"[" * 1000, b'{"text": "a", "position": 99999999999999999999}']
+    text = chooser.choice([*invalid, bytes(chooser.choices(range(128), k=chooser.randrange(300)))])
+    return chooser.choice([frame(0x1, text), frame(0x2, chooser.randbytes(chooser.randrange(300)))])
+
+
+def fatal(chooser: random.Random) -> bytes:
+    """A frame with something wrong in length, mask, flags, opcode, order or encoding."""
+    payload = chooser.randbytes(chooser.randrange(300))
+    return chooser.choice(
+        [
+            b"\x81\xff" + (2**63 - 1).to_bytes(8, "big") + payload,
+            frame(0x1, "長".encode() * 2000),
+            frame(0x1, payload, masked=False),
+            frame(0x1, payload, first_bits=chooser.randrange(9, 16)),
+            frame(chooser.choice([0x3, 0x7, 0xB, 0xF]), payload),
+            frame(0x0, payload),
+            frame(0x1, b"a", first_bits=0) + frame(0x1, b"b"),
+            frame(0x8, b"x"),
+            frame(0x8, (999).to_bytes(2, "big")),
+            frame(0x9, b"x" * 126),
+            frame(0x1, b"\xff" + payload),
+            b"\x81",
+        ]
+    )
+
+
+def frame(opcode: int, payload: bytes, *, first_bits: int = 8, masked: bool = True) -> bytes:
+    """A frame, with a mask of zeros if it has one; 8 as first bits are those of a whole message."""
+    length, mask_bit = len(payload), 0x80 if masked else 0
+    head = bytes([first_bits << 4 | opcode])
+    if length < 126:
+        head += bytes([mask_bit | length])
+    else:
+        head += bytes([mask_bit | 126]) + length.to_bytes(2, "big")
+    return head + (bytes(4) if masked else b"") + payload
+
+
+def handshake_of(session: str) -> bytes:
+    """A well-formed one."""
+    key = base64.b64encode(bytes(16)).decode()
+    return (
+        f"GET {session}/stream HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    ).encode()
+
+
+def connected(url: str) -> socket.socket:
+    """A connection to a replica, without any protocol."""
+    address = httpx.URL(url)
+    return socket.create_connection((address.host, address.port or 0), timeout=30)
+
+
+def read_until(connection: socket.socket, part: bytes, times: int) -> None:
+    """Read until something has come that often."""
+    received = b""
+    while received.count(part) < times:
+        more = connection.recv(4096)
+        assert more, "the server has closed the connection"
+        received += more
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """What comes until the other side ends the connection."""
+    return b"".join(iter(lambda: connection.recv(4096), b""))
+
+
+def resident_kib(pid: int) -> int:
+    """Memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
