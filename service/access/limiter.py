@@ -107,7 +107,9 @@ class Limiter:
 
 def _refusal(demand: Demand, verdict: Verdict) -> RateLimitedError | ConcurrencyLimitError:
     if verdict.outcome == "places":
-        return ConcurrencyLimitError(f"as many requests and streams of this key are under way as may be: {demand.places}")
+        return ConcurrencyLimitError(
+            f"as many requests and streams of this key are under way as may be: {demand.places}"
+        )
     quota = Quota.after(demand, verdict)
     return RateLimitedError(
         f"{demand.sentences} sentences are more than are left of this key's {demand.per_minute} a minute: "
