@@ -1,35 +1,96 @@
 """How much may wait."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
+from models.bundle.requests import TranslationRequest
 from service.errors import QueueFullError
 from service.inference.admission import Admission
 from service.inference.backlog import Turn
-from tests.support.lanes import Bench, echo, until
+from tests.support.lanes import DIRECT, Bench, echo
 
 
-async def test_admission_ends_at_the_limit(bench: Callable[..., Bench]) -> None:
-    """What waits and what is about to wait count; a place that is given back can be taken again."""
-    used = bench()
-    admission = Admission(2, lambda: [used.batcher])
+@pytest.fixture
+async def stuck() -> AsyncIterator[Bench]:
+    """A batcher whose one worker is busy for ever."""
+    bench = Bench(echo)
+    await bench.lanes.acquire()
+    bench.batcher.open()
+    yield bench
+    await bench.batcher.close()
+
+
+def fill(bench: Bench, flow: str, sentences: int) -> list[asyncio.Future[object]]:
+    """Queue some sentences of a flow."""
+    turn = Turn(flow, "bulk")
+    futures = [bench.batcher.enqueue(TranslationRequest("x"), DIRECT, turn) for _ in range(sentences)]
+    for future in futures:
+        future.add_done_callback(lambda done: done.exception())
+    return list(futures)
+
+
+async def test_admission_ends_at_the_limit(stuck: Bench) -> None:
+    """What is about to wait counts; a place that is given back can be taken again."""
+    admission = Admission(2, lambda: [stuck.batcher])
     with admission.reserve("a"), admission.reserve("b"), pytest.raises(QueueFullError):
         admission.reserve("c")
     with admission.reserve("c"):
         pass
 
 
-async def test_waiting_sentences_use_up_admission() -> None:
+async def test_waiting_flows_use_up_admission(stuck: Bench) -> None:
     """A queue that nobody serves fills up, and then refuses."""
-    used = Bench(echo)
-    await used.lanes.acquire()
-    used.batcher.open()
-    admission = Admission(3, lambda: [used.batcher])
-    callers = [asyncio.create_task(used.translate(text, Turn(text, "interactive"))) for text in "abc"]
-    await until(lambda: used.batcher.waiting == 3)
+    admission = Admission(3, lambda: [stuck.batcher])
+    for flow in "abc":
+        fill(stuck, flow, 1)
+    assert admission.waiting == 3
     with pytest.raises(QueueFullError):
         admission.reserve("d")
-    await used.batcher.close()
-    await asyncio.gather(*callers, return_exceptions=True)
+
+
+async def test_long_documents_do_not_shut_others_out(stuck: Bench) -> None:
+    """Where two long documents leave no room for a third, a short one and a session's sentence still have theirs."""
+    admission = Admission(100, lambda: [stuck.batcher])
+    for flow in ("long", "longer"):
+        fill(stuck, flow, 60)
+    with pytest.raises(QueueFullError):
+        admission.reserve("third", 60)
+    with admission.reserve("short", 5), admission.reserve("session"):
+        pass
+
+
+async def test_one_flow_cannot_have_more_than_the_limit(stuck: Bench) -> None:
+    """What waits of a session counts in full for its next sentence, in the queue or on its way there."""
+    admission = Admission(10, lambda: [stuck.batcher])
+    fill(stuck, "greedy", 6)
+    with admission.reserve("greedy", 4):
+        with pytest.raises(QueueFullError):
+            admission.reserve("greedy")
+        with admission.reserve("modest"):
+            pass
+
+
+async def test_place_is_not_counted_twice(stuck: Bench) -> None:
+    """Once its sentences are in the queue, a place is given up, however long its block is."""
+    admission = Admission(10, lambda: [stuck.batcher])
+    with admission.reserve("a", 5) as place:
+        fill(stuck, "a", 5)
+        with pytest.raises(QueueFullError):
+            admission.reserve("b", 5)
+        place.give_up()
+        with admission.reserve("b", 4):
+            pass
+
+
+async def test_documents_share_the_queue(stuck: Bench) -> None:
+    """The more wait, the less of the queue each may have, but never nothing."""
+    admission = Admission(10, lambda: [stuck.batcher])
+    assert admission.share() == 20
+    shares = []
+    for flow in range(30):
+        fill(stuck, f"flow {flow}", 1)
+        shares.append(admission.share())
+    assert shares[:4] == [20, 10, 6, 5]
+    assert shares[-1] == 1

@@ -7,6 +7,7 @@ import pytest
 
 from models.errors import RequestError
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
+from service.inference.backlog import Turn
 from service.inference.wire import Batch, Outcomes
 from tests.support.lanes import Bench, echo, until
 
@@ -118,3 +119,35 @@ async def test_closing_answers_everybody(bench: Callable[..., Bench]) -> None:
     assert {type(error) for error in found} == {ShuttingDownError}
     with pytest.raises(ShuttingDownError):
         await used.translate("late")
+
+
+async def test_document_does_not_make_a_session_wait(bench: Callable[..., Bench]) -> None:
+    """The sentence of a session goes with the next batch, however long a document waits already; batches are shared."""
+    gate = asyncio.Event()
+
+    async def gated(batch: Batch) -> Outcomes:
+        await gate.wait()
+        return await echo(batch)
+
+    used = bench(gated)
+    document = [asyncio.create_task(used.translate(f"d{n}", Turn("document", "bulk"))) for n in range(12)]
+    await until(lambda: bool(used.lanes.batches))
+    session = asyncio.create_task(used.translate("s", Turn("session", "interactive")))
+    await until(lambda: used.batcher.waiting == 9)
+    assert (used.batcher.flows, used.batcher.ahead("another", 3)) == (2, 4)
+    gate.set()
+    await asyncio.gather(session, *document)
+    assert used.lanes.batches[1] == ["s", "d4", "d5", "d6"]
+
+
+async def test_each_caller_gets_an_error_of_its_own(bench: Callable[..., Bench]) -> None:
+    """Whoever says in an error which sentence that was says it to nobody else."""
+
+    async def poisoned(batch: Batch) -> Outcomes:
+        raise WorkerDiedError
+
+    used = bench(poisoned)
+    first, second = await asyncio.gather(*map(used.translate, "ab"), return_exceptions=True)
+    assert isinstance(first, WorkerDiedError)
+    assert isinstance(second, WorkerDiedError)
+    assert first is not second
