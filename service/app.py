@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Final
 
 from fastapi import FastAPI
@@ -19,6 +20,7 @@ from service.documents import Documents
 from service.http import api_page, guards, handlers
 from service.http.openapi import DescribedAPI
 from service.inference.admission import Admission
+from service.inference.backlog import PRIORITIES
 from service.inference.bundle_folders import BundleFolders
 from service.inference.catalogue import Catalogue
 from service.inference.fleet import Fleet
@@ -105,7 +107,8 @@ def _services(
 ) -> Services:
     catalogue = models.catalogue
     admission = Admission(settings.queue_limit, models.batchers)
-    metrics.waiting.set_function(lambda: admission.waiting)
+    for priority in PRIORITIES:
+        metrics.waiting.labels(priority).set_function(partial(admission.waiting, priority))
     metrics.watch_workers(catalogue.workers)
     store = ContextStore(redis, settings.max_session_sentences)
     return Services(
@@ -117,7 +120,7 @@ def _services(
         documents=Documents(catalogue, admission, settings, _new_id),
         sessions=Sessions(models, admission, store, settings, _new_id),
         limiter=_limiter(redis, settings),
-        streams=OpenStreams(settings.stream_limit, settings.stream_in_flight, settings.stream_idle_seconds, metrics),
+        streams=OpenStreams(settings.stream_limit, limits, metrics),
         limits=Limits.model_validate(settings, from_attributes=True),
         metrics=metrics,
         tracer=tracer,

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from service.errors import QueueFullError
+from service.inference.backlog import Priority
 from service.inference.batcher import Batcher
 
 _DEPTH = 2
@@ -24,10 +25,9 @@ class Admission:
         self._batchers = batchers
         self._places: set[Place] = set()
 
-    @property
-    def waiting(self) -> int:
-        """Sentences in all queues."""
-        return sum(batcher.waiting for batcher in self._batchers())
+    def waiting(self, priority: Priority) -> int:
+        """Sentences of one class in all queues."""
+        return sum(batcher.waiting_of(priority) for batcher in self._batchers())
 
     def reserve(self, flow: str, sentences: int = 1) -> "Place":
         """Keep a place for that many sentences of a flow, until they are in the queue.

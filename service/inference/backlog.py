@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanContext
 
@@ -12,6 +12,7 @@ from models.bundle.requests import Options, Translation, TranslationRequest
 
 Priority = Literal["interactive", "bulk"]
 """Somebody waits for this very sentence, or for the whole document that it is part of."""
+PRIORITIES: Final[tuple[Priority, ...]] = get_args(Priority)
 
 BULK_SHARE = 4
 """One of this many sentences is a document's, however many sentences of sessions wait."""
@@ -67,6 +68,11 @@ class Backlog:
 
     def __len__(self) -> int:
         return len(self._suspects) + sum(len(flow) for flow in self._all_flows())
+
+    def of(self, priority: Priority) -> int:
+        """How many of one class wait."""
+        suspects = sum(waiting.turn.priority == priority for waiting in self._suspects)
+        return suspects + sum(len(flow) for flow in self._flows[priority].values())
 
     @property
     def flows(self) -> int:

@@ -10,7 +10,7 @@ from opentelemetry.trace import Tracer
 
 from models.bundle.requests import Options, Translation, TranslationRequest
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
-from service.inference.backlog import Backlog, Budget, Turn, Waiting
+from service.inference.backlog import Backlog, Budget, Priority, Turn, Waiting
 from service.inference.batch_span import batch_span
 from service.inference.wire import Batch, Failure, Outcomes
 from service.inference.worker import error_of
@@ -62,6 +62,10 @@ class Batcher(Generic[_L]):
     def waiting(self) -> int:
         """How many sentences are in the queue."""
         return len(self._backlog)
+
+    def waiting_of(self, priority: Priority) -> int:
+        """How many sentences of one class are in the queue."""
+        return self._backlog.of(priority)
 
     @property
     def flows(self) -> int:
@@ -175,7 +179,7 @@ class Batcher(Generic[_L]):
         self._metrics.batch_sentences.observe(len(batch))
         self._metrics.batch_characters.observe(sum(waiting.characters for waiting in batch))
         for waiting in batch:
-            self._metrics.queue_seconds.observe(now - waiting.since)
+            self._metrics.queue_seconds.labels(waiting.turn.priority).observe(now - waiting.since)
 
     def _resolve(self, batch: list[Waiting], outcomes: Outcomes) -> None:
         self._metrics.model_seconds.observe(outcomes.seconds)

@@ -22,13 +22,13 @@ class Metrics:
         self.request_seconds = self._histogram("request_seconds", "Time to answer a request.", _SECONDS, "route")
         self.requests_running = self._gauge("requests_running", "Requests that are being answered.")
         self.streams_open = self._gauge("streams_open", "WebSocket streams that are open.")
-        self.waiting = self._gauge("sentences_waiting", "Sentences in the queue.")
+        self.waiting = self._gauge("sentences_waiting", "Sentences in the queue.", "priority")
         self.running = self._gauge("sentences_running", "Sentences at a worker.")
         self.batch_sentences = self._histogram("batch_sentences", "Sentences in a batch.", _SENTENCES)
         self.batch_characters = self._histogram(
             "batch_characters", "Characters in a batch, context included.", _CHARACTERS
         )
-        self.queue_seconds = self._histogram("queue_seconds", "Time of a sentence in the queue.", _SECONDS)
+        self.queue_seconds = self._histogram("queue_seconds", "Time of a sentence in the queue.", _SECONDS, "priority")
         self.model_seconds = self._histogram("model_seconds", "Time of a batch in the model.", _SECONDS)
         self.sentences = self._counter("sentences", "Sentences translated.")
         self.session_sentences = self._counter(

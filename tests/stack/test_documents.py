@@ -157,7 +157,7 @@ def test_probes_and_metrics(client: httpx.Client) -> None:
         'antecedent_requests_total{method="GET",route="/v1/sessions/{session_id}",status="404"} 1.0',
         "antecedent_batch_sentences_count",
         "antecedent_tokens_total",
-        "antecedent_sentences_waiting 0.0",
+        'antecedent_sentences_waiting{priority="bulk"} 0.0',
         "antecedent_sentences_running 0.0",
         'antecedent_redis_seconds_count{operation="ping"} 1.0',
     ):

@@ -57,7 +57,7 @@ def test_full_queue(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path, 
     """What does not fit into the queue is refused at once with 429; what was admitted is answered."""
     session = begin(client)
     admitted = [busy, *(pool.submit(translate, client, text) for text in "ab")]
-    eventually(lambda: measured(client, "antecedent_sentences_waiting 2.0"), "the queue is full")
+    eventually(lambda: measured(client, 'antecedent_sentences_waiting{priority="bulk"} 2.0'), "the queue is full")
     for refused in (translate(client, "c"), say(client, session, "一", 0)):
         assert (refused.status_code, refused.json()["code"]) == (429, "queue_full")
         assert refused.headers["retry-after"] == "1"
@@ -77,10 +77,12 @@ def test_client_that_disconnects(
     url = httpx.URL(replica.url)
     with socket.create_connection((url.host, url.port or 0)) as connection:
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        eventually(lambda: measured(client, "antecedent_sentences_waiting 1.0"), "the sentence waits")
+        eventually(
+            lambda: measured(client, 'antecedent_sentences_waiting{priority="interactive"} 1.0'), "the sentence waits"
+        )
         assert client.get(session).json()["next_position"] == 1
     eventually(lambda: client.get(session).json()["next_position"] == 0, "the sentence is taken back")
-    assert measured(client, "antecedent_sentences_waiting 0.0")
+    assert measured(client, 'antecedent_sentences_waiting{priority="interactive"} 0.0')
     gate.touch()
     assert busy.result().status_code == 200
     assert say(client, session, "二", 0).status_code == 200

@@ -186,7 +186,7 @@ def test_client_that_leaves(replica: Replica, client: httpx.Client, tmp_path: Pa
         eventually(lambda: client.get(session).json()["next_position"] == 4, "they are appended")
         stream.abort()
     eventually(lambda: client.get(session).json()["next_position"] == 1, "they are given back")
-    assert measured(client, "antecedent_sentences_waiting 0.0")
+    assert measured(client, 'antecedent_sentences_waiting{priority="interactive"} 0.0')
     gate.touch()
     assert say(client, session, "別", 1).json()["translation"] == expected("別", ["一"])
 

@@ -74,7 +74,7 @@ def test_batch_has_a_link_to_each_of_its_requests(traced: Replica, collector: Co
         first = threads.submit(translate, client, f"wait-for:{gate}")
         eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "the worker is busy")
         others = [threads.submit(translate, client, *text) for text in (("一。", "二。"), ("三。",))]
-        eventually(lambda: measured(client, "antecedent_sentences_waiting 3.0"), "both wait")
+        eventually(lambda: measured(client, 'antecedent_sentences_waiting{priority="bulk"} 3.0'), "both wait")
         gate.touch()
         assert [answer.result().status_code for answer in (first, *others)] == [200] * 3
     assert traced.end() == 0

@@ -45,7 +45,7 @@ async def test_waiting_flows_use_up_admission(stuck: Bench) -> None:
     admission = Admission(3, lambda: [stuck.batcher])
     for flow in "abc":
         fill(stuck, flow, 1)
-    assert admission.waiting == 3
+    assert (admission.waiting("bulk"), admission.waiting("interactive")) == (3, 0)
     with pytest.raises(QueueFullError):
         admission.reserve("d")
 
