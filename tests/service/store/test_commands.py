@@ -1,18 +1,133 @@
 """Running commands and scripts, against a real Redis."""
 
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
 import pytest
+from redis.exceptions import ResponseError
+from structlog.testing import capture_logs
 
 from service.errors import StoreUnavailableError
-from service.store.commands import Commands
-from service.store.connection import connect
+from service.store.commands import Commands, read_script
+from service.store.connection import RedisClient, connect
+from service.store.nodes import Policy
 from service.telemetry.metrics import Metrics
-from tests.support.servers import free_port
+from tests.support.servers import RedisServer, free_port
+
+IMPATIENT = Policy(total_seconds=0.5, repetitions=1, failures=3, probe_seconds=0.02)
+
+
+@pytest.fixture
+def fragile_redis(tmp_path: Path) -> Iterator[RedisServer]:
+    """A Redis that a test may kill."""
+    with RedisServer(tmp_path) as server:
+        yield server
+
+
+@asynccontextmanager
+async def running(url: str, policy: Policy, metrics: Metrics | None = None) -> AsyncIterator[Commands]:
+    """Commands on a Redis that has a fifth of a second to answer."""
+    async with connect(url, 0.2) as client:
+        commands = Commands(client, metrics or Metrics(), policy=policy)
+        yield commands
+        await commands.aclose()
+
+
+async def _served(commands: Commands) -> bool:
+    try:
+        await commands.ping()
+    except StoreUnavailableError:
+        return False
+    return True
 
 
 async def test_redis_that_is_away_is_said_to_be_away() -> None:
-    """Where nothing listens, every operation gives the error that a client may retry."""
-    async with connect(f"redis://127.0.0.1:{free_port()}", 1) as client:
-        metrics = Metrics()
+    """Where nothing listens, a call is repeated, and then gives the error that a client may retry."""
+    metrics = Metrics()
+    async with running(f"redis://127.0.0.1:{free_port()}", Policy(failures=100), metrics) as commands:
         with pytest.raises(StoreUnavailableError):
-            await Commands(client, metrics).ping()
-        assert b'antecedent_redis_failures_total{operation="ping"} 5.0' in metrics.render(), "tried five times"
+            await commands.ping()
+    assert b'antecedent_redis_failures_total{operation="ping"} 5.0' in metrics.render(), "tried five times"
+
+
+async def test_connection_that_is_lost_is_made_again(fragile_redis: RedisServer) -> None:
+    """A call whose connection has died meanwhile, as after a restart of Redis, succeeds with another one."""
+    async with running(fragile_redis.url, Policy()) as commands:
+        await commands.ping()
+        fragile_redis.kill()
+        fragile_redis.start()
+        await commands.ping()
+
+
+async def test_call_has_an_end(fragile_redis: RedisServer) -> None:
+    """However long each try may wait and however often it may be repeated, the whole call is bounded."""
+    policy = Policy(total_seconds=0.1, repetitions=1000, failures=1000)
+    async with running(fragile_redis.url, policy) as commands:
+        fragile_redis.pause()
+        async with asyncio.timeout(60):
+            with pytest.raises(StoreUnavailableError):
+                await commands.ping()
+
+
+async def test_after_failures_in_a_row_redis_is_not_asked(fragile_redis: RedisServer) -> None:
+    """Once it counts as away calls fail without a try, until a ping of our own is answered; both changes are logged."""
+    metrics = Metrics()
+    with capture_logs() as logs:
+        async with running(fragile_redis.url, IMPATIENT, metrics) as commands:
+            fragile_redis.pause()
+            for _ in range(IMPATIENT.failures):
+                assert not await _served(commands)
+            tries = metrics.registry.get_sample_value("antecedent_redis_seconds_count", {"operation": "ping"})
+            assert not await _served(commands)
+            assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 1
+            again = metrics.registry.get_sample_value("antecedent_redis_seconds_count", {"operation": "ping"})
+            assert again == tries
+            fragile_redis.resume()
+            async with asyncio.timeout(60):
+                while not await _served(commands):
+                    await asyncio.sleep(0.01)
+            assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 0
+    assert [line["event"] for line in logs if line["event"] != "redis_failed"] == ["redis_away", "redis_back"]
+
+
+async def test_calls_at_once_are_bounded(redis_server: RedisServer) -> None:
+    """However many calls there are, Redis sees no more connections than are allowed, and each call gets its answer."""
+
+    async def counted(redis: RedisClient) -> int:
+        await redis.client_setname("bounded")
+        return sum(client["name"] == "bounded" for client in await redis.client_list())
+
+    async with running(redis_server.url, Policy(connections=3)) as commands:
+        assert max(await asyncio.gather(*(commands.run("count", counted) for _ in range(100)))) <= 3
+
+
+async def test_scripts_are_loaded_again(redis_server: RedisServer) -> None:
+    """A Redis that has forgotten a script learns it anew."""
+    script = read_script("service.store", "read")
+    async with running(redis_server.url, Policy()) as commands, connect(redis_server.url, 5) as client:
+        for _ in range(2):
+            await client.script_flush()
+            assert await commands.evaluate("read", script, ["none"] * 3, []) == [[], []]
+            assert await client.script_exists(script.sha) == [True]
+
+
+async def test_mistake_of_ours_is_no_outage(redis_server: RedisServer) -> None:
+    """A command that is wrong is a bug, not a Redis that is away: it is neither repeated nor hidden."""
+    metrics = Metrics()
+    async with running(redis_server.url, Policy(), metrics) as commands:
+        with pytest.raises(ResponseError):
+            await commands.run("wrong", lambda redis: redis.execute_command("NO-SUCH-COMMAND"))
+    assert b'antecedent_redis_failures_total{operation="wrong"} 1.0' in metrics.render()
+
+
+async def test_caller_that_leaves_harms_nobody(redis_server: RedisServer) -> None:
+    """A call that is cancelled on its way leaves no answer behind for the next one."""
+    async with running(redis_server.url, Policy(connections=1)) as commands:
+        for number in range(20):
+            call = asyncio.create_task(commands.run("echo", lambda redis: redis.echo("cancelled")))
+            for _ in range(number % 5):
+                await asyncio.sleep(0)
+            call.cancel()
+            assert await commands.run("echo", lambda redis, n=number: redis.echo(str(n))) == str(number)

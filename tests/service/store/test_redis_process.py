@@ -1,15 +1,20 @@
 """The service's own Redis, as a real process."""
 
 import asyncio
+import resource
 import signal
 import stat
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
 
-from service.errors import StartupError
+from service.errors import StartupError, StoreUnavailableError
 from service.store import redis_process
-from service.store.connection import connect
+from service.store.commands import Commands
+from service.store.connection import RedisClient, connect
 from service.store.redis_process import find_redis_server, own_redis
 from service.telemetry.metrics import Metrics
 
@@ -22,6 +27,14 @@ async def _answers(url: str) -> bool:
             return False
         except redis_process.RedisError:
             return False
+
+
+async def _accepted(commands: Commands, write: Callable[[RedisClient], Awaitable[object]]) -> bool:
+    try:
+        await commands.run("write", write)
+    except StoreUnavailableError:
+        return False
+    return True
 
 
 async def test_what_was_written_outlives_the_service(tmp_path: Path) -> None:
@@ -46,6 +59,34 @@ async def test_killed_redis_is_started_again_with_its_data(tmp_path: Path) -> No
         async with connect(url, 5) as client:
             assert await client.get("key") == "kept"
     assert b"antecedent_redis_restarts_total 1.0" in metrics.render()
+
+
+async def test_disk_that_is_full(tmp_path: Path) -> None:
+    """While its file cannot grow, nothing new is taken, and what is there can be read; with room again, all goes on."""
+    write = partial(Redis.set, name="key", value="x" * 1000)
+    async with own_redis(tmp_path, Metrics()) as url, connect(url, 5) as client:
+        commands = Commands(client, Metrics())
+        await client.set("key", "x" * 100_000)
+        pid = (await client.info("server"))["process_id"]
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+        while await _accepted(commands, write):
+            pass
+        assert await client.get("key") is not None
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        async with asyncio.timeout(60):
+            while not await _accepted(commands, write):
+                await asyncio.sleep(0.05)
+
+
+async def test_memory_that_is_full(tmp_path: Path) -> None:
+    """With no more memory than it was given, it takes nothing new, and forgets nothing to make room."""
+    async with own_redis(tmp_path, Metrics(), max_memory_mb=2) as url, connect(url, 5) as client:
+        commands = Commands(client, Metrics())
+        taken = 0
+        while await _accepted(commands, partial(Redis.set, name=f"key-{taken}", value="x" * 100_000)):
+            taken += 1
+        assert await client.dbsize() == taken
+        assert await client.get("key-0") == "x" * 100_000
 
 
 async def test_it_ends_with_the_service(tmp_path: Path) -> None:
