@@ -36,7 +36,7 @@ from service.store.commands import Commands
 from service.store.context_store import ContextStore
 from service.store.model_record import ModelRecords
 from service.store.opening import open_redis
-from service.streams.open_streams import OpenStreams
+from service.streams.open_streams import OpenStreams, StreamLimits
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
 
@@ -111,6 +111,7 @@ def _services(
         metrics.waiting.labels(priority).set_function(partial(admission.waiting, priority))
     metrics.watch_workers(catalogue.workers)
     store = ContextStore(redis, settings.max_session_sentences)
+    limits = StreamLimits(settings.stream_in_flight, settings.stream_idle_seconds)
     return Services(
         access=access,
         models=models,

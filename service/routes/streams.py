@@ -33,14 +33,17 @@ async def stream_session(
             try:
                 await channel.accept()
                 await channel.send(messages.greeting(session_id, state))
-                ending = await _conversation(socket, document, who, parts).run(channel, soon)
+                conversation = _conversation(socket, document, who, parts, state.next_position)
+                ending = await conversation.run(channel, soon)
                 await channel.close(ending)
                 _log.info("stream_ended", code=ending.code)
             except GoneError:
                 _log.info("stream_ended", code=None)
 
 
-def _conversation(socket: WebSocket, document: DocumentKey, who: Caller, parts: Services) -> Conversation:
+def _conversation(
+    socket: WebSocket, document: DocumentKey, who: Caller, parts: Services, next_position: int
+) -> Conversation:
     async def admit() -> None:
         parts.access.readmit(who)
         await parts.limiter.spend(who, 1)
@@ -52,8 +55,8 @@ def _conversation(socket: WebSocket, document: DocumentKey, who: Caller, parts: 
         parts.metrics,
         parts.tracer,
         request_id=socket.state.request_id,
-        in_flight=parts.streams.in_flight,
-        idle_seconds=parts.streams.idle_seconds,
+        next_position=next_position,
+        limits=parts.streams.limits,
     )
 
 

@@ -29,6 +29,7 @@ from service.streams.open_streams import (
     TOO_MANY_INVALID,
     Ending,
     EndingSoon,
+    StreamLimits,
 )
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import note_error, span
@@ -58,10 +59,10 @@ class Channel(Protocol):
 
 
 class Conversation:
-    """The sentences of one stream.
+    """The sentences of one stream, which has been told the session's `next_position`.
 
-    `admit` lets one more sentence through, or raises why not. At most `in_flight` are under way; beyond that one more
-    message is read, and no other. `idle_seconds` after the last message, with nothing under way, the stream ends.
+    `admit` lets one more sentence through, or raises why not. While as many are under way as may be, one more message is
+    read, and no other.
     """
 
     def __init__(
@@ -73,8 +74,8 @@ class Conversation:
         tracer: Tracer,
         *,
         request_id: str,
-        in_flight: int,
-        idle_seconds: float,
+        next_position: int,
+        limits: StreamLimits,
     ) -> None:
         self._document = document
         self._sessions = sessions
@@ -82,8 +83,9 @@ class Conversation:
         self._metrics = metrics
         self._tracer = tracer
         self._request_id = request_id
-        self._idle_seconds = idle_seconds
-        self._answers: InOrder[str] = InOrder(in_flight)
+        self._next_position = next_position
+        self._idle_seconds = limits.idle_seconds
+        self._answers: InOrder[str] = InOrder(limits.in_flight)
         self._placing = asyncio.Lock()  # first come, first served: sentences are placed in the order in which they came
         self._behind = False
 
@@ -170,12 +172,14 @@ class Conversation:
         """Give a sentence its place. One that names none comes after the one before it on the stream, or not at all."""
         if request.position is None and self._behind:
             raise PositionGapError(
-                "a message before this one found no place: send it, and then this one, with position"
+                "a message before this one found no place: send it, and then this one, with position",
+                next_position=self._next_position,
             )
         self._behind = True
         await self._admit()
         placed = await self._sessions.place(self._document, request.text, position=request.position)
         self._behind = False
+        self._next_position = placed.appended.next_position
         return placed
 
     async def _refuse(self, error: InvalidMessageError) -> str:

@@ -36,15 +36,19 @@ class EndingSoon:
             self.ending.set_result(ending)
 
 
+@dataclass(frozen=True, slots=True)
+class StreamLimits:
+    """A stream has at most `in_flight` sentences under way, and ends `idle_seconds` after its last message."""
+
+    in_flight: int
+    idle_seconds: float
+
+
 class OpenStreams:
-    """At most `most` streams; after `drain` no more open.
+    """At most `most` streams, with `limits` for each; after `drain` no more open."""
 
-    Each has at most `in_flight` sentences under way, and ends `idle_seconds` after its last message.
-    """
-
-    def __init__(self, most: int, in_flight: int, idle_seconds: float, metrics: Metrics) -> None:
-        self.in_flight = in_flight
-        self.idle_seconds = idle_seconds
+    def __init__(self, most: int, limits: StreamLimits, metrics: Metrics) -> None:
+        self.limits = limits
         self._most = most
         self._open: set[EndingSoon] = set()
         self._draining = False

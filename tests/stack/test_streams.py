@@ -98,6 +98,7 @@ def test_sentence_without_position_overtakes_none(replica: Replica, client: http
         stream.send("三")
         first, too_long, behind, second, third = stream.receive_all(5)
     assert (first["position"], too_long["code"], behind["code"]) == (0, "sentence_too_long", "position_gap")
+    assert behind["next_position"] == 1
     assert [(second["position"], second["source"]), (third["position"], third["source"])] == [(1, "二"), (2, "三")]
 
 
