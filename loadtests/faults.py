@@ -75,9 +75,10 @@ class Progress:
 
     async def reached(self, count: int) -> None:
         """Wait until so many have been answered, or there will be no more."""
-        event = asyncio.Event()
-        self._waiting.append((count, event))
-        await event.wait()
+        if count > self._answered:
+            event = asyncio.Event()
+            self._waiting.append((count, event))
+            await event.wait()
 
 
 async def strike_all(faults: Sequence[Fault], deployment: Deployment, progress: Progress) -> None:

@@ -1,0 +1,14 @@
+from loadtests.direct import Budget, batches_of
+from models.bundle.requests import TranslationRequest
+from models.data.documents import Sentence
+
+
+def test_batches_are_as_full_as_the_budget_allows() -> None:
+    """Requests stay in order; neither characters, with their context, nor sentences exceed the budget."""
+    requests = [
+        TranslationRequest("xx", (Sentence("yy"),)),
+        *map(TranslationRequest, ["a" * 6, "b", "c", "d" * 30, "e"]),
+    ]
+    batches = batches_of(requests, Budget(characters=10, sentences=2))
+    assert [[len(request.source) for request in batch] for batch in batches] == [[2, 6], [1, 1], [30], [1]]
+    assert [request for batch in batches for request in batch] == requests

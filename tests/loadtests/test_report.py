@@ -1,0 +1,36 @@
+import io
+from pathlib import Path
+
+import orjson
+import pytest
+from rich.console import Console
+
+from loadtests.report import Check, Report, at_least, no_more, percentile
+
+REPORT = Report("order", {"sessions": 2}, {"requests": 5, "seconds": 1.25}, [Check("nothing is lost", True, "0 are")])
+
+
+def test_report_is_shown_and_written(tmp_path: Path) -> None:
+    """People see every figure and verdict, and the file holds the same."""
+    shown = io.StringIO()
+    REPORT.show(Console(file=shown, width=100))
+    for part in ("sessions", "requests", "1.250", "ok  nothing is lost"):
+        assert part in shown.getvalue()
+    REPORT.write(tmp_path / "report.json")
+    written = orjson.loads((tmp_path / "report.json").read_bytes())
+    assert written["figures"] == {"requests": 5, "seconds": 1.25}
+    assert written["holds"] is True
+
+
+def test_one_mark_that_is_missed_fails_the_report() -> None:
+    """A report holds only if all its checks do; a mark that is just met is met."""
+    assert at_least("ratio", 0.9, 0.9).holds
+    assert no_more("ms", 50.0, 50.0).holds
+    missed = Report("overload", {}, {}, [at_least("ratio", 0.9, 0.9), at_least("ratio", 0.89, 0.9)])
+    assert not missed.holds
+
+
+@pytest.mark.parametrize(("values", "percent", "expected"), [([7.0], 95, 7.0), ([1.0, 2.0, 3.0], 50, 2.0)])
+def test_percentile(values: list[float], percent: int, expected: float) -> None:
+    """Also of a single value."""
+    assert percentile(values, percent) == expected

@@ -1,0 +1,20 @@
+"""Sessions on two replicas while Redis and the replicas are killed: `python -m loadtests order` in a smaller size."""
+
+from pathlib import Path
+
+import pytest
+
+from loadtests import order
+from tests.support.servers import bundle
+
+
+@pytest.mark.parametrize("reads_target_context", [False, True])
+def test_nothing_is_lost_doubled_or_mixed(tmp_path: Path, reads_target_context: bool) -> None:
+    """Whatever is killed and however clients behave, each session ends as a quiet run would have it."""
+    plan = order.Plan(sessions=16, sentences=12, reads_target_context=reads_target_context)
+    answered: list[None] = []
+    report = order.run(plan, bundle(tmp_path / "bundle"), lambda: answered.append(None))
+    assert [check for check in report.checks if not check.holds] == []
+    assert len(answered) == plan.sessions * plan.sentences
+    assert report.figures["repeated after a lost connection"]
+    assert report.figures["sockets opened"]

@@ -1,0 +1,40 @@
+"""A runtime that knows the sentences of docs/clients.md, with what the shipped model makes of them.
+
+So the examples there print what a reader will see, whatever model is trained next and on whatever machine the tests
+run. Run as a module, it is the whole service on this runtime: `python -m tests.support.phrase_book`.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from models.bundle.requests import Options, Translation, TranslationRequest
+
+LOAD = "tests.support.phrase_book:load"
+_PHRASES = {
+    "小野小町は平安時代前期の女流歌人である。": "ONO no Komachi was a poet in the early Heian period.",
+    "絶世の美女としても知られている。": "She is also known as a beautiful woman.",
+    "晩年は山科で静かに暮らしたと伝えられる。": "In his later years, he is said to have lived in Yamashina.",
+}
+
+
+class PhraseBook:
+    """Translates what it knows; anything else is a mistake in the examples."""
+
+    def check(self, request: TranslationRequest, options: Options) -> None:
+        """Every request is taken."""
+
+    def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
+        """Look each sentence up."""
+        return [Translation(_PHRASES[request.source], -0.5, len(request.preceding), 10, ()) for request in requests]
+
+
+def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> PhraseBook:
+    """A phrase book, for whatever bundle."""
+    return PhraseBook()
+
+
+if __name__ == "__main__":
+    from service.__main__ import main
+
+    sys.exit(main(translator=LOAD))
