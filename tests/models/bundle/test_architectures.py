@@ -11,6 +11,7 @@ from models.config import (
     ConcatenationConfig,
     ContextWindow,
     DocTransformerConfig,
+    LayerWeightingConfig,
     SentenceConfig,
 )
 from models.data.documents import windows
@@ -20,6 +21,7 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "sentence": SentenceConfig(),
     "doc_transformer": DocTransformerConfig(),
     "averaged_document": AveragedDocumentConfig(attention_width=16, attention_heads=2, document_sentences=3),
+    "layer_weighting": LayerWeightingConfig(context_sentences=2),
     "concatenation": ConcatenationConfig(context_sentences=2),
 }
 
