@@ -1,39 +1,171 @@
-"""Which sentences are read with which."""
+"""The use case of whole documents, without a server around it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.errors import SentenceTooLongError
-from service.documents import requests_of
-from service.limits import check_length
+from models.bundle.manifest import Manifest
+from models.errors import AntecedentError, RequestError, SentenceTooLongError
+from service.documents import Documents
+from service.errors import InvalidInputError, ModelNotFoundError, QueueFullError
+from service.inference.admission import Admission
+from service.inference.batcher import Batcher
+from service.inference.catalogue import Catalogue, Model
+from service.inference.pool import WorkerPool
+from service.inference.wire import Batch, Outcomes
+from service.inference.worker import Worker
+from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
+from service.settings import Settings
+from tests.support.lanes import Bench, echo, until
+from tests.support.servers import bundle
 
 
-def _preceding(sentences: list[str], context: list[str], window: int) -> list[list[str]]:
-    return [[one.source for one in request.preceding] for request in requests_of(sentences, context, window)]
+class Desk:
+    """Documents on a lane that behaves as a test wants."""
+
+    def __init__(self, manifest: Manifest, behave: Callable[[Batch], Coroutine[Any, Any, Outcomes]] = echo) -> None:
+        self.bench = Bench(behave)
+        self.bench.batcher.open()
+        batcher = cast("Batcher[Worker]", self.bench.batcher)
+        self.catalogue = Catalogue([Model(manifest, cast(WorkerPool, None), batcher, manifest.name)])
+        self.admission = Admission(20, lambda: [self.bench.batcher])
+        limits = Settings(
+            max_document_sentences=50, max_sentence_characters=30, max_context_sentences=2, document_concurrency=6
+        )
+        self.documents = Documents(self.catalogue, self.admission, limits, lambda: "an id")
+
+    async def whole(self, **members: object) -> DocumentAnswer:
+        """Translate a document."""
+        async with self.documents.prepare(_request(**members)) as prepared:
+            with self.documents.stream(prepared) as stream:
+                return await stream.whole()
+
+    async def streamed(self, **members: object) -> tuple[list[StreamedSentence], DocumentEnd]:
+        """Translate a document sentence by sentence."""
+        async with self.documents.prepare(_request(**members)) as prepared:
+            with self.documents.stream(prepared) as stream:
+                return [sentence async for sentence in stream], stream.end()
 
 
-def test_windows_of_a_document() -> None:
-    """Each sentence is read with those before it, the given context first, oldest first."""
-    assert _preceding(["c", "d", "e"], ["a", "b"], 2) == [["a", "b"], ["b", "c"], ["c", "d"]]
-    assert _preceding(["a", "b", "c"], [], 2) == [[], ["a"], ["a", "b"]]
+def _request(**members: object) -> DocumentRequest:
+    return DocumentRequest.model_validate({"source_lang": "ja", "target_lang": "en"} | members)
 
 
-def test_no_window_no_context() -> None:
-    """Where no context is read, none is sent."""
-    assert _preceding(["b", "c"], ["a"], 0) == [[], []]
+@pytest.fixture
+async def desk(stand_in_bundle: Path) -> AsyncIterator[Desk]:
+    """Whose translations are the sources; nothing is left in its queue in the end."""
+    made = Desk(Manifest.load(stand_in_bundle))
+    yield made
+    await until(lambda: made.bench.batcher.waiting == 0)
+    await made.bench.batcher.close()
 
 
-@given(st.lists(st.text(max_size=3)), st.lists(st.text(max_size=3)), st.integers(0, 5))
-def test_window_is_the_end_of_what_came_before(sentences: list[str], context: list[str], window: int) -> None:
-    """Whatever the document: never the sentence itself, never a later one, never more than the window."""
-    for position, preceding in enumerate(_preceding(sentences, context, window)):
-        before = context + sentences[:position]
-        assert preceding == before[max(0, len(before) - window) :]
+@given(text=st.text(st.sampled_from("ab。！ \n　・-1.🙂彼"), max_size=40))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_streamed_document_is_the_whole_one(desk: Desk, text: str) -> None:
+    """What comes before each sentence, the sentences, and what comes after the last, make up the text."""
+    whole = await desk.whole(text=text)
+    sentences, end = await desk.streamed(text=text)
+    assert "".join(sentence.before + sentence.translation for sentence in sentences) + end.after == whole.text
+    assert [sentence.model_dump(exclude={"before"}) for sentence in sentences] == [
+        sentence.model_dump() for sentence in whole.sentences
+    ]
+    assert (end.id, end.model, end.sentences) == (whole.id, whole.model, len(whole.sentences))
+    assert whole.text.replace(" ", "") == text.replace(" ", "")
 
 
-def test_too_long_is_refused_not_cut() -> None:
-    """One character too many is an error that says how many there may be."""
-    check_length("12345", 5, "the sentence")
-    with pytest.raises(SentenceTooLongError, match="6 characters; at most 5"):
-        check_length("123456", 5, "the sentence")
+@pytest.mark.parametrize("given", [{"text": ""}, {"text": " \n　"}, {"text": "🙂🎉\n"}, {"sentences": []}])
+async def test_document_without_sentences(desk: Desk, given: dict[str, object]) -> None:
+    """Nothing to translate is no error: the text comes back as it is, and no worker is asked."""
+    sentences, end = await desk.streamed(**given)
+    assert (sentences, end.after) == ([], given.get("text", ""))
+    assert (await desk.whole(**given)).text == given.get("text", "")
+    assert desk.bench.lanes.batches == []
+
+
+@pytest.mark.parametrize(
+    ("members", "kind", "message", "extras"),
+    [
+        ({"sentences": ["a", "b" * 31]}, SentenceTooLongError, "sentence 1 has 31 characters", {"position": 1}),
+        ({"text": "あ。\n" + "い" * 40}, SentenceTooLongError, "sentence 1 has 40 characters", {"position": 1}),
+        ({"text": "a", "context": ["a", "b" * 31]}, SentenceTooLongError, "context sentence 1 has 31", {}),
+        ({"text": "a", "context": ["a"] * 3}, InvalidInputError, "3 context sentences; at most 2", {}),
+        ({"sentences": ["a"] * 51}, InvalidInputError, "more than 50 sentences", {}),
+        ({"text": "あ。" * 51}, InvalidInputError, "more than 50 sentences", {}),
+        ({"text": "a", "model": "another"}, ModelNotFoundError, "no model of that name", {"models": ["stand-in"]}),
+    ],
+)
+async def test_limits_name_what_is_beyond_them(
+    desk: Desk, members: dict[str, object], kind: type[AntecedentError], message: str, extras: dict[str, object]
+) -> None:
+    """The first sentence that is too long is named by its position; nothing has been queued."""
+    with pytest.raises(kind, match=message) as raised:
+        await desk.whole(**members)
+    assert raised.value.extras == extras
+    assert desk.bench.lanes.batches == []
+
+
+async def test_bad_sentence_ends_the_document(desk: Desk) -> None:
+    """Its position is named, and what comes after it is not translated for nothing."""
+    with pytest.raises(RequestError) as raised:
+        await desk.whole(sentences=["a", "bad", *"cdefghijklmnop"])
+    assert raised.value.extras == {"position": 1}
+    await until(lambda: desk.bench.batcher.waiting == 0)
+    assert sum(map(len, desk.bench.lanes.batches)) < 16
+
+
+async def test_place_is_kept_until_the_sentences_are_queued(desk: Desk) -> None:
+    """What a document will bring counts from its preparation on, and once."""
+    async with desk.documents.prepare(_request(sentences=["a"] * 10)) as prepared:
+        places = [desk.admission.reserve(flow, 6) for flow in "ab"]
+        with desk.admission.reserve("c", 6), pytest.raises(QueueFullError):
+            desk.admission.reserve("d", 6)
+        with desk.documents.stream(prepared) as stream:
+            assert desk.bench.batcher.waiting == 6
+            with desk.admission.reserve("c", 6), pytest.raises(QueueFullError):
+                desk.admission.reserve("d", 6)
+            assert len((await stream.whole()).sentences) == 10
+    for place in places:
+        place.give_up()
+
+
+async def test_full_queue_refuses_before_a_text_is_split(desk: Desk) -> None:
+    """How many sentences there are at least is known from the length of the text."""
+    for flow in "abcd":
+        desk.admission.reserve(flow, 5)
+    with pytest.raises(QueueFullError):
+        await desk.whole(text="一。\n" * 50)
+    assert len((await desk.whole(text="一。")).sentences) == 1
+
+
+async def test_model_is_held_while_its_document_is_translated(desk: Desk) -> None:
+    """One that is unloaded meanwhile goes only after the last sentence."""
+    (model,) = desk.catalogue.models
+    retired = []
+
+    async def retire() -> None:
+        await model.retire()
+        retired.append(True)
+
+    async with desk.documents.prepare(_request(sentences=["a", "b"])) as prepared:
+        with desk.documents.stream(prepared) as stream:
+            task = asyncio.create_task(retire())
+            assert len((await stream.whole()).sentences) == 2
+            assert not retired
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def test_target_context_is_read_where_the_model_reads_it(tmp_path: Path) -> None:
+    """Each sentence goes when the one before it is done; without context there is nothing to wait for."""
+    manifest = Manifest.load(bundle(tmp_path / "reader", reads_target_context=True))
+    desk = Desk(manifest)
+    await desk.whole(sentences=["a", "b", "c"])
+    await desk.whole(sentences=["d", "e", "f"], strategy="sentence")
+    assert desk.bench.lanes.batches == [["a"], ["b"], ["c"], ["d", "e", "f"]]
+    await desk.bench.batcher.close()
