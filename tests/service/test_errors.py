@@ -9,7 +9,7 @@ import pytest
 
 import service
 from models.errors import AntecedentError, BundleError, RequestError
-from service.errors import ServiceError
+from service.errors import RateLimitedError, ServiceError
 from service.http.problems import HTTP_CODES
 from service.http.responses import FRAMEWORK_ERRORS, INTERNAL_ERROR, described
 
@@ -81,3 +81,10 @@ def test_every_error_that_ends_a_command_is_documented() -> None:
 def test_every_status_of_the_framework_has_a_meaning() -> None:
     """What goes wrong before a route is described for each status that has a code."""
     assert FRAMEWORK_ERRORS.keys() == HTTP_CODES.keys()
+
+
+def test_an_error_may_know_better_when_to_try_again() -> None:
+    """The time of a refusal is its own; the class says only that there is one."""
+    error = RateLimitedError("too many", retry_after=7, quota={"RateLimit": "some"})
+    assert error.headers() == {"Retry-After": "7", "RateLimit": "some"}
+    assert RateLimitedError.retry_after == 60

@@ -101,3 +101,13 @@ def test_default_time_to_live_may_not_exceed_the_longest(monkeypatch: pytest.Mon
 def test_password_of_redis_is_not_shown() -> None:
     """Printing the settings does not reveal what is in the URL."""
     assert "hunter2" not in repr(Settings(redis_url="redis://:hunter2@redis"))
+
+
+def test_origins_are_given_in_one_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several origins are separated by commas; what a browser would not send as an origin is refused."""
+    monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", "https://App.example.org, http://localhost:3000,")
+    assert load_settings().cors_origins == ("https://app.example.org", "http://localhost:3000")
+    for wrong in ("app.example.org", "https://app.example.org/", "https://*/path", "ftp://app.example.org"):
+        monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", wrong)
+        with pytest.raises(SettingsError, match="ANTECEDENT_CORS_ORIGINS: an origin is"):
+            load_settings()

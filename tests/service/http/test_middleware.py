@@ -2,7 +2,8 @@
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from starlette.types import Message, Receive, Scope, Send
 
 from service.errors import QueueFullError
 from service.http import handlers
@@ -31,6 +32,11 @@ def client(metrics: Metrics) -> httpx.AsyncClient:
 
     @app.get("/full")
     async def full() -> None:
+        raise QueueFullError
+
+    @app.get("/limited")
+    async def limited(request: Request) -> None:
+        request.state.answer_headers["RateLimit"] = "some"
         raise QueueFullError
 
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
@@ -69,3 +75,49 @@ async def test_labels_do_not_grow_with_what_is_asked_for(client: httpx.AsyncClie
     assert b'requests_total{method="GET",route="none",status="404"} 2.0' in metrics.render()
     assert b'requests_total{method="other",route="/full",status="405"} 2.0' in metrics.render()
     assert b"BREW" not in metrics.render()
+
+
+async def test_answer_gets_the_fields_that_its_route_has_left(client: httpx.AsyncClient) -> None:
+    """What a route says of the quota goes with its answer, also when that is an error."""
+    answer = await client.get("/limited")
+    assert (answer.status_code, answer.headers["ratelimit"]) == (429, "some")
+
+
+async def _converse(metrics: Metrics, *messages: Message) -> list[Message]:
+    """What a WebSocket's client is sent when its route sends these messages and then fails."""
+    sent: list[Message] = []
+
+    async def route(scope: Scope, receive: Receive, send: Send) -> None:
+        for message in messages:
+            await send(message)
+        raise ZeroDivisionError(SECRET)
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "websocket", "headers": [(b"x-request-id", b"mine")]}
+    await RequestMiddleware(route, metrics=metrics, new_id=str)(scope, receive, send)
+    return sent
+
+
+async def test_websocket_is_accounted_for(metrics: Metrics) -> None:
+    """Its handshake carries the request's id; it is counted like a request; a bug ends it with 1011."""
+    accepted, closed = await _converse(metrics, {"type": "websocket.accept", "headers": []})
+    assert accepted["headers"] == [(b"x-request-id", b"mine")]
+    assert closed == {"type": "websocket.close", "code": 1011}
+    assert b'requests_total{method="WEBSOCKET",route="none",status="101"} 1.0' in metrics.render()
+    assert b"request_seconds_count" not in metrics.render()
+
+
+async def test_websocket_that_was_never_opened(metrics: Metrics) -> None:
+    """A bug before the handshake, or after the close, sends no second end."""
+    assert await _converse(metrics) == [{"type": "websocket.close", "code": 1011}]
+    close = {"type": "websocket.close", "code": 1000}
+    assert await _converse(metrics, {"type": "websocket.accept"}, close) == [
+        {"type": "websocket.accept", "headers": [(b"x-request-id", b"mine")]},
+        close,
+    ]
+    assert b'requests_total{method="WEBSOCKET",route="none",status="403"} 1.0' in metrics.render()
