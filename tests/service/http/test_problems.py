@@ -13,7 +13,8 @@ from service.http.problems import headers_of, problem_of, status_of
     [
         (model_errors.SentenceTooLongError("too long"), 422),
         (model_errors.UnsupportedOptionError("no such beam"), 422),
-        (model_errors.BundleError("damaged"), 500),
+        (model_errors.BundleError("damaged"), 422),  # an administrator has named it
+        (model_errors.AntecedentError("unforeseen"), 500),
         (errors.QueueFullError(), 429),
         (errors.StoreUnavailableError(), 503),
         (errors.SessionNotFoundError(), 404),
