@@ -5,8 +5,9 @@ or needs its translation as context, takes it over once the lease has run out.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -85,6 +86,30 @@ class Sentences:
             SentenceFailedError: one before it, whose translation it needs, could not be translated.
             AntecedentError: see `Models.for_session`, `Batcher.submit` and `ContextStore`.
         """
+        send_again = partial(
+            self._store.append,
+            document,
+            appended.source,
+            position=appended.position,
+            idempotency_key=None,
+            lease=lease,
+        )
+        return await self._bring(document, appended, lease, send_again)
+
+    async def correct(self, document: DocumentKey, position: int, translation: str) -> Entry:
+        """Put a translation in the place of whatever is there; see `ContextStore.correct`."""
+        entry = await self._store.correct(document, position, Answer(translation, None, 0))
+        self._notices.tell(document, position)
+        return entry
+
+    def close(self) -> None:
+        """Have whoever waits wait no longer; they get ShuttingDownError."""
+        self._notices.close()
+
+    async def _bring(
+        self, document: DocumentKey, appended: Appended, lease: Lease, look: Callable[[], Awaitable[Appended]]
+    ) -> Answer:
+        """Bring a sentence to its answer; `look` tells how it stands, and gives its lease where nobody else has it."""
         pauses = _pauses()
         async with self._given_back_on_failure(document, appended.position, lease):
             while appended.answer is None:
@@ -97,25 +122,15 @@ class Sentences:
                     if missing is None:
                         return await self._translate(model, document, appended, read, lease)
                     await self._finish_before(document, missing)
-                appended = await self._store.claim(document, appended.position, lease)
+                appended = await look()
         return appended.answer
-
-    async def correct(self, document: DocumentKey, position: int, translation: str) -> Entry:
-        """Put a translation in the place of whatever is there; see `ContextStore.correct`."""
-        entry = await self._store.correct(document, position, Answer(translation, None, 0))
-        self._notices.tell(document, position)
-        return entry
-
-    def close(self) -> None:
-        """Have whoever waits wait no longer; they get ShuttingDownError."""
-        self._notices.close()
 
     async def _finish_before(self, document: DocumentKey, position: int) -> None:
         """Have a sentence finished that others need as their context."""
         lease = self.lease()
-        appended = await self._store.claim(document, position, lease)
+        look = partial(self._store.claim, document, position, lease)
         try:
-            await self.answer(document, appended, lease)
+            await self._bring(document, await look(), lease, look)
         except AntecedentError as error:
             if _is_final(error):
                 raise SentenceFailedError(position) from error

@@ -61,8 +61,8 @@ class Channel(Protocol):
 class Conversation:
     """The sentences of one stream, which has been told the session's `next_position`.
 
-    `admit` lets one more sentence through, or raises why not. While as many are under way as may be, one more message is
-    read, and no other.
+    `admit` lets one more sentence through, or raises why not. While as many are under way as may be, one more message
+    is read, and no other.
     """
 
     def __init__(

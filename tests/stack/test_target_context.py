@@ -162,6 +162,24 @@ def test_sentence_after_one_that_failed(
     assert third["translation"] == expected("三", ["refuse", "二"], ["eins", "二"])
 
 
+def test_untranslatable_sentence_sent_twice(
+    one: httpx.Client, other: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """Both are told why, and it stands in nobody's way."""
+    gate, session = tmp_path / "gate", begin(one)
+    busy = pool.submit(translate, one, f"wait-for:{gate}")
+    eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "the worker is busy")
+    first = pool.submit(say, one, session, "refuse", 0)
+    eventually(lambda: one.get(session).json()["next_position"] == 1, "it is appended")
+    second = pool.submit(say, other, session, "refuse", 0)
+    with pytest.raises(TimeoutError):
+        second.result(timeout=0.2)
+    gate.touch()
+    assert [refused.result().json()["code"] for refused in (first, second)] == ["invalid_request"] * 2
+    assert busy.result().status_code == 200
+    assert say(one, session, "一", 0).status_code == 200
+
+
 def test_sentence_before_whose_replica_was_killed(
     replicas: Replicas, redis_server: RedisServer, bundles: str, one: httpx.Client, session: str, tmp_path: Path
 ) -> None:
