@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -44,6 +45,13 @@ def client(replicas: Replicas, database: str, root: Path) -> Iterator[httpx.Clie
 def other(replicas: Replicas, database: str, own_root: Path) -> Replica:
     """Another replica, not yet started."""
     return replicas.new(bundles="one", bundle_root=str(own_root), redis_url=database, **QUICK)
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """For a request that goes on while something else happens."""
+    with ThreadPoolExecutor(1) as executor:
+        yield executor
 
 
 def test_replicas_follow_each_other(client: httpx.Client, other: Replica) -> None:
@@ -151,6 +159,23 @@ def test_nothing_changes_while_redis_is_away(replicas: Replicas, mortal_redis: R
         mortal_redis.start()
         eventually(lambda: load(client, "two").status_code == 200, "Redis is back")
         assert translate(client, "a").json()["text"] == "A two"
+
+
+def test_redis_that_leaves_while_a_bundle_loads(
+    replicas: Replicas, mortal_redis: RedisServer, root: Path, pool: ThreadPoolExecutor
+) -> None:
+    """What was loaded is given up again."""
+    replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=mortal_redis.url, **QUICK)
+    (root / "two" / "held").touch()
+    with replica.start().client() as client:
+        before, served = workers(replica), loaded(client)
+        loading = pool.submit(load, client, "two")
+        eventually(lambda: len(workers(replica)) == 2, "the bundle is loading")
+        mortal_redis.kill()
+        (root / "two" / "held").unlink()
+        assert loading.result().status_code == 503
+        eventually(lambda: workers(replica) == before, "its workers have ended")
+        assert loaded(client) == served
 
 
 def test_replica_that_starts_without_redis_follows_later(

@@ -180,11 +180,14 @@ def test_without_a_bundle_root_nothing_changes(replicas: Replicas, database: str
         assert list(loaded(client)) == ["stand-in"]
 
 
-def test_only_an_administrator_changes_models(replicas: Replicas, database: str, root: Path, tmp_path: Path) -> None:
+def test_only_an_administrator_changes_models(
+    replicas: Replicas, redis_server: RedisServer, root: Path, tmp_path: Path
+) -> None:
     """A key that may translate may see the models, and no more."""
     keys = {"keys": "file", "keys_file": str(tmp_path / "keys.json")}
     translator, administrator = (make_key(keys, scope) for scope in ("translate", "admin"))
-    with replicas.new(bundles="one", bundle_root=str(root), redis_url=database, **keys).start().client() as client:
+    replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=fresh_database(redis_server, 4), **keys)
+    with replica.start().client() as client:
         assert load(client, "two").status_code == 401
         client.headers["Authorization"] = f"Bearer {translator}"
         for answer in (load(client, "two"), client.delete("/v1/models/stand-in")):
