@@ -19,12 +19,14 @@ from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.errors import AntecedentError, BundleError, RequestError
 from service.inference.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
-from service.telemetry.logs import configure, where
+from service.telemetry.logs import configure, get_logger, where
 from service.telemetry.tracing import context_of, span, tracing
 
 TRANSLATOR = "service.inference.worker_runtime:load"
 CRASHED = 70
 """Exit status after an error that nobody has foreseen (EX_SOFTWARE)."""
+
+_log = get_logger(__name__)
 
 
 class Translator(Protocol):
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     except (BrokenPipeError, ConnectionResetError):
         return 0  # the HTTP process is gone
     except Exception as error:  # noqa: BLE001 - its message may quote a user's text, so Python must not print it
-        print(f"worker crashed: {type(error).__name__}", *where(error), sep="\n  ", file=sys.stderr)
+        _log.error("worker_crashed", error=type(error).__name__, where=where(error))
         return CRASHED
 
 
