@@ -2,7 +2,13 @@
 
 import re
 
-from redis.exceptions import AuthenticationError, MaxConnectionsError, RedisClusterException, ResponseError
+from redis.exceptions import (
+    AuthenticationError,
+    ClusterError,
+    MaxConnectionsError,
+    RedisClusterException,
+    ResponseError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -38,11 +44,16 @@ def is_silence(error: Exception) -> bool:
 
 def is_outage(error: Exception) -> bool:
     """Whether Redis cannot serve now, and clients should try again later."""
-    return is_silence(error) or code_of(error) in _PASSING | _LASTING
+    return is_silence(error) or _is_moving(error) or code_of(error) in _PASSING | _LASTING
 
 
 def is_passing(error: Exception) -> bool:
     """Whether the same command may succeed in a moment."""
     if isinstance(error, AuthenticationError | MaxConnectionsError):
         return False
-    return is_silence(error) or code_of(error) in _PASSING
+    return is_silence(error) or _is_moving(error) or code_of(error) in _PASSING
+
+
+def _is_moving(error: Exception) -> bool:
+    """Whether redis-py was sent from node to node and gave up, as it may while a slot is on its way."""
+    return isinstance(error, ClusterError)

@@ -10,6 +10,7 @@ from tests.support.client import SENTENCES, begin, check_document, say, say_unti
 from tests.support.redis_servers import RedisCluster
 from tests.support.servers import Replicas
 
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
     """Three masters for all tests of this file."""
@@ -60,6 +61,19 @@ def test_scripts_are_loaded_again(client: httpx.Client, cluster: RedisCluster) -
         with Redis(port=master.port) as admin:
             admin.script_flush()
     assert {say(client, session, SENTENCES[0]).status_code for session in sessions} == {200}
+
+
+def test_slot_that_moves(client: httpx.Client, cluster: RedisCluster) -> None:
+    """While a session's slot is on its way to another master it is served or told to come back, and nothing is lost."""
+    session = begin(client)
+    assert say(client, session, SENTENCES[0], 0).status_code == 200
+    with cluster.moving(session.rpartition("/")[2]) as move_keys:
+        for at in (1, 2):
+            assert say(client, session, SENTENCES[at], at).status_code in {200, 503}
+            move_keys()
+    for at in range(1, len(SENTENCES)):
+        assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
+    check_document(client, session)
 
 
 def test_master_killed(client: httpx.Client, cluster: RedisCluster) -> None:

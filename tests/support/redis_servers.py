@@ -4,7 +4,8 @@ import asyncio
 import ssl
 import subprocess
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -50,6 +51,30 @@ class RedisCluster:
         """Kill them all."""
         for master in self.masters:
             master.kill()
+
+    @contextmanager
+    def moving(self, part: str) -> Iterator[Callable[[], None]]:
+        """Move the slot of the keys with `part` in their names to another master; gives what moves the keys."""
+        source, target = self._owner_first(part)
+        keys = _call(source.port, "KEYS", f"*{part}*")
+        slot = _call(source.port, "CLUSTER", "KEYSLOT", keys[0])
+        ids = {server: _call(server.port, "CLUSTER", "MYID") for server in (source, target)}
+        _call(target.port, "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source])
+        _call(source.port, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target])
+
+        def move_keys() -> None:
+            found = _call(source.port, "CLUSTER", "GETKEYSINSLOT", slot, 100)
+            if found:
+                _call(source.port, "MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *found)
+
+        yield move_keys
+        move_keys()
+        for server in (target, source):
+            _call(server.port, "CLUSTER", "SETSLOT", slot, "NODE", ids[target])
+
+    def _owner_first(self, part: str) -> tuple[RedisServer, RedisServer]:
+        (owner,) = [master for master in self.masters if _call(master.port, "KEYS", f"*{part}*")]
+        return owner, next(master for master in self.masters if master is not owner)
 
     def _sees_all(self, master: RedisServer) -> bool:
         state = _info(master.port, "CLUSTER INFO")
