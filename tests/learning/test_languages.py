@@ -1,0 +1,87 @@
+"""Each architecture learns what its paper's inputs can decide, and is at chance on what they cannot.
+
+Step one brings a sentence model that translates everything but what needs context; step two trains what the architecture
+declares. The whole matrix is slow; of each architecture one language that it learns and one that it cannot are not.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.config import RunConfig
+from models.data.tokenizer import Tokenizer
+from tests.learning.languages import LANGUAGES, Language, accuracies, make_tokenizer, run_config, train
+
+LEARNT, CHANCE = 0.95, (0.3, 0.7)
+NARROW = {"attention_width": 16, "attention_heads": 2}
+ARCHITECTURES: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "doc_transformer": ({"context_sentences": 1}, {"previous"}),
+    "concatenation": ({"context_sentences": 1}, {"previous"}),
+    "averaged_document": ({"context": "joint"} | NARROW, {"previous", "far"}),
+    "layer_weighting": ({"context_sentences": 3}, {"previous", "translation"}),
+}
+"""Of each its switches, and the languages that it learns."""
+QUICK = {
+    ("doc_transformer", "previous"),
+    ("doc_transformer", "far"),
+    ("concatenation", "previous"),
+    ("concatenation", "following"),
+    ("averaged_document", "previous"),
+    ("averaged_document", "following"),
+    ("layer_weighting", "translation"),
+    ("layer_weighting", "far"),
+}
+LONGER = {("averaged_document", "far"): {"updates": 800, "schedule": {"peak": 3e-3, "warmup": 50}}}
+"""A mean over six sentences takes longer to read."""
+MATRIX = [
+    pytest.param(kind, language, marks=[] if (kind, language) in QUICK else pytest.mark.slow, id=f"{kind}-{language}")
+    for kind in ARCHITECTURES
+    for language in LANGUAGES
+]
+Learn = Callable[[str], tuple[Language, Tokenizer, Path]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """More threads would only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def step_one(tmp_path_factory: pytest.TempPathFactory) -> Learn:
+    """A language, its tokenizer and the folder of a sentence model that has learnt it, once for all architectures."""
+    made: dict[str, tuple[Language, Tokenizer, Path]] = {}
+
+    def learn(name: str) -> tuple[Language, Tokenizer, Path]:
+        if name not in made:
+            language, folder = LANGUAGES[name](), tmp_path_factory.mktemp(name)
+            tokenizer = make_tokenizer(language, folder)
+            sentence = train(run_config(folder, "sentence", 1), tokenizer, language.learnt)
+            alone, in_context = accuracies(sentence, tokenizer, language)
+            assert alone >= (LEARNT if name != "translation" else CHANCE[0])
+            assert CHANCE[0] <= in_context <= CHANCE[1]
+            made[name] = language, tokenizer, folder
+        return made[name]
+
+    return learn
+
+
+@pytest.mark.parametrize(("kind", "name"), MATRIX)
+def test_architecture_learns_what_it_can_read(kind: str, name: str, step_one: Learn, tmp_path: Path) -> None:
+    """On held-out documents 95 % of the sentences that need context are right, or about half of them."""
+    language, tokenizer, folder = step_one(name)
+    switches, learnt = ARCHITECTURES[kind]
+    architecture, training = {"kind": kind} | switches, LONGER.get((kind, name), {})
+    settings: RunConfig = run_config(folder, "document", 1, architecture=architecture, training=training)
+    model = train(settings.model_copy(update={"output": tmp_path}), tokenizer, language.learnt)
+    _, in_context = accuracies(model, tokenizer, language)
+    if name in learnt:
+        assert in_context >= LEARNT
+    else:
+        assert CHANCE[0] <= in_context <= CHANCE[1]
