@@ -1,6 +1,6 @@
 """Each architecture learns what its paper's inputs can decide, and is at chance on what they cannot.
 
-Step one brings a sentence model that translates everything but what needs context; step two trains what the architecture
+Step one brings a sentence model that translates everything but what needs context; step two trains what an architecture
 declares. The whole matrix is slow; of each architecture one language that it learns and one that it cannot are not.
 """
 
