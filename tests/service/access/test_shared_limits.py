@@ -94,7 +94,7 @@ async def test_place_that_is_given_back_is_free_at_the_other_replica(
     assert (await one.admit(key_id, Demand(token="a", places=1))).outcome == "admitted"
     assert (await other.admit(key_id, Demand(token="b", places=1))).outcome == "places"
     await one.release(key_id, "a")
-    assert (await other.admit(key_id, Demand(token="b", places=1))).outcome == "admitted"
+    assert (await other.admit(key_id, Demand(token="c", places=1))).outcome == "admitted"
 
 
 async def test_place_comes_back_when_its_lease_ends(commands: Commands, key_id: str) -> None:
