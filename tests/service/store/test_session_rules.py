@@ -1,0 +1,146 @@
+"""Any series of operations on a session: the Lua scripts do what the rules in plain Python say."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from models.errors import AntecedentError
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.store.context_store import ContextStore
+from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session
+from service.telemetry.metrics import Metrics
+from tests.support.servers import RedisServer
+from tests.support.session_model import HORIZON, MOST, WINDOW, Found, RefusedError, SessionModel
+
+TEXTS = st.sampled_from("ab")
+TOKENS = st.sampled_from(["one", "two", "three"])
+KEYS = st.none() | st.sampled_from("kl")
+POSITIONS = st.integers(0, MOST)
+_T = TypeVar("_T")
+
+
+class Rules(RuleBasedStateMachine):
+    """One session in Redis and one in plain Python, which are asked the same."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.client = connect(url, 5)
+        self.store = ContextStore(Commands(self.client, Metrics()), MOST)
+        self.key = DocumentKey("tenant", uuid4().hex)
+        self.model = SessionModel()
+        self.runner.run(self._begin())
+
+    async def _begin(self) -> None:
+        await self.store.create(self.key, Session("model", "fingerprint", "ja", "en", WINDOW, 100))
+        await self.client.hset(self.key.names()[0], "horizon", HORIZON)
+
+    def teardown(self) -> None:
+        """Close the connection."""
+        self.runner.run(self.client.aclose())
+        self.runner.close()
+
+    @rule(text=TEXTS, position=st.none() | POSITIONS, key=KEYS, token=TOKENS, holds=st.booleans())
+    def append(self, text: str, position: int | None, key: str | None, token: str, holds: bool) -> None:
+        """Somebody sends a sentence, once or again."""
+        lease = Lease(token, 60 * holds)
+        self._agree(
+            lambda: self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease),
+            lambda: self.model.append(text, position, key, token, holds=holds),
+            _found,
+        )
+
+    @rule(text=TEXTS, token=TOKENS)
+    def send_next(self, text: str, token: str) -> None:
+        """The usual case."""
+        self.append(text, self.model.next, None, token, True)
+
+    @rule(at=POSITIONS, token=TOKENS, holds=st.booleans())
+    def claim(self, at: int, token: str, holds: bool) -> None:
+        """Somebody looks at a sentence."""
+        self._agree(
+            lambda: self.store.claim(self.key, at, Lease(token, 60 * holds)),
+            lambda: self.model.claim(at, token, holds=holds),
+            _found,
+        )
+
+    @rule(at=POSITIONS, answer=TEXTS)
+    def finish(self, at: int, answer: str) -> None:
+        """Somebody has translated it."""
+        self._agree(
+            lambda: self.store.finish(self.key, at, Answer(answer, -1.0, 0)),
+            lambda: self.model.finish(at, answer),
+            lambda stored: stored.translation,
+        )
+
+    @rule(at=POSITIONS, answer=TEXTS)
+    def correct(self, at: int, answer: str) -> None:
+        """Somebody corrects it."""
+        self._agree(
+            lambda: self.store.correct(self.key, at, Answer(answer, None, 0)),
+            lambda: self.model.correct(at, answer),
+            lambda entry: entry.source,
+        )
+
+    @rule(at=POSITIONS, token=TOKENS, failed=st.booleans())
+    def withdraw(self, at: int, token: str, failed: bool) -> None:
+        """Somebody gives it back."""
+        failure = "invalid_request" if failed else ""
+        self._agree(
+            lambda: self.store.withdraw(self.key, at, token, failure),
+            lambda: self.model.withdraw(at, token, failed=failed),
+            lambda taken_out: taken_out,
+        )
+
+    @invariant()
+    def same_state(self) -> None:
+        """Both keep the same, and no trace of anything else is in Redis."""
+        state = self.runner.run(self.store.read(self.key))
+        assert state.next_position == self.model.next
+        kept = self.model.kept.items()
+        assert [_entry(entry) for entry in state.entries] == [(at, each.text, each.answer) for at, each in kept]
+        fields = self.runner.run(self.client.hkeys(self.key.names()[1]))
+        assert {int(name[1:]) for name in fields} == set(self.model.kept)
+
+    def _agree(
+        self,
+        ask: Callable[[], Coroutine[Any, Any, _T]],
+        expect: Callable[[], object],
+        read: Callable[[_T], object],
+    ) -> None:
+        try:
+            expected: object = expect()
+        except RefusedError as refused:
+            expected = refused.args[0]
+        try:
+            found: object = read(self.runner.run(ask()))
+        except AntecedentError as error:
+            found = error.code
+        assert found == expected
+
+
+def _found(appended: Appended) -> Found:
+    answer = None if appended.answer is None else appended.answer.translation
+    preceding = [_entry(entry)[1:] for entry in appended.preceding]
+    waits = appended.wait_seconds > 0
+    return Found(appended.position, appended.next_position, answer, waits=waits, preceding=preceding)
+
+
+def _entry(entry: Entry) -> tuple[int, str, str | None]:
+    return entry.position, entry.source, None if entry.answer is None else entry.answer.translation
+
+
+def test_rules(redis_server: RedisServer) -> None:
+    """Whatever callers do in whatever order, sessions answer as the rules say, and keep what the rules keep."""
+    run_state_machine_as_test(
+        lambda: Rules(redis_server.url),
+        settings=settings(
+            max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )

@@ -1,0 +1,130 @@
+"""The rules of a session in plain Python, without Redis, time or concurrency: what the Lua scripts must agree with."""
+
+from dataclasses import dataclass, field
+
+WINDOW, HORIZON, MOST = 2, 4, 12
+
+
+class RefusedError(Exception):
+    """The operation is refused; the argument is the code of the error."""
+
+
+@dataclass
+class Sentence:
+    """A sentence that is kept, and how far it is."""
+
+    text: str
+    key: str
+    answer: str | None = None
+    holder: str | None = None
+    lease_holds: bool = False
+    wanted: bool = False
+    failed: bool = False
+
+
+@dataclass
+class SessionModel:
+    """A session; leases hold for ever or not at all."""
+
+    next: int = 0
+    kept: dict[int, Sentence] = field(default_factory=dict)
+    keys: dict[str, int] = field(default_factory=dict)
+
+    def append(self, text: str, position: int | None, key: str | None, token: str, *, holds: bool) -> "Found":
+        """As `ContextStore.append`."""
+        name = f"token:{token}" if key is None else key
+        known = self.keys.get(name)
+        if known is not None and position is not None and known != position:
+            raise RefusedError("position_conflict")
+        at = next(found for found in (known, position, self.next) if found is not None)
+        if at > self.next:
+            raise RefusedError("position_gap")
+        if at == self.next:
+            if at >= MOST:
+                raise RefusedError("session_full")
+            self.kept[at] = Sentence(text, name)
+            self.keys[name] = at
+            self.next += 1
+            self._forget()
+        elif self._get(at).text != text:
+            raise RefusedError("position_conflict")
+        self.kept[at].failed = False
+        return self._claim(at, token, holds=holds)
+
+    def claim(self, at: int, token: str, *, holds: bool) -> "Found":
+        """As `ContextStore.claim`."""
+        if self._get(at).failed:
+            raise RefusedError("sentence_failed")
+        return self._claim(at, token, holds=holds)
+
+    def finish(self, at: int, answer: str) -> str:
+        """As `ContextStore.finish`."""
+        sentence = self._get(at)
+        if sentence.answer is None:
+            sentence.answer = answer
+        stored = sentence.answer
+        self._settle(sentence)
+        return stored
+
+    def correct(self, at: int, answer: str) -> str:
+        """As `ContextStore.correct`; gives the source."""
+        if at >= self.next:
+            raise RefusedError("sentence_not_found")
+        sentence = self._get(at)
+        sentence.answer = answer
+        self._settle(sentence)
+        return sentence.text
+
+    def withdraw(self, at: int, token: str, *, failed: bool) -> bool:
+        """As `ContextStore.withdraw`."""
+        sentence = self.kept.get(at)
+        if sentence is None or sentence.holder != token:
+            return False
+        if at == self.next - 1 and not sentence.wanted:
+            del self.kept[at], self.keys[sentence.key]
+            self.next -= 1
+            return True
+        sentence.holder, sentence.wanted, sentence.failed = None, False, failed
+        return False
+
+    def _get(self, at: int) -> Sentence:
+        if at not in self.kept:
+            raise RefusedError("position_expired")
+        return self.kept[at]
+
+    def _claim(self, at: int, token: str, *, holds: bool) -> "Found":
+        sentence = self.kept[at]
+        if sentence.answer is not None:
+            return Found(at, self.next, sentence.answer, waits=False, preceding=[])
+        if sentence.holder not in {None, token} and sentence.lease_holds:
+            sentence.wanted = True
+            return Found(at, self.next, None, waits=True, preceding=[])
+        if sentence.holder != token:
+            sentence.wanted = False
+        sentence.holder, sentence.lease_holds = token, holds
+        before = [self.kept[each] for each in range(max(0, at - WINDOW), at)]
+        return Found(at, self.next, None, waits=False, preceding=[(each.text, each.answer) for each in before])
+
+    def _settle(self, sentence: Sentence) -> None:
+        sentence.holder, sentence.wanted, sentence.failed = None, False, False
+        if sentence.key.startswith("token:"):
+            self.keys.pop(sentence.key, None)
+        self._forget()
+
+    def _forget(self) -> None:
+        """A sentence is kept for a while, and as long as it, or one that is read with it, is unfinished."""
+        for at in [at for at in self.kept if at < self.next - HORIZON]:
+            readers = (self.kept.get(later) for later in range(at, at + WINDOW + 1))
+            if all(reader is None or reader.answer is not None for reader in readers):
+                del self.kept[at]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What `append` and `claim` give."""
+
+    position: int
+    next: int
+    answer: str | None
+    waits: bool
+    preceding: list[tuple[str, str | None]]
