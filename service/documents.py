@@ -41,9 +41,9 @@ class PreparedDocument:
 class DocumentStream:
     """The translated sentences of a document, in order, as they become ready."""
 
-    def __init__(self, prepared: PreparedDocument, model: str, queue: DocumentQueue) -> None:
+    def __init__(self, prepared: PreparedDocument, queue: DocumentQueue) -> None:
         self._prepared = prepared
-        self._model = model
+        self._model = prepared.model.name
         self._queue = queue
         self._gap = gap_of(prepared.request.target_lang)
         self._separators = prepared.segmented.separators_with(self._gap)
@@ -113,36 +113,39 @@ class Documents:
     async def prepare(self, request: DocumentRequest) -> AsyncIterator[PreparedDocument]:
         """Choose the model, split the text and check the limits; nothing is queued.
 
+        The model is the document's until the end of the block, also if another one takes its place meanwhile.
+
         Raises:
             InvalidInputError, SentenceTooLongError: the document exceeds a limit.
             AntecedentError: see `Catalogue.choose` and `Admission.reserve`.
         """
         document = self._new_id()
         model = self._catalogue.choose(request.source_lang, request.target_lang, request.model)
-        self._check_context(request.context)
-        with self._admission.reserve(document, self._places(self._fewest(request))):
-            segmented = await self._segmented(request)
-            self._check_sentences(segmented.sentences)
-        with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
-            yield PreparedDocument(document, request, model, segmented, place)
+        with model.hold():
+            self._check_context(request.context)
+            with self._admission.reserve(document, self._places(self._fewest(request))):
+                segmented = await self._segmented(request)
+                self._check_sentences(segmented.sentences)
+            with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
+                yield PreparedDocument(document, request, model, segmented, place)
 
     @contextmanager
     def stream(self, prepared: PreparedDocument) -> Iterator[DocumentStream]:
         """Queue the first sentences; at the end of the block, what still waits leaves the queue.
 
         Raises:
-            AntecedentError: see `Catalogue.hold` and `Batcher.enqueue`.
+            AntecedentError: see `Batcher.enqueue`.
         """
-        with self._catalogue.hold(prepared.model) as model:
-            queue = self._queue(prepared, model)
-            prepared.place.give_up()
-            try:
-                yield DocumentStream(prepared, model.name, queue)
-            finally:
-                queue.close()
+        queue = self._queue(prepared)
+        prepared.place.give_up()
+        try:
+            yield DocumentStream(prepared, queue)
+        finally:
+            queue.close()
 
-    def _queue(self, prepared: PreparedDocument, model: Model) -> DocumentQueue:
-        request, manifest = prepared.request, model.manifest
+    def _queue(self, prepared: PreparedDocument) -> DocumentQueue:
+        request, model = prepared.request, prepared.model
+        manifest = model.manifest
         direct = request.strategy == "direct"
         options = Options(request.strategy, request.beam_size)
         turn = Turn(prepared.id, "bulk")

@@ -72,7 +72,7 @@ class Model:
 class Catalogue:
     """All models that are loaded; of several with the same language pair the first is the pair's default.
 
-    Whoever finds a model here submits to it before anything else can happen, or else finds it through `hold`.
+    Whoever finds a model here submits to it, or holds it, before anything else can happen: another may take its place.
     """
 
     def __init__(self, models: Sequence[Model] = ()) -> None:
@@ -91,19 +91,6 @@ class Catalogue:
     def workers(self) -> list[Workers]:
         """The workers of each model, for the metrics."""
         return [Workers(model.name, model.pool.size, model.pool.alive, model.pool.memory) for model in self.models]
-
-    @contextmanager
-    def hold(self, chosen: Model) -> Iterator[Model]:
-        """Keep a model from ending until the end of the block, for work that submits more than once.
-
-        Gives the model that has the name of `chosen` now: it may have been replaced since it was chosen.
-
-        Raises:
-            ModelNotFoundError: it has been unloaded since.
-        """
-        model = self.named(chosen.name)
-        with model.hold():
-            yield model
 
     def choose(self, source_lang: str, target_lang: str, name: str | None) -> Model:
         """The model for a language pair, or the one of that name if it serves the pair.

@@ -17,10 +17,12 @@ QUICK = {"models_refresh_seconds": "0.05"}
 def make_root(folder: Path) -> Path:
     """`one` and `two` are versions of one model, which tells them apart by its accent; `german` is another pair.
 
+    So is `in-turn`, which reads translations: of a document it is given one sentence after the other.
     `wrong` fails its self-test and `damaged` cannot be loaded; both would replace the model of `one`.
     """
     bundle(folder / "one")
     bundle(folder / "two", accent=" two")
+    bundle(folder / "in-turn", accent=" in turn", reads_target_context=True)
     bundle(folder / "german", name="german", source="en", target="de", accent=" german")
     for name in ("wrong", "damaged"):
         (bundle(folder / name, accent=f" {name}") / name).touch()

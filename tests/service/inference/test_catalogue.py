@@ -1,16 +1,20 @@
 """Which model serves what."""
 
+import asyncio
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from models.bundle.manifest import Manifest
-from service.errors import LanguagePairError, ModelNotFoundError, SessionModelNotLoadedError
+from service.errors import LanguagePairError, ModelNotFoundError, SessionModelNotLoadedError, ShuttingDownError
 from service.inference.batcher import Batcher
 from service.inference.catalogue import Catalogue, Model
 from service.inference.pool import WorkerPool
-from service.inference.worker import Worker
+from service.inference.worker import Worker, WorkerCommand
+from tests.support.lanes import Bench
 from tests.support.servers import bundle
 
 
@@ -70,3 +74,19 @@ def test_session_keeps_the_bundle_that_it_began_with(catalogue: Catalogue, tmp_p
         with pytest.raises(SessionModelNotLoadedError) as told:
             catalogue.for_session(name, first.fingerprint)
         assert told.value.extras == {"model": name}
+
+
+async def test_model_that_is_held_goes_on_after_it_is_retired(tmp_path: Path, bench: Callable[..., Bench]) -> None:
+    """Whoever has begun with it can go on with it, sentence by sentence; then it ends."""
+    used = bench()
+    pool = WorkerPool(partial(Worker.start, cast(WorkerCommand, None)), 1, used.metrics)
+    model = Model(Manifest.load(bundle(tmp_path)), pool, cast("Batcher[Worker]", used.batcher), "held")
+    with model.hold(), model.hold():
+        ending = asyncio.create_task(model.retire())
+        await asyncio.sleep(0)
+        assert await used.translate("a") == "a"
+        assert await used.translate("b") == "b"
+        assert not ending.done()
+    await ending
+    with pytest.raises(ShuttingDownError):
+        await used.translate("c")
