@@ -1,0 +1,29 @@
+"""A document as events, as a client reads them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+from httpx_sse import EventSource
+
+from tests.support.client import PAIR
+
+ACCEPT = {"Accept": "text/event-stream"}
+Event = tuple[str, dict[str, Any]]
+
+
+@contextmanager
+def document_events(client: httpx.Client, **members: object) -> Iterator[Iterator[Event]]:
+    """Ask for a document as events; gives their kinds and data as they come."""
+    with client.stream("POST", "/v1/documents", json=PAIR | members, headers=ACCEPT) as answer:
+        assert answer.status_code == 200
+        yield ((event.event, event.json()) for event in EventSource(answer).iter_sse())
+
+
+def rebuilt(events: list[Event]) -> str:
+    """The text that complete events make up."""
+    *sentences, (kind, end) = events
+    assert kind == "done"
+    assert end["sentences"] == len(sentences)
+    return "".join(data["before"] + data["translation"] for _, data in sentences) + str(end["after"])
