@@ -1,7 +1,7 @@
 """What an outage of Redis means to a client: rows of docs/operations.md."""
 
 import os
-import shutil
+import resource
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,16 +114,17 @@ def test_redis_that_is_full(client: httpx.Client, fragile_redis: RedisServer) ->
     finish(client, session, 1, 2, 3, 4)
 
 
-def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer, tmp_path: Path) -> None:
+def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer) -> None:
     """A Redis whose disk takes nothing refuses to change anything."""
     session = begin(client)
     say(client, session, SENTENCES[0], 0)
-    folder = tmp_path / "no-longer-there"
-    folder.mkdir()
-    with configured(fragile_redis, save=("3600 1", ""), dir=(str(folder), str(tmp_path))) as admin:
-        shutil.rmtree(folder)
+    with configured(fragile_redis, save=("3600 1", "")) as admin:
+        admin.set("more than the disk takes", os.urandom(1_000_000), ex=10)
+        pid = admin.info("server")["process_id"]
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
         admin.bgsave()
         eventually(lambda: admin.info("persistence")["rdb_last_bgsave_status"] == "err", "saving fails")
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
         check_outage(client, session, 1)
     finish(client, session, 1, 2, 3, 4)
 
