@@ -10,6 +10,7 @@ import pytest
 from tests.support.client import PAIR, begin, measured, say, translate
 from tests.support.collector import Collector, Recorded, collecting
 from tests.support.servers import RedisServer, Replica, Replicas, eventually, free_port
+from tests.support.streams import opened
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SAMPLED = {"traceparent": f"00-{TRACE}-{CALLER}-01", "tracestate": "somebody=himitsu"}
@@ -86,6 +87,22 @@ def test_batch_has_a_link_to_each_of_its_requests(traced: Replica, collector: Co
     waits = [wait for wait in collector.named("queue") if wait.span.parent_span_id in requests]
     assert sorted(str(wait.attributes["antecedent.sentences"]) for wait in waits) == ["1", "2"]
     assert all([link.span_id for link in wait.span.links] == [batch.span.span_id] for wait in waits)
+
+
+def test_each_sentence_of_a_stream_has_a_span(traced: Replica, collector: Collector) -> None:
+    """In the trace that the client has begun at its handshake, with all that is done for the sentence under it."""
+    with traced.client() as client:
+        session = begin(client)
+    with opened(traced.url, session, additional_headers=SAMPLED) as stream:
+        stream.send("一つ。")
+        stream.send("二つ。")
+        stream.receive_all(2)
+    assert traced.end() == 0
+    sentences = collector.named("stream sentence")
+    assert [(each.span.trace_id.hex(), each.span.parent_span_id.hex()) for each in sentences] == [(TRACE, CALLER)] * 2
+    for name in ("redis append", "queue", "redis finish"):
+        parents = [recorded.span.parent_span_id for recorded in collector.named(name)]
+        assert sorted(parents) == sorted(each.span.span_id for each in sentences)
 
 
 def test_failures_are_marked_by_their_kind_alone(traced: Replica, collector: Collector) -> None:
