@@ -278,6 +278,16 @@ class OriginNotAllowedError(ServiceError):
         super().__init__("pages of this origin may not open a WebSocket here; ANTECEDENT_CORS_ORIGINS names others")
 
 
+class HostNotAllowedError(ServiceError):
+    """A service without keys that was called by another name than this machine's."""
+
+    code = "host_not_allowed"
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__("without keys the service answers to localhost, 127.0.0.1 and [::1] alone: ANTECEDENT_KEYS")
+
+
 class RateLimitedError(ServiceError):
     """A key has spent its sentences of the minute; `quota` are the header fields that say how it stands."""
 

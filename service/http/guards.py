@@ -10,6 +10,7 @@ from starlette.middleware.cors import CORSMiddleware
 from service.http import api_page
 from service.http.authentication import AuthenticationMiddleware
 from service.http.body_limit import BodyLimitMiddleware
+from service.http.hosts import LoopbackHostMiddleware
 from service.http.middleware import REQUEST_ID, RequestMiddleware
 from service.http.origins import OriginMiddleware
 from service.http.security import SecurityHeadersMiddleware
@@ -29,6 +30,8 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
     app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes)
     app.add_middleware(AuthenticationMiddleware, metrics=metrics)
     app.add_middleware(OriginMiddleware, allowed=settings.cors_origins, metrics=metrics)
+    if settings.keys == "none":
+        app.add_middleware(LoopbackHostMiddleware, metrics=metrics)
     app.add_middleware(RequestMiddleware, metrics=metrics, new_id=new_id)
     if tracer is not NO_TRACER:
         app.add_middleware(TraceMiddleware, tracer=tracer)

@@ -97,8 +97,8 @@ def test_announced_body_is_refused_before_it_is_sent(replica: Replica) -> None:
     """Whoever announces too much is told so without having sent a byte of it."""
     address = urlsplit(replica.url)
     with socket.create_connection((address.hostname, address.port or 80), timeout=60) as plain:
-        head = ["POST /v1/documents HTTP/1.1", "Host: a", "Content-Type: application/json", "Content-Length: 99999999"]
-        plain.sendall("\r\n".join([*head, "", ""]).encode())
+        fields = ["Host: localhost", "Content-Type: application/json", "Content-Length: 99999999"]
+        plain.sendall("\r\n".join(["POST /v1/documents HTTP/1.1", *fields, "", ""]).encode())
         assert plain.recv(4096).startswith(b"HTTP/1.1 413 ")
 
 
@@ -136,6 +136,18 @@ def test_by_default_no_page_may(replicas: Replicas) -> None:
         assert not [name for name in answer.headers if name.startswith("access-control")]
         assert _handshake(replica, begin(client), APP).status_code == 403
         assert _handshake(replica, begin(client), replica.url).status_code == 101
+
+
+def test_without_keys_the_service_has_no_other_name(replica: Replica, client: httpx.Client) -> None:
+    """A page that makes its name stand for this machine is refused, over HTTP and over a WebSocket."""
+    address = urlsplit(replica.url)
+    assert client.get("/v1/models", headers={"Host": f"localhost:{address.port}"}).status_code == 200
+    refused = client.get("/v1/models", headers={"Host": f"evil.example:{address.port}"})
+    assert (refused.status_code, refused.json()["code"]) == (403, "host_not_allowed")
+    with socket.create_connection((address.hostname, address.port or 80), timeout=60) as plain:
+        url = f"ws://evil.example:{address.port}{begin(client)}/stream"
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(url, sock=plain, proxy=None)
 
 
 def _handshake(replica: Replica, session: str, origin: str | None) -> Response:
