@@ -285,7 +285,7 @@ class HostNotAllowedError(ServiceError):
     status = 403
 
     def __init__(self) -> None:
-        super().__init__("without keys the service answers to localhost, 127.0.0.1 and [::1] alone: ANTECEDENT_KEYS")
+        super().__init__("a service without keys (ANTECEDENT_KEYS) answers to localhost, 127.0.0.1 and [::1] alone")
 
 
 class RateLimitedError(ServiceError):
