@@ -25,8 +25,9 @@ def fragile_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSer
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, fragile_redis: RedisServer) -> Replica:
-    """A service on it, which waits half a second for its answers."""
-    return shared_replicas.new(redis_url=fragile_redis.url, redis_timeout_seconds="0.5").start()
+    """A service on it that has little patience."""
+    patience = {"redis_timeout_seconds": "0.5", "redis_total_seconds": "1", "session_lease_seconds": "0.5"}
+    return shared_replicas.new(redis_url=fragile_redis.url, **patience).start()
 
 
 @pytest.fixture
