@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -15,6 +16,7 @@ from service.access.shared_limits import SharedLimits
 from service.store.commands import Commands
 from service.store.connection import connect
 from service.telemetry.metrics import Metrics
+from tests.support.redis_servers import RedisCluster
 from tests.support.servers import RedisServer
 
 LEASE_SECONDS = 60
@@ -122,6 +124,24 @@ async def test_nothing_of_a_key_stays(
     await replicas[0].admit(key_id, Demand(1, 5, "a", 1))
     with redis.Redis(port=redis_server.port) as client:
         assert all(0 < client.pttl(name) <= 60_000 for name in _names(key_id))
+
+
+async def test_limits_in_a_cluster(tmp_path: Path) -> None:
+    """What a key uses is in one slot, wherever that is, so that a Cluster can count it."""
+    cluster = RedisCluster(tmp_path)
+    cluster.start()
+    try:
+        async with connect(cluster.url, 5) as client:
+            commands = Commands(client, Metrics())
+            limits = SharedLimits(commands, LEASE_SECONDS)
+            for key_id in "abcdefgh":
+                verdicts = [await limits.admit(key_id, Demand(1, 5, token, 1)) for token in "pq"]
+                assert [verdict.outcome for verdict in verdicts] == ["admitted", "places"]
+                await limits.renew(key_id, "p")
+                await limits.release(key_id, "p")
+            await commands.aclose()
+    finally:
+        cluster.close()
 
 
 AGES = st.sampled_from(range(5, 106, 10))
