@@ -1,6 +1,7 @@
 """What the documentation says of tests is so."""
 
 import ast
+import itertools
 import re
 
 import pytest
@@ -37,3 +38,23 @@ def test_each_test_of_an_outage_has_its_row(file: str) -> None:
     """What is tested of an outage is told to operators."""
     named = {test.partition("::")[2] for test in _tests_of_outages()}
     assert _tests_of(file) - _IN_NO_ROW <= named
+
+
+def _named_in_tree(package: str) -> set[str]:
+    """The modules of a package that the README's tree names; files after the first of a line are beside it."""
+    tree = re.search(rf"^{package}/ .*\n((?:  .*\n)+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert tree is not None
+    found = set()
+    for line in tree[1].splitlines():
+        names = list(itertools.takewhile(lambda word: word.endswith((".py", "/")), line.split()))
+        folder, _, first = names[0].rpartition("/") if names and names[0].endswith(".py") else ("", "", "")
+        found |= {f"{folder}/{name}".lstrip("/") for name in [first, *names[1:]] if name.endswith(".py")}
+    return found
+
+
+@pytest.mark.parametrize("package", ["service", "loadtests"])
+def test_every_module_stands_in_the_readme(package: str) -> None:
+    """The README's tree names each module of a package, and none that is not there."""
+    folder = ROOT / package
+    modules = {file.relative_to(folder).as_posix() for file in folder.rglob("*.py") if file.name != "__init__.py"}
+    assert _named_in_tree(package) == modules
