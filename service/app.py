@@ -109,6 +109,7 @@ def _services(
     admission = Admission(settings.queue_limit, models.batchers)
     for priority in PRIORITIES:
         metrics.waiting.labels(priority).set_function(partial(admission.waiting, priority))
+    metrics.models_not_loaded.set_function(lambda: len(models.not_loaded))
     metrics.watch_workers(catalogue.workers)
     store = ContextStore(redis, settings.max_session_sentences)
     limits = StreamLimits(settings.stream_in_flight, settings.stream_idle_seconds)

@@ -50,6 +50,14 @@ class NotLoaded:
     code: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """What was wanted when not all of it could be loaded, and when, in the loop's time, to try that again."""
+
+    wanted: tuple[WantedModel, ...]
+    again_at: float
+
+
 class Models:
     """Changes what this replica serves, and follows what others were told; `can_change` if there is a bundle root."""
 
@@ -63,7 +71,7 @@ class Models:
         self._can_change = can_change
         self._changing = asyncio.Lock()
         self._configured: tuple[WantedModel, ...] = ()
-        self._tried: tuple[tuple[WantedModel, ...], float] = ((), 0.0)
+        self._failed = _Failed((), 0.0)
         self.not_loaded: tuple[NotLoaded, ...] = ()
         """What is wanted and missing here; an older bundle of the same name may be served in its place."""
 
@@ -108,8 +116,7 @@ class Models:
         if wanted == tuple(map(_wanted_of, before)):
             self.not_loaded = ()
             return
-        tried, again_at = self._tried
-        if wanted != tried or asyncio.get_running_loop().time() >= again_at:
+        if wanted != self._failed.wanted or asyncio.get_running_loop().time() >= self._failed.again_at:
             async with self._changing:
                 await self._take_over(wanted, one_by_one=True)
 
@@ -222,7 +229,7 @@ class Models:
         if models := [serving[each.name] for each in wanted if each.name in serving]:
             self._fleet.serve(models)
         self.not_loaded = tuple(not_loaded)
-        self._tried = wanted, asyncio.get_running_loop().time() + RETRY_SECONDS
+        self._failed = _Failed(wanted if not_loaded else (), asyncio.get_running_loop().time() + RETRY_SECONDS)
 
     async def _launch(self, wanted: WantedModel, *, one_by_one: bool) -> Model:
         folder = self._folders.find(wanted.bundle)
@@ -258,9 +265,7 @@ def _wanted_of(model: Model) -> WantedModel:
 
 def _with(things: Sequence[_N], new: _N) -> tuple[_N, ...]:
     """In the place of the one of its name, or last."""
-    if new.name in {each.name for each in things}:
-        return tuple(new if each.name == new.name else each for each in things)
-    return (*things, new)
+    return tuple({each.name: each for each in (*things, new)}.values())
 
 
 def _without(things: Sequence[_N], name: str) -> tuple[_N, ...]:

@@ -43,6 +43,9 @@ class Metrics:
             "authentication_failures", "Requests without a valid key, by what was wrong.", "reason"
         )
         self.key_read_failures = self._counter("key_read_failures", "Times that the keys could not be read again.")
+        self.models_not_loaded = self._gauge(
+            "models_not_loaded", "Models that should be served here, but did not load."
+        )
         self.worker_restarts = self._counter("worker_restarts", "Worker processes started anew.")
         self.redis_restarts = self._counter("redis_restarts", "Starts anew of the service's own Redis.")
         ProcessCollector(registry=self.registry)

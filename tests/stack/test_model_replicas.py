@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from service.store.model_record import KEY
-from tests.support.client import begin, say, translate
+from tests.support.client import begin, measured, say, translate
 from tests.support.roots import QUICK, fresh_database, load, loaded, make_root, workers
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
 
@@ -118,6 +118,7 @@ def test_replica_that_cannot_load_a_model_keeps_its_old_one(
         assert health.status_code == 503
         assert told in health.json()["dependencies"]
         assert second.get("/health/ready").status_code == 200
+        assert measured(second, "antecedent_models_not_loaded 1.0")
         assert '"event": "model_not_loaded"' in other.log
         assert load(client, "one").status_code == 200
         eventually(lambda: second.get("/v1/models").json()["not_loaded"] == [], "nothing is missing")
