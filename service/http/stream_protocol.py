@@ -4,7 +4,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 
 class StreamProtocol(WebSocketsSansIOProtocol):
-    """A connection that the application ends when the server does, and on which nothing that a client sends is an error.
+    """A connection that the application ends when the server does, and on which nothing a client sends is an error.
 
     Overrides what uvicorn has decided otherwise; `tests/stack/` shows what a client sees.
     """
