@@ -71,7 +71,8 @@ class Nodes:
         if node.breaker.failed():
             self._metrics.redis_nodes_away.inc()
             _log.error("redis_away", node=node.name, reason=code_of(error))
-            node.probing = asyncio.create_task(self._probe_until_back(node))
+            if node.probing is None or node.probing.done():
+                node.probing = asyncio.create_task(self._probe_until_back(node))
 
     async def aclose(self) -> None:
         """End the asking."""

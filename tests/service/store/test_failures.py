@@ -1,0 +1,52 @@
+"""What an error of redis-py means."""
+
+import pytest
+from redis._parsers.base import BaseParser
+from redis.exceptions import RedisClusterException
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from service.store.failures import code_of, is_outage, is_passing, is_silence
+
+_IN_A_SCRIPT = "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: "
+
+
+@pytest.mark.parametrize(
+    ("reply", "code", "passing"),
+    [
+        ("LOADING Redis is loading the dataset in memory", "LOADING", True),
+        ("CLUSTERDOWN The cluster is down", "CLUSTERDOWN", True),
+        ("MASTERDOWN Link with MASTER is down", "MASTERDOWN", True),
+        ("TRYAGAIN Multiple keys request during rehashing of slot", "TRYAGAIN", True),
+        ("READONLY You can't write against a read only replica.", "READONLY", True),
+        (f"{_IN_A_SCRIPT}-READONLY You can't write against a read only replica.", "READONLY", True),
+        ("OOM command not allowed when used memory > 'maxmemory'.", "OOM", False),
+        (f"{_IN_A_SCRIPT}-OOM command not allowed when used memory > 'maxmemory'.", "OOM", False),
+        ("MISCONF Errors writing to the AOF file: No space left on device", "MISCONF", False),
+        ("NOREPLICAS Not enough good replicas to write.", "NOREPLICAS", False),
+        ("NOAUTH Authentication required.", "NOAUTH", False),
+        ("WRONGPASS invalid username-password pair or user is disabled.", "WRONGPASS", False),
+        ("NOPERM this user has no permissions to run the 'set' command", "NOPERM", False),
+        (f"{_IN_A_SCRIPT}The user executing the script can't run this command or subcommand", "NOPERM", False),
+    ],
+)
+def test_refusals_that_are_outages(reply: str, code: str, passing: bool) -> None:
+    """Redis's own word is found, in a script or out of it, and tells whether it is worth a repetition."""
+    error = BaseParser.parse_error(reply)
+    assert (code_of(error), is_outage(error), is_passing(error)) == (code, True, passing)
+
+
+@pytest.mark.parametrize("reply", ["ERR unknown command 'X'", "WRONGTYPE Operation against a key", "ERR SECRET OOM "])
+def test_mistakes_are_none(reply: str) -> None:
+    """A command that is wrong is no outage, and nothing of what was sent is taken for a code."""
+    error = BaseParser.parse_error(reply)
+    assert not is_outage(error)
+    assert not is_passing(error)
+    assert "SECRET" not in code_of(error)
+
+
+@pytest.mark.parametrize("error", [RedisTimeoutError("late"), RedisClusterException("none"), ConnectionResetError()])
+def test_silence_is_worth_a_repetition(error: Exception) -> None:
+    """No reply counts for the breaker, and is asked for again."""
+    assert is_silence(error)
+    assert is_outage(error)
+    assert is_passing(error)
