@@ -120,7 +120,7 @@ def _services(
         admission=admission,
         redis=redis,
         documents=Documents(catalogue, admission, settings, _new_id),
-        sessions=Sessions(models, admission, store, settings, _new_id),
+        sessions=Sessions(models, admission, store, settings, metrics, _new_id),
         limiter=_limiter(redis, settings),
         streams=OpenStreams(settings.stream_limit, limits, metrics),
         limits=Limits.model_validate(settings, from_attributes=True),

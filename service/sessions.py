@@ -13,6 +13,7 @@ from service.sentences import Sentences
 from service.settings import Settings
 from service.store.context_store import ContextStore
 from service.store.document import Appended, DocumentKey, Entry, Lease, Session, State
+from service.telemetry.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,14 @@ class Sessions:
         admission: Admission,
         store: ContextStore,
         settings: Settings,
+        metrics: Metrics,
         new_id: Callable[[], str],
     ) -> None:
         self._models = models
         self._admission = admission
         self._store = store
         self._settings = settings
+        self._metrics = metrics
         self._new_id = new_id
         self._sentences = Sentences(models, store, new_id, settings.session_lease_seconds)
 
@@ -83,6 +86,8 @@ class Sessions:
             appended = await self._store.append(
                 document, text, position=position, idempotency_key=idempotency_key, lease=lease
             )
+        if appended.answer is not None:
+            self._metrics.stored_answers.inc()
         return Placed(document, appended, lease)
 
     async def answer(self, placed: Placed) -> TranslatedSentence:

@@ -34,6 +34,9 @@ class Metrics:
         self.session_sentences = self._counter(
             "session_sentences", "Sentences of sessions answered, by request or stream.", "channel"
         )
+        self.stored_answers = self._counter(
+            "stored_answers", "Sentences of sessions that had their answer already: retries, translated once."
+        )
         self.tokens = self._counter("tokens", "Target tokens generated.")
         self.redis_seconds = self._histogram("redis_seconds", "Time of a Redis round trip.", _SECONDS, "operation")
         self.redis_failures = self._counter("redis_failures", "Redis round trips that failed.", "operation")

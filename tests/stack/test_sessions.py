@@ -1,5 +1,6 @@
 """Sessions through the front door, on one replica and on two that share a Redis."""
 
+import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +44,19 @@ def test_retry_conflict_and_gap(two: tuple[httpx.Client, httpx.Client]) -> None:
     assert (conflict.status_code, conflict.json()["code"]) == (409, "position_conflict")
     assert (gap.status_code, gap.json()["code"]) == (409, "position_gap")
     assert conflict.json()["next_position"] == gap.json()["next_position"] == 1
+
+
+def test_retry_costs_no_translation(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """What is answered from the store is counted as such, and not among the sentences translated."""
+    client = two[0]
+    session = begin(client)
+    say(client, session, "一", 0)
+    before = client.get("/metrics").text
+    say(client, session, "一", 0)
+    after = client.get("/metrics").text
+    for name, more in (("stored_answers", 1), ("sentences", 0)):
+        line = re.compile(rf"^antecedent_{name}_total (\S+)$", re.MULTILINE)
+        assert float(line.findall(after)[0]) - float(line.findall(before)[0]) == more
 
 
 def test_idempotency_key(two: tuple[httpx.Client, httpx.Client]) -> None:

@@ -1,0 +1,59 @@
+"""Traces: nothing where they are off, nothing of a user where they are on."""
+
+import subprocess
+import sys
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from service.telemetry.tracing import NO_TRACER, context_of, span, traceparent, tracing
+from tests.support.servers import ROOT
+
+GIVEN = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def test_off_means_no_tracer_and_no_sdk() -> None:
+    """Without a collector the SDK is not even imported, and a span is none."""
+    program = (
+        "import sys, service.__main__\n"
+        "from service.telemetry.tracing import tracing\n"
+        "with tracing(None, ratio=1, process='http'): pass\n"
+        "print([name for name in sys.modules if name.startswith(('opentelemetry.sdk', 'opentelemetry.exporter'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout == "[]\n"
+    with tracing(None, ratio=1, process="http") as tracer, span(tracer, "anything"):
+        assert tracer is NO_TRACER
+        assert traceparent() is None
+
+
+@pytest.mark.parametrize("given", [None, "", "himitsu", GIVEN.replace("00-", "ff-"), GIVEN[:-3]])
+def test_no_context_of_what_is_malformed(given: str | None) -> None:
+    """A client that sends nonsense, or nothing, begins a trace of its own."""
+    assert context_of(given) == Context()
+
+
+def test_context_goes_from_process_to_process() -> None:
+    """What one process gives as `traceparent`, another takes up."""
+    tracer = TracerProvider().get_tracer("test")
+    with span(tracer, "outer", parent=context_of(GIVEN)) as outer:
+        given = traceparent()
+    there = trace.get_current_span(context_of(given)).get_span_context()
+    assert there.trace_id == trace.get_current_span(context_of(GIVEN)).get_span_context().trace_id
+    assert there.span_id == outer.get_span_context().span_id
+
+
+def test_error_is_noted_by_its_type_alone() -> None:
+    """Its message may quote a text."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with pytest.raises(ValueError, match="himitsu"), span(provider.get_tracer("test"), "failing"):
+        raise ValueError("himitsu")
+    (finished,) = exporter.get_finished_spans()
+    assert finished.status.description == "ValueError"
+    assert "himitsu" not in finished.to_json()
