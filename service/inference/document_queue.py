@@ -81,8 +81,7 @@ class DocumentQueue:
     def close(self) -> None:
         """Take what still waits out of the queue."""
         for future in self._pending:
-            if not future.cancel() and not future.cancelled():
-                future.exception()  # nobody else will ask for it
+            future.cancel()  # also of an error that is there: else asyncio complains that nobody has asked for it
         self._pending.clear()
 
     def _fill(self) -> None:

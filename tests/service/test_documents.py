@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models.bundle.manifest import Manifest
+from models.data.documents import Sentence
 from models.errors import AntecedentError, RequestError, SentenceTooLongError
 from service.documents import Documents
 from service.errors import InvalidInputError, ModelNotFoundError, QueueFullError
@@ -164,8 +165,16 @@ async def test_model_is_held_while_its_document_is_translated(desk: Desk) -> Non
 async def test_target_context_is_read_where_the_model_reads_it(tmp_path: Path) -> None:
     """Each sentence goes when the one before it is done; without context there is nothing to wait for."""
     manifest = Manifest.load(bundle(tmp_path / "reader", reads_target_context=True))
-    desk = Desk(manifest)
+    read = []
+
+    async def recorded(batch: Batch) -> Outcomes:
+        read.append([request.preceding for request in batch.requests])
+        return await echo(batch)
+
+    desk = Desk(manifest, recorded)
     await desk.whole(sentences=["a", "b", "c"])
     await desk.whole(sentences=["d", "e", "f"], strategy="sentence")
     assert desk.bench.lanes.batches == [["a"], ["b"], ["c"], ["d", "e", "f"]]
+    a, b = Sentence("a", "a"), Sentence("b", "b")
+    assert read == [[()], [(a,)], [(a, b)], [(), (), ()]]
     await desk.bench.batcher.close()

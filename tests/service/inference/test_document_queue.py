@@ -164,3 +164,17 @@ async def test_closing_takes_what_waits_out_of_the_queue(bench: Callable[..., Be
     assert used.batcher.waiting == 0
     assert await used.translate("after") == "after"
     assert used.lanes.batches == [["bad", "a", "b", "c"], ["d", "e", "f", "g"], ["after"]]
+
+
+async def test_errors_that_nobody_asks_for_are_no_warning() -> None:
+    """A document is closed because of one error; that there were others is not a fault of the program."""
+    complaints: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, complaint: complaints.append(complaint))
+    asked = _Asked()
+    queue = asked.queue("ab")
+    for future in asked.futures:
+        future.set_exception(RequestError("it is bad"))
+    del future
+    asked.futures.clear()
+    queue.close()
+    assert complaints == []
