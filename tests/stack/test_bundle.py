@@ -10,7 +10,7 @@ import pytest
 from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.data.documents import Sentence
-from tests.support.bundles import documents, make_bundle
+from tests.support.bundles import documents, make_bundle, put_nan
 from tests.support.client import begin, say, translate
 from tests.support.servers import RedisServer, Replica
 
@@ -98,3 +98,17 @@ def test_bundle_with_one_byte_changed_is_refused(real_bundle: Path, redis_server
     replica.spawn()
     assert replica.wait() == 2
     assert replica.log.startswith(f"antecedent: {changed}: model.safetensors is damaged")
+
+
+def test_bundle_that_fails_its_self_test_is_refused(
+    real_bundle: Path, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """The service does not start with a model that loads and cannot translate."""
+    broken = tmp_path / "bundle"
+    shutil.copytree(real_bundle, broken)
+    put_nan(broken, "architecture.decoder.1.attention.output.bias")
+    settings = {"ANTECEDENT_BUNDLES": str(broken), "ANTECEDENT_REDIS_URL": redis_server.url}
+    replica = Replica(tmp_path, "service", settings)
+    replica.spawn()
+    assert replica.wait() == 2
+    assert replica.log.startswith(f"antecedent: {broken}: has failed its self-test: a translation by strategy direct")

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from models.bundle.export import export_bundle
-from models.bundle.manifest import Quantization
+from models.bundle.manifest import WEIGHTS, Manifest, Quantization, sha256
 from models.config import (
     ArchitectureConfig,
     BackboneConfig,
@@ -109,6 +110,16 @@ def make_bundle(
     trained = make_checkpoint(folder.with_name(f"{folder.name}.checkpoint"), architecture, **checkpoint)
     export_bundle(trained, folder, quantization, documents=documents())
     return folder
+
+
+def put_nan(folder: Path, weight: str) -> None:
+    """Make the first value of a bundle's weight no number, with a checksum that matches: as if exported so."""
+    weights = load_file(folder / WEIGHTS)
+    weights[weight].view(-1)[0] = float("nan")
+    save_file(weights, folder / WEIGHTS)
+    manifest = Manifest.load(folder)
+    files = manifest.files | {WEIGHTS: sha256(folder / WEIGHTS)}
+    manifest.model_copy(update={"files": files}).save(folder)
 
 
 def randomize(model: TranslationModel, seed: int = 1) -> None:

@@ -1,21 +1,19 @@
 """What a bundle must do before it serves."""
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file, save_file
 
-from models.bundle.manifest import MANIFEST, WEIGHTS, Manifest, sha256
+from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.bundle.self_test import probes, self_test
 from models.data.tokenizer import Tokenizer
 from models.errors import SelfTestError
-from tests.support.bundles import make_bundle
+from tests.support.bundles import make_bundle, put_nan
 
 SHIPPED = Path(__file__).parents[3] / "models" / "pretrained" / "ja-en"
 
@@ -66,12 +64,7 @@ def test_weight_that_is_no_number_is_noticed(tmp_path: Path) -> None:
     """A bundle that was exported with it has right checksums, loads, and is refused all the same."""
     folder = tmp_path / "bundle"
     shutil.copytree(SHIPPED, folder)
-    weights = load_file(folder / WEIGHTS)
-    weights["architecture.decoder.1.attention.output.bias"][0] = float("nan")
-    save_file(weights, folder / WEIGHTS)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    manifest["files"][WEIGHTS] = sha256(folder / WEIGHTS)
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    put_nan(folder, "architecture.decoder.1.attention.output.bias")
     with pytest.raises(SelfTestError, match="strategy direct has a score that is no number"):
         self_test(Runtime.load(folder))
 
