@@ -60,7 +60,10 @@ class DocumentRequest(Body):
     sentences: list[Text] | None = None
     """The document as sentences."""
     context: list[Text] = []
-    """Source sentences that precede the document and are not translated, oldest first."""
+    """Source sentences that precede the document and are not translated, oldest first.
+
+    A model that reads translations of preceding sentences finds none for these.
+    """
     model: ModelName | None = None
     strategy: Strategy = "direct"
     """`direct` reads the preceding sentences; `sentence` translates each sentence alone."""

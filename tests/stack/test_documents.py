@@ -107,6 +107,32 @@ def test_refusals_are_problems(client: httpx.Client, members: dict[str, object],
     assert not answer.json()["retryable"]
 
 
+@pytest.mark.parametrize(
+    ("members", "position"), [({"sentences": ["a", "b", "refuse"]}, 2), ({"text": "あ。い。\n" + "あ" * 51}, 2)]
+)
+def test_sentence_that_cannot_be_translated_is_named(
+    client: httpx.Client, members: dict[str, object], position: int
+) -> None:
+    """Whether a limit or the model refuses it: the problem says where in the document it stands."""
+    assert _document(client, **members).json()["position"] == position
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("# a\r\n\r\n- b\n  1. c\n", "# A\r\n\r\n- B [a]\n  1. C [a | b]\n"),
+        ("・一。二。\n① 三。", "・一。 二。 [一。]\n① 三。 [一。 | 二。]"),
+        ("> a\n> > b\n---\n(a) c", "> A\n> > B [a]\n---\n(a) C [a | b]"),
+        ("🙂", "🙂"),
+        ("", ""),
+        ("一。", "一。"),
+    ],
+)
+def test_text_keeps_its_form(client: httpx.Client, text: str, translation: str) -> None:
+    """White space, list marks, headings and lines without words stand around the translations as in the original."""
+    assert _document(client, text=text).json()["text"] == translation
+
+
 def test_pair_that_is_not_served_names_those_that_are(client: httpx.Client) -> None:
     """The refusal says what one could ask for."""
     assert _document(client, text="a", target_lang="de").json()["pairs"] == ["ja-en"]
