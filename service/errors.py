@@ -219,7 +219,8 @@ class SentenceFailedError(ServiceError):
 
     def __init__(self, position: int) -> None:
         super().__init__(
-            f"the sentence at position {position} could not be translated: send it again, or correct it, and then this one",
+            f"the sentence at position {position} could not be translated: send it again, or correct it, and then this"
+            " one",
             failed_position=position,
         )
 
