@@ -132,7 +132,10 @@ def evaluate(
 @app.command()
 def contrast(
     bundle: Bundle,
-    sets: Annotated[list[Path], typer.Option("--set", metavar="F", help="JSON lines of items.", show_default=False)],
+    sets: Annotated[
+        list[Path], typer.Option("--set", metavar="F", help="Items, Voita's passages or ContraPro.", show_default=False)
+    ],
+    rule: Annotated[Literal["last", "group"], typer.Option(help="The last sentence, or all but the first.")] = "last",
     context: Kind = "real",
     seed: Seed = 1,
     device: Device = "cpu",
@@ -143,12 +146,15 @@ def contrast(
     """Find how often the right translation is likelier than wrong ones."""
     from models.bundle.runtime import Runtime
     from models.training import contrastive
+    from models.training.contrastive_sets import read_contrastive
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-    items = [item for path in sets for item in contrastive.read_contrastive(path)]
+    items = [item for path in sets for item in read_contrastive(path)]
     translator, replacement = _translator(runtime, context, None), _replacement(runtime, context, seed)
-    scores = contrastive.contrast(translator, items, runtime.manifest.window, replacement=replacement)
-    _report({**asdict(scores), "context": context}, json_file)
+    count = lambda text: len(runtime.tokenizer.encode_target(text))  # noqa: E731
+    window = runtime.manifest.window
+    scores = contrastive.contrast(translator, items, window, rule=rule, count_tokens=count, replacement=replacement)
+    _report({**asdict(scores), "context": context, "rule": rule}, json_file)
 
 
 @app.command()

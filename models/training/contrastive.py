@@ -1,36 +1,25 @@
-"""Contrastive evaluation: does the model find the right translation likelier than wrong ones that differ in a pronoun?
+"""Contrastive evaluation: does the model find the right translation likelier than wrong ones?
 
 An item counts as right only where the right translation scores higher than every wrong one; a tie is no choice, and a
-score that is not a number wins against nothing (Müller et al. 2018; the pronoun sets, one item a line of JSON).
+score that is not a number wins against nothing (Müller et al. 2018). With ties to the first, a scorer that cannot tell
+variants apart would be right on sets that list the right one first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
 from statistics import fmean
-
-from pydantic import BaseModel, Field, ValidationError
+from typing import Literal
 
 from models.config import ContextWindow
-from models.data.documents import Sentence, Window, crop, read_lines
+from models.data.documents import Sentence, Window, crop
 from models.data.replacement import REAL, Replacement
-from models.errors import DataError
+from models.training.contrastive_sets import ContrastiveItem, Translations
 from models.training.evaluation import Scorer
 
-
-@dataclass(frozen=True, slots=True)
-class ContrastiveItem:
-    """A sentence in its context, its right translation and wrong variants of it."""
-
-    document: str
-    position: int
-    label: str
-    """The class of the item: the right pronoun."""
-    window: Window
-    """Everything that precedes the sentence, with reference translations; the current sentence has none."""
-    right: str
-    wrong: tuple[str, ...]
+Rule = Literal["last", "group"]
+"""`last`: the log-probability of the last sentence, end of sentence included, not normalised (Voita et al. 2019).
+`group`: that of all sentences but the first, over their number of tokens.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,55 +30,91 @@ class ContrastiveScores:
     macro: float
     """Mean of the accuracies of the classes, so that a rare class counts as much as a common one."""
     by_class: dict[str, float]
+    by_distance: dict[str, float]
+    """By how many sentences back that lies which decides; empty where the set does not say."""
     items: int
 
 
-class _Line(BaseModel):
-    document: str
-    position: int = Field(ge=0)
-    pronoun: str
-    context_source: list[str]
-    context_target: list[str]
-    source: str
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A sentence of a variant of an item: what it is scored as, and in which context."""
+
+    window: Window
     target: str
-    contrastive: list[str]
-
-
-def read_contrastive(path: Path) -> list[ContrastiveItem]:
-    """Read a set of items, one JSON object a line.
-
-    Wrong variants that equal the right translation, or each other, are left out.
-
-    Raises:
-        DataError: the file is missing or has no item, or a line is malformed, has contexts of different lengths, or has
-            no wrong variant.
-    """
-    items = [_item(path, number, line) for number, line in enumerate(read_lines(path), 1) if line.strip()]
-    if not items:
-        raise DataError("has no item", path)
-    return items
 
 
 def contrast(
-    scorer: Scorer, items: Sequence[ContrastiveItem], window: ContextWindow, *, replacement: Replacement = REAL
+    scorer: Scorer,
+    items: Sequence[ContrastiveItem],
+    window: ContextWindow,
+    *,
+    rule: Rule = "last",
+    count_tokens: Callable[[str], int] = len,
+    replacement: Replacement = REAL,
 ) -> ContrastiveScores:
-    """Score all variants of all items with what `window` takes of their context, and count the items that are right.
+    """Score all variants of all items in their contexts, and count the items that are right.
+
+    Args:
+        scorer: What is evaluated. It reads the translations of a variant as context of its later sentences.
+        items: Of one or more sets.
+        window: Which sentences around each one the scorer is given.
+        rule: What of a variant is compared.
+        count_tokens: Tokens of a translation without the end of sentence; for `group`.
+        replacement: What stands in place of the context, the same for all variants of an item.
 
     Raises:
         DataError: the replacement is `shuffled`, but all items are of one document.
     """
-    windows = [crop(item.window, window) for item in items]
-    replaced = replacement.apply(windows, [item.document for item in items])
-    variants = [(item.right, *item.wrong) for item in items]
-    scores = scorer.score(
-        [given for given, texts in zip(replaced, variants, strict=True) for _ in texts],
-        [text for texts in variants for text in texts],
-    )
-    if len(scores) != sum(map(len, variants)):
-        raise ValueError(f"{len(scores)} scores of {sum(map(len, variants))} translations")
-    remaining = iter(scores)
-    outcomes = [_is_right(list(islice(remaining, len(texts)))) for texts in variants]
-    return _count([item.label for item in items], outcomes)
+    judged = [[_judged(item, variant, window, rule) for variant in (item.right, *item.wrong)] for item in items]
+    if replacement.kind != "real":
+        judged = _replaced(judged, items, replacement)
+    scores = _scores(scorer, judged)
+    outcomes = [
+        _is_right([_total([scores[one] for one in variant], variant, rule, count_tokens) for variant in variants])
+        for variants in judged
+    ]
+    return _count(items, outcomes)
+
+
+def _judged(item: ContrastiveItem, variant: Translations, window: ContextWindow, rule: Rule) -> list[_Judged]:
+    """The sentences of a variant that are scored."""
+    passage = tuple(map(Sentence, item.sources, variant))
+    last = len(passage) - 1
+    positions = range(last, last + 1) if rule == "last" else range(min(1, last), last + 1)
+    found = []
+    for at in positions:
+        after = tuple(Sentence(sentence.source) for sentence in passage[at + 1 :])
+        whole = Window(Sentence(passage[at].source), passage[:at], after)
+        found.append(_Judged(crop(whole, window), variant[at]))
+    return found
+
+
+def _replaced(
+    judged: Sequence[list[list[_Judged]]], items: Sequence[ContrastiveItem], replacement: Replacement
+) -> list[list[list[_Judged]]]:
+    """Other contexts, for each sentence of an item the same in all of its variants."""
+    rights = [(one.window, item.document) for item, (right, *_) in zip(items, judged, strict=True) for one in right]
+    windows = iter(replacement.apply([window for window, _ in rights], [document for _, document in rights]))
+    found = []
+    for variants in judged:
+        shared = [next(windows) for _ in variants[0]]
+        found.append([[_Judged(w, one.target) for w, one in zip(shared, variant, strict=True)] for variant in variants])
+    return found
+
+
+def _scores(scorer: Scorer, judged: Iterable[list[list[_Judged]]]) -> dict[_Judged, float]:
+    """The score of each sentence in its context; what several variants share is asked for once."""
+    asked = list(dict.fromkeys(one for variants in judged for variant in variants for one in variant))
+    scores = scorer.score([one.window for one in asked], [one.target for one in asked])
+    if len(scores) != len(asked):
+        raise ValueError(f"{len(scores)} scores of {len(asked)} translations")
+    return dict(zip(asked, scores, strict=True))
+
+
+def _total(scores: Sequence[float], variant: list[_Judged], rule: Rule, count_tokens: Callable[[str], int]) -> float:
+    if rule == "last":
+        return scores[-1]
+    return sum(scores) / sum(count_tokens(one.target) + 1 for one in variant)
 
 
 def _is_right(scores: Sequence[float]) -> bool:
@@ -97,32 +122,15 @@ def _is_right(scores: Sequence[float]) -> bool:
     return all(scores[0] > wrong for wrong in scores[1:])
 
 
-def _count(labels: Iterable[str], outcomes: Sequence[bool]) -> ContrastiveScores:
-    by_label: dict[str, list[bool]] = {}
-    for label, outcome in zip(labels, outcomes, strict=True):
-        by_label.setdefault(label, []).append(outcome)
-    by_class = {label: fmean(by_label[label]) for label in sorted(by_label)}
-    return ContrastiveScores(fmean(outcomes), fmean(by_class.values()), by_class, len(outcomes))
+def _count(items: Sequence[ContrastiveItem], outcomes: Sequence[bool]) -> ContrastiveScores:
+    by_class = _means(zip((item.label for item in items), outcomes, strict=True))
+    distances = [(item.distance, right) for item, right in zip(items, outcomes, strict=True)]
+    by_distance = _means((distance, right) for distance, right in distances if distance is not None)
+    return ContrastiveScores(fmean(outcomes), fmean(by_class.values()), by_class, by_distance, len(outcomes))
 
 
-def _item(path: Path, number: int, line: bytes) -> ContrastiveItem:
-    try:
-        fields = _Line.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = "".join(f"{part}: " for part in first["loc"])
-        raise DataError(f"is not a contrastive item: {where}{first['msg']}", path, number) from None
-    if len(fields.context_source) != len(fields.context_target):
-        raise DataError("has contexts of different lengths in source and target", path, number)
-    wrong = tuple(dict.fromkeys(text for text in fields.contrastive if text != fields.target))
-    if not wrong:
-        raise DataError("has no wrong variant of the translation", path, number)
-    preceding = map(Sentence, fields.context_source, fields.context_target)
-    return ContrastiveItem(
-        document=fields.document,
-        position=fields.position,
-        label=fields.pronoun,
-        window=Window(Sentence(fields.source), tuple(preceding)),
-        right=fields.target,
-        wrong=wrong,
-    )
+def _means(outcomes: Iterable[tuple[str, bool]]) -> dict[str, float]:
+    by_name: dict[str, list[bool]] = {}
+    for name, right in outcomes:
+        by_name.setdefault(name, []).append(right)
+    return {name: fmean(by_name[name]) for name in sorted(by_name)}

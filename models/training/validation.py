@@ -11,7 +11,8 @@ from models.data.batches import TokenizedCorpus
 from models.data.documents import Document, read_documents
 from models.data.tokenizer import PAD, Tokenizer
 from models.network.model import TranslationModel
-from models.training.contrastive import ContrastiveItem, contrast, read_contrastive
+from models.training.contrastive import contrast
+from models.training.contrastive_sets import ContrastiveItem, read_contrastive
 from models.training.document_translation import Translator
 from models.training.evaluation import Scorer, evaluate
 from models.training.objective import target_of, token_losses

@@ -1,20 +1,16 @@
 """A contrastive item is won by the right translation alone, outright, and with the context that was asked for."""
 
-import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, nan
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from models.config import ContextWindow
 from models.data.documents import Sentence, Window
 from models.data.replacement import Replacement
-from models.errors import DataError
-from models.training.contrastive import ContrastiveItem, contrast, read_contrastive
+from models.training.contrastive import Rule, contrast
+from models.training.contrastive_sets import ContrastiveItem
 
 
 @dataclass
@@ -30,99 +26,17 @@ class Judge:
         return [self.rule(target) for target in targets]
 
 
-def line(**changes: Any) -> dict[str, Any]:
-    """Make an item as the pronoun sets have it."""
-    return {
-        "document": "D1",
-        "position": 3,
-        "pronoun": "she",
-        "context_source": ["一。", "二。", "三。"],
-        "context_target": ["One.", "Two.", "Three."],
-        "source": "寝た。",
-        "target": "She slept.",
-        "contrastive": ["He slept.", "It slept."],
-    } | changes
-
-
-def write(folder: Path, *lines: dict[str, Any] | str) -> Path:
-    """Write a set of items, or of lines as they are."""
-    path = folder / "set.jsonl"
-    texts = [each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in lines]
-    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-    return path
-
-
 def item(label: str, document: str = "D1", wrong: int = 2) -> ContrastiveItem:
     """Make an item whose right translation is `right LABEL`, with two sentences of context."""
-    context = tuple(Sentence(f"{document} source {i}", f"{document} target {i}") for i in range(2))
-    variants = tuple(f"wrong {label} {i}" for i in range(wrong))
-    return ContrastiveItem(document, 2, label, Window(Sentence(f"{document} now"), context), f"right {label}", variants)
+    sources, before = (tuple(f"{document} {side} {i}" for i in range(2)) for side in ("source", "target"))
+    variants = tuple((*before, f"wrong {label} {i}") for i in range(wrong))
+    return ContrastiveItem(document, label, (*sources, f"{document} now"), (*before, f"right {label}"), variants)
 
 
 def scores_of(right: float, *wrong: float) -> float:
     """Give the accuracy on one item with these scores."""
     table = {"right she": right} | {f"wrong she {i}": score for i, score in enumerate(wrong)}
     return contrast(Judge(table.__getitem__), [item("she", wrong=len(wrong))], ContextWindow(size=1)).accuracy
-
-
-def test_items_are_read_as_they_are_written(tmp_path: Path) -> None:
-    """A line gives document, position, class, context on both sides, and the variants."""
-    assert read_contrastive(write(tmp_path, line())) == [
-        ContrastiveItem(
-            document="D1",
-            position=3,
-            label="she",
-            window=Window(
-                Sentence("寝た。"), (Sentence("一。", "One."), Sentence("二。", "Two."), Sentence("三。", "Three."))
-            ),
-            right="She slept.",
-            wrong=("He slept.", "It slept."),
-        )
-    ]
-
-
-def test_unicode_line_separators_and_empty_lines_do_not_divide_items(tmp_path: Path) -> None:
-    """Only a line feed ends an item, and an empty line is none."""
-    items = read_contrastive(write(tmp_path, line(source="a\u2028b"), "", line()))
-    assert [each.window.current.source for each in items] == ["a\u2028b", "寝た。"]
-
-
-def test_duplicates_among_the_variants_are_dropped(tmp_path: Path) -> None:
-    """A wrong variant equal to the right one could only tie; equal wrong ones count once."""
-    wrong = ["She slept.", "He slept.", "It slept.", "He slept."]
-    assert read_contrastive(write(tmp_path, line(contrastive=wrong)))[0].wrong == ("He slept.", "It slept.")
-
-
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        ("{", "is not a contrastive item"),
-        ('"text"', "is not a contrastive item"),
-        (line(source=None), "source: Input should be a valid string"),
-        ({key: value for key, value in line().items() if key != "pronoun"}, "pronoun: Field required"),
-        (line(context_target=["One.", 2, "Three."]), "context_target: 1: Input should be"),
-        (line(context_target=["One."]), "contexts of different lengths"),
-        (line(contrastive=["She slept."]), "no wrong variant"),
-    ],
-)
-def test_a_malformed_item_is_refused(tmp_path: Path, bad: dict[str, Any] | str, reason: str) -> None:
-    """The error names file, line and what is wrong with it."""
-    path = write(tmp_path, line(), bad)
-    with pytest.raises(DataError, match=reason) as caught:
-        read_contrastive(path)
-    assert (caught.value.path, caught.value.line) == (path, 2)
-
-
-def test_a_set_that_is_not_utf8_missing_or_empty_is_refused(tmp_path: Path) -> None:
-    """Each has an error of its own, none an empty result."""
-    with pytest.raises(DataError, match="no such file"):
-        read_contrastive(tmp_path / "missing.jsonl")
-    path = write(tmp_path, "")
-    with pytest.raises(DataError, match="has no item"):
-        read_contrastive(path)
-    path.write_bytes(b'{"document": "\xff"}\n')
-    with pytest.raises(DataError, match=r"set\.jsonl:1: is not a contrastive item"):
-        read_contrastive(path)
 
 
 @pytest.mark.parametrize(
@@ -208,9 +122,51 @@ def test_a_scorer_that_leaves_out_a_score_does_not_pass() -> None:
         contrast(Dropping(len), [item("she")], ContextWindow(size=1))
 
 
-@pytest.mark.skipif("ANTECEDENT_DATA" not in os.environ, reason="needs the corpora that ANTECEDENT_DATA names")
-def test_the_pronoun_set_is_read_whole() -> None:
-    """The development set has the items that its description counts."""
-    path = Path(os.environ["ANTECEDENT_DATA"]) / "kyoto-ja-en/pronouns.dev.contrastive.jsonl"
-    labels = [each.label for each in read_contrastive(path)]
-    assert {label: labels.count(label) for label in set(labels)} == {"he": 134, "she": 93, "it": 50}
+def passage(*variants: tuple[str, ...], distance: str | None = None) -> ContrastiveItem:
+    """An item of three source sentences; the first variant is right."""
+    return ContrastiveItem("D", "set", ("one", "two", "three"), variants[0], variants[1:], distance)
+
+
+def test_a_variant_is_the_context_of_its_own_sentences() -> None:
+    """Variants that differ in an earlier sentence are judged on the last one, each after its own translation."""
+    judge = Judge(len)
+    contrast(judge, [passage(("a", "b", "c"), ("a", "x", "c"))], ContextWindow(size=1))
+    assert [window.preceding for window, _ in judge.seen] == [(Sentence("two", "b"),), (Sentence("two", "x"),)]
+    assert [target for _, target in judge.seen] == ["c", "c"]
+
+
+def test_group_counts_all_sentences_but_the_first_by_their_tokens() -> None:
+    """(s2 + s3) / tokens, ends of sentence included: the longer variant wins by its mean, not by its sum."""
+    scores = {"b": -4.0, "c": -4.0, "b b b": -5.0, "c c c": -5.0}
+    judge = Judge(lambda text: scores[text])
+    items = [passage(("a", "b b b", "c c c"), ("a", "b", "c"))]
+
+    def accuracy(rule: Rule) -> float:
+        count = lambda text: len(text.split())  # noqa: E731
+        return contrast(judge, items, ContextWindow(size=2), rule=rule, count_tokens=count).accuracy
+
+    assert accuracy("group") == 1  # -10 / 8 against -8 / 4
+    assert accuracy("last") == 0  # -5 against -4
+
+
+def test_what_variants_share_is_scored_once() -> None:
+    """The second sentence of both variants is the same in the same context."""
+    judge = Judge(len)
+    contrast(judge, [passage(("a", "b", "c"), ("a", "b", "d"))], ContextWindow(size=2), rule="group")
+    assert [target for _, target in judge.seen] == ["b", "c", "d"]
+
+
+def test_accuracy_by_distance() -> None:
+    """Items are counted by how far back lies what decides; a set that does not say has no such figure."""
+    judge = Judge(lambda text: 1.0 if text == "right" else 0.0)
+    near = passage(("a", "b", "right"), ("a", "b", "x"), distance="1")
+    far = passage(("a", "b", "x"), ("a", "b", "right"), distance="3")
+    assert contrast(judge, [near, far, near], ContextWindow(size=2)).by_distance == {"1": 1.0, "3": 0.0}
+    assert contrast(judge, [item("she")], ContextWindow(size=2)).by_distance == {}
+
+
+def test_sentences_after_the_one_in_question_are_read_without_their_translations() -> None:
+    """An architecture that reads on sees the source, and is not told the variant."""
+    judge = Judge(len)
+    contrast(judge, [passage(("a", "b", "c"), ("a", "x", "c"))], ContextWindow(size=1, following=1), rule="group")
+    assert judge.seen[0][0].following == (Sentence("three"),)
