@@ -1,12 +1,14 @@
 """WebSocket connections as uvicorn runs them, but for how they end."""
 
+from uvicorn._types import ASGISendEvent
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 
 class StreamProtocol(WebSocketsSansIOProtocol):
-    """A connection that the application ends when the server does, and on which nothing a client sends is an error.
+    """A connection that the application ends when the server does; nothing that a client sends is an error on it.
 
-    Overrides what uvicorn has decided otherwise; `tests/stack/` shows what a client sees.
+    Overrides what uvicorn has decided otherwise; `tests/stack/test_stream_*.py` show what a client sees.
     """
 
     def shutdown(self) -> None:
@@ -19,9 +21,21 @@ class StreamProtocol(WebSocketsSansIOProtocol):
         else:
             super().keepalive_timeout()
 
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send; to refuse a handshake completes it, and whose client has left is refused without a word."""
+        try:
+            await super().send(message)
+        except ClientDisconnected:
+            if not message["type"].startswith("websocket.http.response."):
+                raise
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True  # or else uvicorn logs that it is not
+
     def send_receive_event_to_app(self) -> None:
-        """Refuse what is no UTF-8 with close code 1007; uvicorn does too, but logs it as an error of the server."""
-        if self.curr_msg_data_type == "text" and not _is_utf8(self.frames):
+        """Refuse what is no UTF-8 with close code 1007: uvicorn does too, but logs it as an error of the server."""
+        if not self.handshake_complete:
+            self.transport.close()  # a client has to wait for the answer
+        elif self.curr_msg_data_type == "text" and not _is_utf8(self.frames):
             self.frames = []
             self.conn.send_close(1007)
             self.handle_parser_exception()
@@ -29,7 +43,7 @@ class StreamProtocol(WebSocketsSansIOProtocol):
             super().send_receive_event_to_app()
 
     def handle_parser_exception(self) -> None:
-        """End the connection; there is nothing to say where not even the handshake could be read."""
+        """End the connection; before the handshake has been answered there is no way to say why."""
         if self.conn.close_sent is None:
             self.transport.close()
         else:

@@ -1,9 +1,11 @@
 """Malformed frames on a stream: the server stays up, says nothing of them in its log, and its memory does not grow."""
 
 import base64
+import json
 import random
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -17,7 +19,7 @@ CONNECTIONS, FRAMES = 1000, 10
 """Of the frames on a connection the last one ends it."""
 WARM_UP = 200
 MOST_GROWTH_KIB = 8 * 1024
-UPGRADE = b"GET {path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+UPGRADE = b"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,7 @@ def test_malformed_frames(replica: Replica, session: str) -> None:
         UPGRADE + b"X: " + b"x" * 9000 + b"\r\n",
         UPGRADE + b"X: x\r\n" * 200,
         UPGRADE.replace(b"GET", b"POST"),
-        b"GET {path} HTTP/1.1\r\nHost: x\r\n",
+        b"GET {path} HTTP/1.1\r\nHost: localhost\r\n",
     ],
     ids=["no key", "version", "long field", "many fields", "method", "no upgrade"],
 )
@@ -68,6 +70,29 @@ def test_malformed_handshakes(replica: Replica, session: str, handshake: bytes) 
         connection.shutdown(socket.SHUT_WR)
         answer = read_all(connection)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
+
+
+def test_frames_before_the_handshake_is_answered(replicas: Replicas, mortal_redis: RedisServer) -> None:
+    """Whoever cannot wait gets nothing, and leaves nothing in the log, whatever the frames are."""
+    waiting = {"redis_timeout_seconds": "1", "redis_total_seconds": "1", "log_level": "warning"}
+    replica = replicas.new(redis_url=mortal_redis.url, **waiting).start()
+    with replica.client() as client, ExitStack() as stack:
+        session = begin(client)
+        mortal_redis.pause()
+        connections = [stack.enter_context(connected(replica.url)) for _ in range(3)]
+        for connection in connections:
+            connection.sendall(handshake_of(session))
+        eventually(lambda: measured(client, "antecedent_streams_open 3.0"), "the handshakes wait for Redis")
+        for connection, early in zip(
+            connections, (frame(0x1, b"x", masked=False), frame(0x1, b"\xff"), b""), strict=True
+        ):
+            connection.sendall(early)
+            connection.shutdown(socket.SHUT_WR)
+            assert not read_all(connection).startswith(b"HTTP/1.1 101")
+        eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "it is over")
+        mortal_redis.resume()
+    logged = [json.loads(line) for line in replica.log.splitlines()]
+    assert {line["event"] for line in logged} <= {"redis_failed", "redis_away", "redis_back"}
 
 
 def attack(url: str, session: str, chooser: random.Random, connections: int) -> None:
@@ -126,7 +151,7 @@ def handshake_of(session: str) -> bytes:
     """A well-formed one."""
     key = base64.b64encode(bytes(16)).decode()
     return (
-        f"GET {session}/stream HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"GET {session}/stream HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n"
     ).encode()
 
