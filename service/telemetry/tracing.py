@@ -15,6 +15,8 @@ from opentelemetry.context import Context, attach, detach
 from opentelemetry.trace import Link, NoOpTracer, Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from service.telemetry.build import release
+
 NO_TRACER: Final[Tracer] = NoOpTracer()
 """Records nothing."""
 
@@ -43,7 +45,14 @@ def tracing(endpoint: str | None, *, ratio: float, process: str) -> Iterator[Tra
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased  # noqa: PLC0415
 
-    ours = Resource({"service.name": "antecedent", "process.pid": os.getpid(), "antecedent.process": process})
+    ours = Resource(
+        {
+            "service.name": "antecedent",
+            "service.version": release(),
+            "process.pid": os.getpid(),
+            "antecedent.process": process,
+        }
+    )
     provider = TracerProvider(
         sampler=ParentBased(TraceIdRatioBased(ratio)),
         resource=ours.merge(OTELResourceDetector().detect()),  # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win

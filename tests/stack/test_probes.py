@@ -1,0 +1,51 @@
+"""What probes see of a service from its start to its end, and what it says of itself."""
+
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.servers import RedisServer, Replicas, bundle, children, eventually, free_port
+
+
+def test_nothing_listens_until_the_models_are_loaded(
+    replicas: Replicas, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """While a model loads a startup probe is refused, though the port is taken; then it holds, like the others."""
+    folder, port = bundle(tmp_path / "slow"), free_port()
+    held = folder / "held"
+    held.touch()
+    replica = replicas.new(bundles=str(folder), redis_url=redis_server.url, port=str(port))
+    process = replica.spawn()
+    eventually(lambda: any("worker_process" in command for _, command in children(process.pid)), "a worker is loading")
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{port}/health/startup", trust_env=False)
+    with socket.socket() as another, pytest.raises(OSError, match="in use"):
+        another.bind(("127.0.0.1", port))
+    held.unlink()
+    assert process.stdout is not None
+    assert f"http://127.0.0.1:{port}" in process.stdout.readline()
+    for probe in ("startup", "live", "ready", "dependencies"):
+        assert httpx.get(f"http://127.0.0.1:{port}/health/{probe}", trust_env=False).json()["status"] == "ok"
+
+
+def test_replica_that_cannot_know_its_keys_is_alive_but_not_ready(replicas: Replicas) -> None:
+    """It has started while its Redis is away: no restart would help, and nobody's key can be checked."""
+    replica = replicas.new(redis_url=f"redis://127.0.0.1:{free_port()}", keys="redis").start()
+    with replica.client() as client:
+        assert client.get("/health/startup").status_code == client.get("/health/live").status_code == 200
+        ready = client.get("/health/ready")
+        assert (ready.status_code, ready.json()["reasons"]) == (503, ["the keys have not been read yet"])
+        found = client.get("/health/dependencies")
+        assert found.status_code == 503
+        assert [each["status"] for each in found.json()["dependencies"] if each["name"] == "redis"] == ["down"]
+
+
+def test_service_says_what_it_accepts(replicas: Replicas, redis_server: RedisServer) -> None:
+    """The limits are those of the settings, so that a client need not find out by being refused."""
+    replica = replicas.new(redis_url=redis_server.url, max_body_bytes="12345", max_document_sentences="7").start()
+    with replica.client() as client:
+        info = client.get("/v1/info").json()
+    assert info["version"]
+    assert (info["limits"]["max_body_bytes"], info["limits"]["max_document_sentences"]) == (12345, 7)
