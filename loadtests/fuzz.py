@@ -65,7 +65,8 @@ def run(plan: Plan, bundle: Path) -> Report:
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        settings = {**_KEYS, "keys_file": str(folder / "keys.json"), "bundles": str(bundle), "bundle_root": str(bundle.parent)}
+        models = {"bundles": str(bundle), "bundle_root": str(bundle.parent)}
+        settings = {**_KEYS, **models, "keys_file": str(folder / "keys.json")}
         key = _make_key(settings)
         with deployed(folder, 1, module=STAND_IN, settings=settings) as deployment:
             found = fuzz(deployment.urls[0], key, plan, folder)
