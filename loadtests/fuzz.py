@@ -20,7 +20,7 @@ from loadtests.processes import ROOT
 from loadtests.report import Check, Report
 from service.settings import PREFIX
 
-PHASES: Final = "examples,coverage,fuzzing,stateful"
+_PHASES: Final = "examples,coverage,fuzzing,stateful"
 _CONFIG: Final = """
 [checks]
 # A language pair that no model serves, or a sentence that is too long, is more than a schema can say: 422.
@@ -35,7 +35,6 @@ target = { values = ["en"] }
 "body.target_lang" = { dictionary = "target", probability = 0.8 }
 """
 """Of schemathesis, which looks for it in its working directory."""
-_KEYS = {"keys": "file", "sentences_per_minute": "0", "concurrency_per_key": "0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def run(plan: Plan, bundle: Path) -> Report:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         models = {"bundles": str(bundle), "bundle_root": str(bundle.parent)}
-        settings = {**_KEYS, **models, "keys_file": str(folder / "keys.json")}
+        settings = {**models, "keys": "file", "keys_file": str(folder / "keys.json")}
         key = _make_key(settings)
         with deployed(folder, 1, module=STAND_IN, settings=settings) as deployment:
             found = fuzz(deployment.urls[0], key, plan, folder)
@@ -94,7 +93,7 @@ def fuzz(url: str, key: str, plan: Plan, folder: Path) -> Fuzzed:
     (folder / "schemathesis.toml").write_text(_CONFIG)
     command = [
         *(str(Path(sys.executable).with_name("schemathesis")), "run", f"{url}/openapi.json"),
-        *("--phases", PHASES, "--max-examples", str(plan.cases), "--seed", str(plan.seed)),
+        *("--phases", _PHASES, "--max-examples", str(plan.cases), "--seed", str(plan.seed)),
         *("--header", f"Authorization: Bearer {key}", "--checks", "all", "--warnings", "off"),
         *("--generation-database", "none", "--no-color", "--report-json-path", str(report)),
     ]
