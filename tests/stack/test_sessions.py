@@ -108,7 +108,7 @@ def test_replica_killed_between_append_and_finish(
     """The retry at another replica is answered, with the same context, and the position stays one."""
     survivor, gate = two[0], tmp_path / "gate"
     text = f"二 wait-for:{gate}"
-    dying = replicas.new(redis_url=redis_server.url).start()
+    dying = replicas.new(redis_url=redis_server.url, session_lease_seconds="0.5").start()
     with dying.client() as client, ThreadPoolExecutor(1) as pool:
         session = begin(client)
         say(client, session, "一", 0)

@@ -1,6 +1,5 @@
 """Malformed frames on a stream: the server stays up, says nothing of them in its log, and its memory does not grow."""
 
-import base64
 import json
 import random
 import socket
@@ -8,12 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.support.client import begin, measured
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
-from tests.support.streams import opened
+from tests.support.streams import connected, handshake_of, opened, read_all
 
 CONNECTIONS, FRAMES = 1000, 10
 """Of the frames on a connection the last one ends it."""
@@ -147,21 +145,6 @@ def frame(opcode: int, payload: bytes, *, first_bits: int = 8, masked: bool = Tr
     return head + (bytes(4) if masked else b"") + payload
 
 
-def handshake_of(session: str) -> bytes:
-    """A well-formed one."""
-    key = base64.b64encode(bytes(16)).decode()
-    return (
-        f"GET {session}/stream HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    ).encode()
-
-
-def connected(url: str) -> socket.socket:
-    """A connection to a replica, without any protocol."""
-    address = httpx.URL(url)
-    return socket.create_connection((address.host, address.port or 0), timeout=30)
-
-
 def read_until(connection: socket.socket, part: bytes, times: int) -> None:
     """Read until something has come that often."""
     received = b""
@@ -169,11 +152,6 @@ def read_until(connection: socket.socket, part: bytes, times: int) -> None:
         more = connection.recv(4096)
         assert more, "the server has closed the connection"
         received += more
-
-
-def read_all(connection: socket.socket) -> bytes:
-    """What comes until the other side ends the connection."""
-    return b"".join(iter(lambda: connection.recv(4096), b""))
 
 
 def resident_kib(pid: int) -> int:

@@ -8,7 +8,10 @@ import pytest
 from tests.support.client import begin, say
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
 from tests.support.stand_in import expected
-from tests.support.streams import opened, refused
+from tests.support.streams import connected, handshake_of, opened, read_all, refused
+
+INTERNAL_ERROR = (1011).to_bytes(2, "big")
+"""The close code, as it is in a frame."""
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +100,20 @@ def test_rate(replicas: Replicas, redis_server: RedisServer, session: str) -> No
         assert behind["code"] == "position_gap"
 
 
+def test_pings(replicas: Replicas, redis_server: RedisServer, session: str, tmp_path: Path) -> None:
+    """A client that answers no ping is gone, but not one whose answer is behind sentences that have not been read."""
+    gate = tmp_path / "gate"
+    texts = [f"wait-for:{gate}", *"一二三四"]
+    replica = replicas.new(redis_url=redis_server.url, stream_ping_seconds="0.2", stream_in_flight="1").start()
+    with opened(replica.url, session) as stream:
+        stream.send_all(texts, 0)
+        with connected(replica.url) as silent:
+            silent.sendall(handshake_of(session))
+            assert INTERNAL_ERROR in read_all(silent)
+        gate.touch()
+        assert [answer["position"] for answer in stream.receive_all(5)] == [0, 1, 2, 3, 4]
+
+
 def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisServer, tmp_path: Path) -> None:
     """What is in flight is answered, then the stream is closed with the word to resume, and the process ends well."""
     gate, texts = tmp_path / "gate", ["一", f"wait-for:{tmp_path / 'gate'}", "二"]
@@ -108,6 +125,7 @@ def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisS
             eventually(lambda: client.get(session).json()["next_position"] == 3, "they are in flight")
             replica.send(signal.SIGTERM)
             assert idle.closed() == (1012, "resume")
+            eventually(lambda: not _accepts(replica), "it listens no more")
             stream.send("late", 3)
             gate.touch()
             answers = stream.receive_all(3)
@@ -164,3 +182,11 @@ def test_replica_killed(
     assert [answer["translation"] for answer in answers] == [
         expected(texts[at], texts[max(0, at - 2) : at]) for at in (1, 2, 3)
     ]
+
+
+def _accepts(replica: Replica) -> bool:
+    try:
+        with connected(replica.url):
+            return True
+    except ConnectionRefusedError:
+        return False

@@ -9,19 +9,25 @@ import httpx
 import pytest
 import redis
 
+from models.bundle.manifest import Manifest
+from models.config import ContextWindow
 from tests.support.client import begin, measured, say, translate
 from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually
 from tests.support.stand_in import expected
-from tests.support.streams import opened
+from tests.support.streams import opened, refused
 
 LEASE = {"session_lease_seconds": "0.5"}
 
 
 @pytest.fixture(scope="module")
 def bundles(stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A Japanese-English bundle that reads sources, and a Japanese-German one that reads translations too."""
-    reader = bundle(tmp_path_factory.mktemp("reader") / "reader", name="reader", target="de", reads_target_context=True)
-    return f"{stand_in_bundle}:{reader}"
+    """Japanese-English reads sources; Japanese-German translations too; Japanese-French blocks of three sentences."""
+    folder = tmp_path_factory.mktemp("more")
+    reader = bundle(folder / "reader", name="reader", target="de", reads_target_context=True)
+    blocks = bundle(folder / "blocks", name="blocks", target="fr")
+    window = ContextWindow(kind="block", size=2)
+    Manifest.load(blocks).model_copy(update={"window": window}).save(blocks)
+    return f"{stand_in_bundle}:{reader}:{blocks}"
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +85,16 @@ def test_sentences_wait_for_those_before_them(pair: list[Replica], session: str)
         for at in range(20, 24):
             answers.append((stream, elsewhere)[at % 2].receive())
     assert [answer["translation"] for answer in answers] == reads(texts)
+
+
+def test_blocks_begin_anew(one: httpx.Client) -> None:
+    """Where the model reads a document in blocks, a session gives what the document gives."""
+    texts = [f"文{number}" for number in range(7)]
+    session = begin(one, target_lang="fr")
+    said = [say(one, session, text).json()["translation"] for text in texts]
+    document = translate(one, *texts, target_lang="fr").json()["sentences"]
+    assert said == [sentence["translation"] for sentence in document]
+    assert said[3:6] == [expected(texts[3]), expected(texts[4], texts[3:4]), expected(texts[5], texts[3:5])]
 
 
 def test_same_sentence_at_two_replicas_at_once(
@@ -195,6 +211,19 @@ def test_sentence_before_whose_replica_was_killed(
     gate.touch()
     assert say(one, session, texts[2], 2).json()["translation"] == reads(texts)[2]
     assert [kept["translation"] for kept in one.get(session).json()["sentences"]] == reads(texts)
+
+
+def test_stream_where_the_model_is_not_loaded(
+    replicas: Replicas, redis_server: RedisServer, one: httpx.Client, session: str
+) -> None:
+    """A replica without the session's model refuses the handshake, as it does a request."""
+    without = replicas.new(redis_url=redis_server.url).start()
+    refusal = refused(without.url, session)
+    with without.client() as client:
+        request = say(client, session, "一", 0).json()
+    assert refusal["code"] == request["code"] == "session_model_not_loaded"
+    assert (refusal["status"], refusal["model"]) == (409, "reader")
+    assert one.get(session).json()["next_position"] == 0
 
 
 def test_session_deleted_while_a_sentence_is_in_flight(

@@ -1,9 +1,12 @@
-"""A client of a session's stream, with less to write."""
+"""A client of a session's stream, with less to write; and what is below it, for clients that do not behave."""
 
+import base64
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import orjson
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -64,3 +67,23 @@ def refused(url: str, session: str) -> dict[str, Any]:
     problem: dict[str, Any] = orjson.loads(response.body or b"")
     assert (response.status_code, response.headers["content-type"]) == (problem["status"], "application/problem+json")
     return problem
+
+
+def handshake_of(session: str) -> bytes:
+    """A well-formed one."""
+    key = base64.b64encode(bytes(16)).decode()
+    return (
+        f"GET {session}/stream HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    ).encode()
+
+
+def connected(url: str) -> socket.socket:
+    """A connection to a replica, without any protocol."""
+    address = httpx.URL(url)
+    return socket.create_connection((address.host, address.port or 0), timeout=30)
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """What comes until the other side ends the connection."""
+    return b"".join(iter(lambda: connection.recv(4096), b""))
