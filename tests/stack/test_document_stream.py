@@ -68,12 +68,13 @@ def idle(client: httpx.Client) -> bool:
 def connect(replica: Replica, **members: object) -> socket.socket:
     """Ask for a document as events, over a socket that takes in little at a time."""
     body = json.dumps(PAIR | members).encode()
-    head = "POST /v1/documents HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n"
+    head = "POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
     url = httpx.URL(replica.url)
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     connection.connect((url.host, url.port or 0))
-    connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    length = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    connection.sendall((head + length).encode() + body)
     return connection
 
 

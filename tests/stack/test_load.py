@@ -73,7 +73,7 @@ def test_client_that_disconnects(
     """What waits for it leaves the queue, its sentence leaves the session, and the others are served."""
     session = begin(client)
     body = json.dumps({"text": "一", "position": 0}).encode()
-    head = f"POST {session}/sentences HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = f"POST {session}/sentences HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     url = httpx.URL(replica.url)
     with socket.create_connection((url.host, url.port or 0)) as connection:
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
