@@ -174,17 +174,61 @@ class LayerWeightingConfig(Frozen):
     """Of the words of the translations that are read in training."""
 
 
+class GlobalLocalConfig(Frozen):
+    """Zheng et al. 2020: the whole source document, sentence by sentence and as a whole, and the translation so far."""
+
+    kind: Literal["global_local"] = "global_local"
+    block_sentences: int = Field(20, ge=1, le=20)
+    """Documents are cut into blocks of so many sentences; none reads beyond its own."""
+    causal: bool | Literal["both"] = False
+    """Whether a sentence reads only what precedes it; `both` trains either way, a random half of the batches each."""
+    global_layer: bool = True
+    """Whether the rest of the source document is read."""
+    depth: Literal["code", "paper"] = "code"
+    """`code`: the global layer is one more encoder layer; `paper`: attention alone, in place of the last one."""
+    reset_positions: bool = True
+    """Whether positions begin anew with each sentence; else they count on through the block."""
+    segment_embedding: bool = True
+    """Whether the embeddings say which sentence of the block theirs is."""
+    segment_relative: bool = True
+    """Whether global attention knows how many sentences lie between a query and a key."""
+    gate: bool = True
+    """Whether a gate mixes the sentence's own states with the global ones; else the global ones stand alone."""
+    single_sentence_global: bool = False
+    """Whether a sentence that sees no other one goes through the global layer all the same."""
+    target_memory: bool = True
+    """Whether the decoder has relative positions, and remembers the translation of the sentence before."""
+
+    @model_validator(mode="after")
+    def _reads_context(self) -> Self:
+        if not (self.global_layer or self.target_memory):
+            raise ValueError("one of global_layer and target_memory must read the context")
+        return self
+
+
 ArchitectureConfig = Annotated[
-    SentenceConfig | DocTransformerConfig | ConcatenationConfig | AveragedDocumentConfig | LayerWeightingConfig,
+    SentenceConfig
+    | DocTransformerConfig
+    | ConcatenationConfig
+    | AveragedDocumentConfig
+    | LayerWeightingConfig
+    | GlobalLocalConfig,
     Field(discriminator="kind"),
 ]
 
 
 class ScheduleConfig(Frozen):
-    """Inverse square root with warm-up: `peak` is the learning rate at update `warmup`."""
+    """The learning rate: linear warm-up to `peak` at update `warmup`, then what `kind` says.
 
+    `inverse_sqrt`: down with the inverse square root of the update. `plateau`: constant, and multiplied by `factor`
+    after each `patience` validations in a row without a better dev loss.
+    """
+
+    kind: Literal["inverse_sqrt", "plateau"] = "inverse_sqrt"
     peak: float = Field(7e-4, gt=0)
     warmup: int = Field(4000, ge=1)
+    factor: float = Field(0.7, gt=0, lt=1)
+    patience: int = Field(8, ge=1)
 
 
 class TrainingConfig(Frozen):

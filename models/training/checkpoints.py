@@ -42,13 +42,16 @@ class Progress:
     best_loss: float | None = None
     stale: int = 0
     """Validations since the best one."""
+    plateaus: int = 0
+    """How often so many validations in a row were stale as the learning rate waits for."""
 
-    def judge(self, loss: float) -> None:
-        """Take note of the dev loss of a validation."""
+    def judge(self, loss: float, patience: int) -> None:
+        """Take note of the dev loss of a validation; `patience` stale ones in a row are a plateau."""
         if self.best_loss is None or loss < self.best_loss:
             self.best_loss, self.stale = loss, 0
         else:
             self.stale += 1
+            self.plateaus += self.stale % patience == 0
 
 
 @dataclass(frozen=True)

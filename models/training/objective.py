@@ -32,8 +32,7 @@ def token_losses(model: TranslationModel, batch: Batch, label_smoothing: float =
         (B, T), zero at padding.
     """
     target = target_of(batch)
-    state = model.start(batch, cached=False)
-    hidden = model.decode(target[:, :-1], state)
+    hidden = model.hidden(batch, target[:, :-1])
     expected = target[:, 1:]
     real = expected.ne(PAD)
     # The projection is the widest product of all, so padding is left out of it.
@@ -42,6 +41,11 @@ def token_losses(model: TranslationModel, batch: Batch, label_smoothing: float =
     return torch.zeros(expected.shape, dtype=losses.dtype, device=losses.device).masked_scatter(real, losses)
 
 
-def learning_rate(schedule: ScheduleConfig, update: int) -> float:
-    """Inverse square root with linear warm-up (Vaswani et al. 2017, eq. 3), for the update counted from 1."""
+def learning_rate(schedule: ScheduleConfig, update: int, plateaus: int = 0) -> float:
+    """The learning rate of an update, counted from 1, after so many plateaus of the dev loss.
+
+    `inverse_sqrt` is Vaswani et al. 2017, eq. 3.
+    """
+    if schedule.kind == "plateau":
+        return schedule.peak * min(update / schedule.warmup, 1.0) * schedule.factor**plateaus
     return schedule.peak * min(update / schedule.warmup, math.sqrt(schedule.warmup / update))

@@ -90,6 +90,7 @@ class Trainer:
             for batches in self._groups():
                 self._update(batches, curves)
                 self._report(validate, curves)
+                self._share_plateaus()
                 if self.world.agree(self._over(deadline)):
                     break
         if self.world.leads:
@@ -141,7 +142,7 @@ class Trainer:
         self.world.sum_gradients(gradients)
         torch.nn.utils.clip_grad_norm_(self.trained.values(), self.settings.clip_norm)
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.settings.schedule, update)
+            group["lr"] = learning_rate(self.settings.schedule, update, self.progress.plateaus)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
@@ -154,9 +155,14 @@ class Trainer:
             figures = validate(self.model)
             curves.add(figures, "dev", update)
             if "loss" in figures:
-                self.progress.judge(figures["loss"])
+                self.progress.judge(figures["loss"], settings.schedule.patience)
         if update % settings.checkpoint_every == 0:
             self._checkpoint()
+
+    def _share_plateaus(self) -> None:
+        """Let every process have the learning rate of the one that validates."""
+        if self.settings.schedule.kind == "plateau":
+            self.progress.plateaus = int(self.world.sum(self.progress.plateaus if self.world.leads else 0))
 
     def _over(self, deadline: float | None) -> bool:
         impatient = self.settings.patience is not None and self.progress.stale >= self.settings.patience

@@ -9,6 +9,7 @@ from models.config import BackboneConfig, ScheduleConfig, SentenceConfig
 from models.data.batches import Batch, make_batch
 from models.errors import DataError
 from models.network.model import TranslationModel
+from models.training.checkpoints import Progress
 from models.training.objective import learning_rate, token_losses
 
 V = 20
@@ -78,3 +79,19 @@ def test_the_schedule_is_that_of_vaswani() -> None:
     for update in (1, 1000, 4000, 20000):
         expected = 512**-0.5 * min(update**-0.5, update * 4000**-1.5)
         assert learning_rate(schedule, update) == pytest.approx(expected)
+
+
+def test_learning_rate_of_plateaus() -> None:
+    """Linear warm-up, then constant, lower by the factor after each plateau (Stojanovski and Fraser 2019)."""
+    schedule = ScheduleConfig(kind="plateau", peak=1e-4, warmup=10, factor=0.7)
+    assert learning_rate(schedule, 5) == pytest.approx(5e-5)
+    assert learning_rate(schedule, 10) == learning_rate(schedule, 10_000) == 1e-4
+    assert learning_rate(schedule, 10_000, plateaus=2) == pytest.approx(4.9e-5)
+
+
+def test_stale_validations_make_a_plateau() -> None:
+    """So many in a row, counted anew after a better one; a better one does not raise the rate again."""
+    progress = Progress()
+    for loss in (3.0, 3.1, 3.2, 2.9, 3.0, 3.0, 3.0, 3.0):
+        progress.judge(loss, patience=2)
+    assert (progress.plateaus, progress.best_loss) == (3, 2.9)

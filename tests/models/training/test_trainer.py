@@ -156,6 +156,17 @@ def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) ->
     assert load_checkpoint(train(load_config(run))).progress.update < 50
 
 
+def test_plateaus_lower_the_learning_rate_and_survive_a_kill(make_run: MakeRun) -> None:
+    """A dev loss that stands still lowers the rate once for every two validations, resumed or not."""
+    schedule = {"kind": "plateau", "peak": 1e-12, "warmup": 1, "patience": 2}
+    run = load_config(make_run("flat", training={"schedule": schedule, "updates": 7, "validate_every": 1}))
+    make_tokenizer(run)
+    assert load_checkpoint(train(run, minutes=0)).progress.plateaus == 0
+    progress = load_checkpoint(train(run, resume=True)).progress
+    assert progress.stale >= 4
+    assert progress.plateaus == progress.stale // 2
+
+
 def test_a_time_budget_ends_with_a_final_checkpoint_and_can_be_continued(make_run: MakeRun) -> None:
     """`--minutes` ends a run early; `--resume` goes on to the end from there."""
     run = load_config(make_run("short", training={"updates": 9}))
