@@ -2,15 +2,17 @@
 
 import asyncio
 import random
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
-from loadtests.balancer import ATTEMPT_SECONDS, PAUSE_SECONDS, Balancer
+from loadtests.balancer import ATTEMPT_SECONDS, PAUSE_SECONDS, Balancer, GaveUpError
 from loadtests.conversation import Conversation, ViolationError
+from loadtests.processes import PATIENCE_SECONDS
 
 _IN_FLIGHT = 4
 
@@ -33,18 +35,31 @@ class StreamClient:
 
         Raises:
             ViolationError: an answer is wrong, or a refusal is none that trying again could mend.
+            GaveUpError: some sentence was not answered within PATIENCE_SECONDS.
         """
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while self._conversation.next_position < end:
-            self._balancer.counts["sockets opened"] += 1
-            try:
-                async with self._connect() as socket:
-                    await self._converse(socket, end)
-            except ConnectionClosed as closed:
-                code = "lost" if closed.rcvd is None else f"closed with {closed.rcvd.code}"
-                self._balancer.counts[f"sockets {code}"] += 1
-            except (InvalidHandshake, OSError, TimeoutError):
-                self._balancer.counts["sockets refused"] += 1
-            await asyncio.sleep(PAUSE_SECONDS)
+            if time.monotonic() > deadline:
+                raise GaveUpError(f"position {self._conversation.next_position} was not answered on a stream")
+            await asyncio.sleep(await self._say_on_one_socket(end))
+
+    async def _say_on_one_socket(self, end: int) -> float:
+        """Get as far as one socket goes; gives the seconds to wait before the next one."""
+        self._balancer.counts["sockets opened"] += 1
+        try:
+            async with self._connect() as socket:
+                await self._converse(socket, end)
+        except ConnectionClosed as closed:
+            code = "lost" if closed.rcvd is None else f"closed with {closed.rcvd.code}"
+            self._balancer.counts[f"sockets {code}"] += 1
+        except InvalidStatus as refused:
+            self._balancer.counts[f"sockets refused with {refused.response.status_code}"] += 1
+            if "Retry-After" not in refused.response.headers:
+                raise ViolationError(f"a stream was refused with {refused.response.status_code}") from refused
+            return float(refused.response.headers["Retry-After"])
+        except (InvalidMessage, OSError, TimeoutError):
+            self._balancer.counts["sockets that found no replica"] += 1
+        return PAUSE_SECONDS
 
     def _connect(self) -> connect:
         url = self._balancer.url().replace("http", "ws", 1)
