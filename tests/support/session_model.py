@@ -108,7 +108,8 @@ class SessionModel:
     def _settle(self, sentence: Sentence) -> None:
         sentence.holder, sentence.wanted, sentence.failed = None, False, False
         if sentence.key.startswith("token:"):
-            self.keys.pop(sentence.key, None)
+            del self.keys[sentence.key]
+            sentence.key = ""
         self._forget()
 
     def _forget(self) -> None:
