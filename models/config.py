@@ -45,6 +45,8 @@ class DataConfig(Frozen):
     contrastive: Path | None = None
     max_tokens: int = Field(128, ge=2)
     """Training leaves out sentence pairs with more tokens than this on either side."""
+    max_context_tokens: int | None = Field(None, ge=0)
+    """And those with more tokens than this, without control tokens, in all source sentences that are read with them."""
 
 
 class Provenance(Frozen):

@@ -4,7 +4,7 @@ Shape letters as in `models.network.layers`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -25,6 +25,11 @@ alone pad the contexts to more than twice their tokens.
 
 Tokens = Sequence[int]
 
+Memory = dict[str, Tensor]
+"""What sentences leave to the next ones of their documents: tensors (B, M, ...), padded on the left. `real`, (B, M),
+is true where there is something; the others are the architecture's. Of one sentence, without the B.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -43,6 +48,7 @@ class ContextReader(Protocol):
     window: ContextWindow
     reads_target: bool
     joins_source: ClassVar[bool]
+    recurrent: bool
 
     def select(self, example: Example) -> Example:
         """The example with no more context than is used."""
@@ -63,12 +69,21 @@ class Batch:
     target: Tensor | None
     """(B, T + 1): beginning of sentence, pieces, end of sentence; None where it is to be found."""
     context: dict[str, Tensor]
+    turns: tuple[Tensor, ...] = ()
+    """Where sentences go on from one another: the rows of each turn. Row j of a turn follows row j of the one before,
+    which may have more rows."""
+    memory: Memory = field(default_factory=dict)
+    """What the sentences before left behind; with turns, those before the first turn."""
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on a device."""
         target = None if self.target is None else self.target.to(device, non_blocking=True)
-        context = {name: tensor.to(device, non_blocking=True) for name, tensor in self.context.items()}
-        return replace(self, source=self.source.to(device, non_blocking=True), target=target, context=context)
+        context, memory = (
+            {name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()}
+            for tensors in (self.context, self.memory)
+        )
+        turns = tuple(rows.to(device, non_blocking=True) for rows in self.turns)
+        return Batch(self.source.to(device, non_blocking=True), target, context, turns, memory)
 
 
 def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
@@ -77,6 +92,17 @@ def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
     for row, sequence in zip(padded, sequences, strict=True):
         row[: len(sequence)] = sequence
     return torch.from_numpy(padded)
+
+
+def pad_memories(memories: Sequence[Memory]) -> Memory:
+    """The memories of B sentences as one, padded on the left to the longest; those without any have nothing real."""
+    names = {name: tensor for memory in memories for name, tensor in memory.items()}
+    longest = max((memory["real"].size(0) for memory in memories if memory), default=0)
+    joined = {name: like.new_zeros(len(memories), longest, *like.shape[1:]) for name, like in names.items()}
+    for row, memory in enumerate(memories):
+        for name, tensor in memory.items():
+            joined[name][row, longest - len(tensor) :] = tensor
+    return joined
 
 
 def latest(sentences: Sequence[Tokens], count: int, room: int) -> Sequence[Tokens]:
@@ -145,7 +171,9 @@ class TokenizedCorpus:
         return lengths
 
     def plan(self, reader: ContextReader, budget: int, *, seed: int, epoch: int) -> list[NDArray[np.int64]]:
-        """The batches of one pass, as arrays of indices; see `plan`."""
+        """The batches of one pass, as arrays of indices; see `plan`, and `plan_blocks` where blocks are read."""
+        if reader.window.kind == "block":
+            return plan_blocks(self.lengths, self._blocks(reader.window.size + 1), budget, seed, epoch)
         context = self.context_lengths(reader) if reader.window != ContextWindow() else None
         if context is None or not reader.joins_source:
             return plan(self.lengths, self.usable, budget, seed, epoch, context)
@@ -153,9 +181,37 @@ class TokenizedCorpus:
         return plan(np.maximum(joined, self.lengths), self.usable, budget, seed, epoch)
 
     def batch(self, indices: Sequence[int] | NDArray[np.int64], reader: ContextReader) -> Batch:
-        """The batch of these sentences, with the context that `reader` takes from their documents."""
+        """The batch of these sentences, with the context that `reader` takes from their documents.
+
+        Where decoding leaves something behind, each sentence goes on from the one before it in its block, if that is in
+        the batch and may be trained on; else it starts anew.
+        """
         examples = [reader.select(self.example(int(i), reader)) for i in indices]
-        return read_batch(examples, [self.targets[i] for i in indices], reader)
+        batch = read_batch(examples, [self.targets[i] for i in indices], reader)
+        return replace(batch, turns=self._turns(list(map(int, indices)), reader)) if reader.recurrent else batch
+
+    def _blocks(self, size: int) -> list[NDArray[np.int64]]:
+        """What may be trained on of each block of `size` sentences, in the order of the corpus."""
+        first = self.first[self.usable]
+        block = first + (self.usable - first) // size * size
+        return np.split(self.usable, np.flatnonzero(np.diff(block)) + 1)
+
+    def _turns(self, indices: Sequence[int], reader: ContextReader) -> tuple[Tensor, ...]:
+        """The rows of each turn; those whose sentences go on longest come first."""
+        chains: list[list[int]] = []
+        for row in sorted(range(len(indices)), key=indices.__getitem__):
+            if not (chains and self._goes_on(indices[row], indices[chains[-1][-1]], reader)):
+                chains.append([])
+            chains[-1].append(row)
+        chains.sort(key=len, reverse=True)
+        return tuple(
+            torch.tensor([chain[turn] for chain in chains if turn < len(chain)]) for turn in range(len(chains[0]))
+        )
+
+    def _goes_on(self, index: int, before: int, reader: ContextReader) -> bool:
+        position = index - int(self.first[index])
+        in_block = before == index - 1 and reader.window.around(position)[0] < position
+        return in_block and bool(self.usable[np.searchsorted(self.usable, before)] == before)
 
 
 def plan(
@@ -189,13 +245,41 @@ def plan(
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def _cut(order: NDArray[np.int64], lengths: NDArray[np.int64], budget: int) -> Iterator[NDArray[np.int64]]:
-    start, longest = 0, 0
-    for end, length in enumerate(lengths[order].tolist()):
-        longest = max(longest, length)
-        if end > start and (end + 1 - start) * longest > budget:
+def plan_blocks(
+    lengths: NDArray[np.int64], blocks: Sequence[NDArray[np.int64]], budget: int, seed: int, epoch: int
+) -> list[NDArray[np.int64]]:
+    """Batches of one pass that have blocks whole: those with as many sentences, and of like length, together.
+
+    Args:
+        lengths: tokens of each sentence of the corpus.
+        blocks: indices that take part, of each block, in order.
+        budget: the most padded tokens of a batch, context not counted; a larger block is a batch of its own.
+        seed: of the run.
+        epoch: pass over the corpus, from 0.
+
+    Returns:
+        Arrays of indices.
+    """
+    random = np.random.default_rng((seed, epoch))
+    sizes = np.array([len(block) for block in blocks], np.int64)
+    longest = np.array([lengths[block].max() for block in blocks], np.int64)
+    order = random.permutation(len(blocks))
+    order = order[np.lexsort((longest[order], sizes[order]))]
+    batches = list(_cut(order, longest, budget, sizes))
+    return [np.concatenate([blocks[i] for i in batches[j]]) for j in random.permutation(len(batches))]
+
+
+def _cut(
+    order: NDArray[np.int64], lengths: NDArray[np.int64], budget: int, sizes: NDArray[np.int64] | None = None
+) -> Iterator[NDArray[np.int64]]:
+    """Pieces of an order within the budget; each of it has `sizes` sentences, or one."""
+    start, count, longest = 0, 0, 0
+    counts = np.ones_like(order) if sizes is None else sizes[order]
+    for end, (size, length) in enumerate(zip(counts.tolist(), lengths[order].tolist(), strict=True)):
+        count, longest = count + size, max(longest, length)
+        if end > start and count * longest > budget:
             yield order[start:end]
-            start, longest = end, length
+            start, count, longest = end, size, length
     if start < len(order):
         yield order[start:]
 

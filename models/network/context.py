@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config import ContextWindow
-from models.data.batches import Batch, Example, Tokens
+from models.data.batches import Batch, Example, Memory, Tokens
 from models.network.layers import Attention, Residual
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ CACHE_BLOCK = 32
 class State:
     """What decoding carries from step to step: tensors by name, batch-first.
 
-    `fixed` belongs to the sentence (B, ...) and is never reordered; `moving` belongs to the hypothesis (R, ...).
+    `fixed` belongs to the sentence (B, ...) and is never reordered; `moving` belongs to the hypothesis (R, ...);
+    `shared` belongs to no row: what depends on the weights alone, computed as it is needed.
     With `cached` unset nothing is kept between calls: the whole target is decoded at once, as in training.
     """
 
@@ -42,6 +43,7 @@ class State:
     moving: dict[str, Tensor] = field(default_factory=dict)
     position: int = 0
     cached: bool = False
+    shared: dict[str, Tensor] = field(default_factory=dict)
 
     def extend(self, name: str, new: Tensor) -> Tensor:
         """Append keys or values (R, H, T, D/H) of the new positions; gives all so far (R, H, position + T, D/H)."""
@@ -64,6 +66,15 @@ class State:
     def keep(self, sentences: Tensor) -> None:
         """Keep these sentences (B',) only, in this order; the caller reorders the hypotheses."""
         self.fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
+
+    def select(self, sentences: Tensor) -> State:
+        """A state of these sentences (B',) alone, before their first token."""
+        fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
+        return State(fixed, cached=self.cached, shared=self.shared)
+
+    def recall(self, memory: Memory) -> None:
+        """Let `fixed` have, as `memory.<name>`, what the preceding sentences left behind; nothing, if they did not."""
+        self.fixed |= {f"memory.{name}": tensor for name, tensor in memory.items()}
 
 
 def over_past(name: str, attention: Attention, state: State) -> Attend:
@@ -92,6 +103,10 @@ class Architecture(nn.Module):
     """Whether the translations of the preceding sentences are read too."""
     joins_source: ClassVar[bool] = False
     """Whether context is a part of the source, and the model otherwise a plain Transformer."""
+    recurrent: bool = False
+    """Whether decoding a sentence leaves something behind that the next one reads; `reads_target` then, too."""
+    needs_following: bool = False
+    """Whether it has learnt to translate only with the sentences that follow: no document that still grows."""
 
     def trains(self, parameter: str) -> bool:
         """Whether step two trains this parameter, named as in `TranslationModel.named_parameters`."""
@@ -116,6 +131,10 @@ class Architecture(nn.Module):
         """Context states of a batch."""
         return {}
 
+    def encode_source(self, batch: Batch, backbone: Transformer, context: Context) -> Tensor:
+        """The decoder's memory (B, S, D) of the sources of a batch."""
+        return backbone.encode(batch.source, self, context)
+
     def embed_source(self, tokens: Tensor, backbone: Transformer, context: Context) -> Tensor:
         """Embed (B, S) to (B, S, D), with scaling and positions."""
         return backbone.embed(backbone.source_embedding, tokens)
@@ -137,9 +156,11 @@ class Architecture(nn.Module):
     def start(self, context: Context, state: State) -> None:
         """Put into `state.fixed` what decoding needs of the context, once a sentence."""
 
-    def decoder_self_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
+    def decoder_self_attention(
+        self, layer: int, x: Tensor, attention: Attention, residual: Residual, state: State
+    ) -> Tensor:
         """Self-attention sub-layer of the decoder, (R, T, D)."""
-        return residual(x, attend)
+        return residual(x, over_past(f"self.{layer}", attention, state))
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
         """Attention of the decoder to the source, (R, T, D)."""
@@ -150,6 +171,10 @@ class Architecture(nn.Module):
         closed: Tensor = close(x)
         return closed
 
-    def finish(self, state: State) -> dict[str, Tensor]:
-        """What the next sentence of the document may reuse."""
+    def finish(self, state: State, rows: Tensor) -> Memory:
+        """What these hypotheses (R',) leave to the next sentence of their document, once all their words are decoded.
+
+        Returns:
+            Tensors (R', M, ...), padded on the left; see `models.data.batches.Memory`. Nothing, if not `recurrent`.
+        """
         return {}

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+import torch
 from torch import Tensor, nn
 
 from models.config import (
@@ -10,6 +11,7 @@ from models.config import (
     BackboneConfig,
     ConcatenationConfig,
     DocTransformerConfig,
+    GlobalLocalConfig,
     LayerWeightingConfig,
     SentenceConfig,
 )
@@ -18,6 +20,7 @@ from models.network.averaged_document import AveragedDocument
 from models.network.concatenation import Concatenation
 from models.network.context import Architecture, State
 from models.network.doc_transformer import DocTransformer
+from models.network.global_local import GlobalLocal
 from models.network.layer_weighting import LayerWeighting
 from models.network.transformer import Transformer
 
@@ -33,6 +36,8 @@ def build_architecture(config: ArchitectureConfig, backbone: BackboneConfig, dro
             return Concatenation(config, backbone)
         case LayerWeightingConfig():
             return LayerWeighting(config, backbone, dropout)
+        case GlobalLocalConfig():
+            return GlobalLocal(config, backbone, dropout)
         case SentenceConfig():
             return Architecture()
         case _:
@@ -57,14 +62,28 @@ class TranslationModel(nn.Module):
     def start(self, batch: Batch, *, cached: bool) -> State:
         """Encode a batch, with its context, and prepare decoding (see `Transformer.start`)."""
         context = self.architecture.encode(batch, self.backbone)
-        memory = self.backbone.encode(batch.source, self.architecture, context)
+        memory = self.architecture.encode_source(batch, self.backbone, context)
         state = self.backbone.start(batch.source, memory, cached=cached)
         self.architecture.start(context, state)
+        state.recall(batch.memory)
         return state
 
     def decode(self, tokens: Tensor, state: State) -> Tensor:
         """Hidden states (R, T, D) of the next target tokens (R, T)."""
         return self.backbone.decode(tokens, self.architecture, state)
+
+    def hidden(self, batch: Batch, tokens: Tensor) -> Tensor:
+        """Hidden states (B, T, D) of whole targets (B, T); a batch of turns is decoded turn by turn."""
+        state = self.start(batch, cached=False)
+        if not batch.turns:
+            return self.decode(tokens, state)
+        parts, memory = [], batch.memory
+        for rows in batch.turns:
+            turn = state.select(rows)
+            turn.recall({name: tensor[: len(rows)] for name, tensor in memory.items()})
+            parts.append(self.decode(tokens[rows], turn))
+            memory = self.architecture.finish(turn, torch.arange(len(rows), device=rows.device))
+        return torch.cat(parts)[torch.cat(batch.turns).argsort()]
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Unnormalised scores (..., V) of hidden states (..., D)."""

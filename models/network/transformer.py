@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from models.config import BackboneConfig
 from models.data.tokenizer import PAD
-from models.network.context import Architecture, Attend, Context, State, over_past
+from models.network.context import Architecture, Attend, Context, State
 from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask, sinusoidal_positions
 
 
@@ -120,8 +120,7 @@ class Transformer(nn.Module):
         outputs = [x]
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
-            attend = over_past(f"self.{index}", layer.self_attention, state)
-            x = architecture.decoder_self_attention(index, x, attend, layer.self_residual, state)
+            x = architecture.decoder_self_attention(index, x, layer.self_attention, layer.self_residual, state)
             x = architecture.source_attention(
                 index, x, self._source_attend(index, layer, state), layer.source_residual, state
             )

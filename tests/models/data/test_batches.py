@@ -23,6 +23,7 @@ class Reader:
 
     reads_target = True
     joins_source = False
+    recurrent = False
 
     def __init__(self, window: int, following: int = 0, kind: Literal["sliding", "block"] = "sliding") -> None:
         """Read `window` sentences before and `following` after."""

@@ -12,6 +12,7 @@ from models.config import (
     BackboneConfig,
     ConcatenationConfig,
     DocTransformerConfig,
+    GlobalLocalConfig,
     LayerWeightingConfig,
     Norm,
     SentenceConfig,
@@ -40,6 +41,13 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "layer_weighting without gate": LayerWeightingConfig(
         context_sentences=1, input_gating=False, target_layers=2, target_weighting=True
     ),
+    "global_local": GlobalLocalConfig(block_sentences=4),
+    "global_local, causal or not": GlobalLocalConfig(
+        causal="both", single_sentence_global=True, segment_relative=False
+    ),
+    "global_local, causal, as in the paper": GlobalLocalConfig(causal=True, depth="paper", segment_embedding=False),
+    "global_local without memory": GlobalLocalConfig(target_memory=False, gate=False, reset_positions=False),
+    "global_local of the history": GlobalLocalConfig(block_sentences=3, global_layer=False),
 }
 
 BACKBONE = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=2, decoder_layers=2, max_length=96)

@@ -43,9 +43,20 @@ def batch(corpus: TokenizedCorpus, model: TranslationModel) -> Batch:
 
 @torch.no_grad()
 def outputs(model: TranslationModel, batch: Batch) -> Tensor:
-    """Log-probabilities of a whole target, (B, T, V)."""
-    state = model.start(batch, cached=False)
-    return model.logits(model.decode(target_of(batch)[:, :-1], state)).log_softmax(-1)
+    """Log-probabilities of whole targets, (B, T, V)."""
+    return model.logits(model.hidden(batch, target_of(batch)[:, :-1])).log_softmax(-1)
+
+
+def apart(batch: Batch) -> Batch:
+    """The batch with each sentence on its own, as if none left anything to the next."""
+    return replace(batch, turns=())
+
+
+def history(model: TranslationModel, corpus: TokenizedCorpus, index: int) -> list[int]:
+    """A sentence of the corpus, after those that leave something to it."""
+    first = int(corpus.first[index])
+    least, _ = model.architecture.window.around(index - first)
+    return list(range(first + least, index + 1)) if model.architecture.recurrent else [index]
 
 
 @torch.no_grad()
@@ -75,7 +86,7 @@ def test_step_by_step_is_the_whole_sequence(model: TranslationModel, batch: Batc
     length = tokens.size(1)
     sizes = [size] * (length // size) + [length % size] * bool(length % size)
     assert len(sizes) > 3
-    whole = outputs(model, batch)
+    whole = outputs(model, apart(batch))
     assert_close(stepwise(model, tokens, model.start(batch, cached=True), sizes), whole)
 
 
@@ -84,7 +95,7 @@ def test_step_by_step_is_the_whole_beyond_a_block_of_the_cache(
 ) -> None:
     """A cache that has grown several times still holds all that came before."""
     long = torch.randint(4, 40, (2, 75), generator=torch.Generator().manual_seed(1))
-    batch = replace(corpus.batch([3, 4], model.architecture), target=pad(long, (1, 0), value=BOS))
+    batch = replace(apart(corpus.batch([3, 4], model.architecture)), target=pad(long, (1, 0), value=BOS))
     tokens = target_of(batch)[:, :-1]
     assert_close(stepwise(model, tokens, model.start(batch, cached=True), [1] * 75), outputs(model, batch))
 
@@ -113,20 +124,23 @@ def test_batched_is_alone(model: TranslationModel, corpus: TokenizedCorpus, batc
     """A sentence's outputs do not depend on its batch mates, nor on how long they or their contexts are."""
     together = outputs(model, batch)
     for index in range(10):
-        alone = outputs(model, corpus.batch([index], model.architecture))[0]
-        assert_close(together[index, : len(alone)], alone)
+        alone = outputs(model, corpus.batch(history(model, corpus, index), model.architecture))[-1]
+        shorter = min(len(alone), len(together[index]))
+        assert_close(together[index, :shorter], alone[:shorter])
 
 
 def test_padding_changes_nothing(model: TranslationModel, batch: Batch) -> None:
     """Padding after source, target and context tokens is as if it were not there."""
     context = {name: pad(tensor, (0, 3), value=PAD) for name, tensor in batch.context.items()}
-    padded = Batch(pad(batch.source, (0, 4), value=PAD), pad(target_of(batch), (0, 2), value=PAD), context)
+    source, target = pad(batch.source, (0, 4), value=PAD), pad(target_of(batch), (0, 2), value=PAD)
+    padded = Batch(source, target, context, batch.turns)
     assert_close(outputs(model, padded)[:, :-2], outputs(model, batch))
     assert torch.allclose(token_losses(model, padded)[:, :-2], token_losses(model, batch), atol=TOLERANCE)
 
 
 def test_nothing_leaks_from_the_future_of_the_target(model: TranslationModel, batch: Batch) -> None:
     """Other tokens from some position on leave all outputs before it as they were."""
+    batch = apart(batch)
     target = target_of(batch).clone()
     before = outputs(model, batch)
     target[:, 4:] = torch.randint(4, 40, target[:, 4:].shape, generator=torch.Generator().manual_seed(2))
@@ -136,16 +150,18 @@ def test_nothing_leaks_from_the_future_of_the_target(model: TranslationModel, ba
 
 
 def test_context_is_what_the_window_holds(model: TranslationModel, make_corpus: Make, make_document: Make) -> None:
-    """A preceding sentence within the window changes the output; one before it or after the sentence does not."""
-    document, position = make_document(5, 7), 4
+    """A sentence around the current one changes the output within the window, and does not outside of it."""
+    document, position = make_document(5, 7), 5
+    first, end = model.architecture.window.around(position)
 
     def output(read: Document) -> Tensor:
-        return outputs(model, make_corpus(read).batch([position], model.architecture))
+        corpus = make_corpus(read)
+        return outputs(model, corpus.batch(history(model, corpus, position), model.architecture))[-1]
 
     expected = output(document)
     for other in range(7):
         if other != position:
-            inside = position - model.architecture.window.size <= other < position
+            inside = first <= other < end
             difference = (output(changed(document, other)) - expected).abs().max()
             assert difference > 1e-3 if inside else difference == 0, other
 
@@ -162,16 +178,19 @@ def test_a_sentence_of_another_document_is_never_read(
         assert torch.equal(outputs(model, batches[0]), outputs(model, batches[1]))
 
 
-def test_no_context_is_what_the_architecture_declares(model: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """`backbone`: a first sentence is translated by the sentence model, to the bit; `module`: by the null input."""
-    first = corpus.batch([5], model.architecture)
+def test_no_context_is_what_the_architecture_declares(
+    model: TranslationModel, make_corpus: Make, make_document: Make
+) -> None:
+    """`backbone`: an only sentence is translated by the sentence model, to the bit; `module`: by the null input."""
+    corpus = make_corpus(make_document(1, sentences=1))
+    first = corpus.batch([0], model.architecture)
     if model.architecture.no_context == "backbone" or not model.architecture.window.size:
         sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
         sentence.backbone = model.backbone
         assert torch.equal(outputs(model, first), outputs(sentence, first))
     else:
         null = make_batch(
-            [corpus.sources[5]], [corpus.targets[5]], model.architecture.collate([Example(corpus.sources[5])])
+            [corpus.sources[0]], [corpus.targets[0]], model.architecture.collate([Example(corpus.sources[0])])
         )
         assert torch.equal(outputs(model, first), outputs(model, null))
 

@@ -1,0 +1,306 @@
+"""Global and local context: Zheng et al. 2020, "Towards Making the Most of Context in Neural Machine Translation".
+
+The source document, cut into blocks of 20 sentences, is encoded sentence by sentence (local) and then as a whole: one
+layer whose attention knows how many sentences lie between query and key (global, section 3.2), and a gate that mixes
+both. The decoder translates sentence by sentence, with relative positions and a memory of the sentence before
+(`models.network.transformer_xl`, section 3.3).
+
+Every sentence of a block is encoded once for a batch, whoever reads it; the queries of the global layer are those of
+the sentences that are translated. Step two trains everything.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.config import BackboneConfig, ContextWindow, GlobalLocalConfig
+from models.data.batches import Batch, Example, Memory, Tokens, pad
+from models.data.tokenizer import EOS, PAD
+from models.network.context import Architecture, Context, State
+from models.network.layers import Attention, FeedForward, Residual, final_norm, sinusoidal_positions
+from models.network.transformer import Transformer
+from models.network.transformer_xl import RelativeAttention
+
+REACH = 20
+"""Distances in sentences beyond this one are not told apart."""
+
+
+class SegmentAttention(nn.Module):
+    """Attention over a block: e = q (k + a_r) / sqrt(D/H), z = sum softmax(e) (v + b_r), r the distance in sentences.
+
+    `a` and `b` are tables that the heads share; without them (`relative`) it is plain attention.
+    """
+
+    def __init__(self, width: int, heads: int, *, relative: bool) -> None:
+        super().__init__()
+        self.attention = Attention(width, heads)
+        self.key_distances = nn.Embedding(2 * REACH + 1, width // heads) if relative else None
+        self.value_distances = nn.Embedding(2 * REACH + 1, width // heads) if relative else None
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
+        """Attend from N sentences of each of G blocks to its K sentences.
+
+        Args:
+            x: (G, N, S, D).
+            keys: (G, K, H, M, D/H).
+            values: (G, K, H, M, D/H).
+            mask: (G, N, K, M), true where a key may be seen.
+            distance: (G, N, K), sentences from query to key.
+
+        Returns:
+            (G, N, S, D).
+        """
+        queries = self.attention.query(x).unflatten(-1, (self.attention.heads, -1))  # (G, N, S, H, D/H)
+        scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, keys)
+        row = distance.clamp(-REACH, REACH) + REACH
+        if self.key_distances is not None:
+            scores = scores + torch.einsum("gnshd,gnkd->ghnsk", queries, self.key_distances(row))[..., None]
+        # No infinity: a row that nobody reads may see nothing at all.
+        scores = (scores * queries.size(-1) ** -0.5).masked_fill(~mask[:, None, :, None], torch.finfo(scores.dtype).min)
+        weights = scores.flatten(-2).softmax(-1).unflatten(-1, scores.shape[-2:])
+        mixed = torch.einsum("ghnskm,gkhmd->gnshd", weights, values)
+        if self.value_distances is not None:
+            mixed = mixed + torch.einsum("ghnsk,gnkd->gnshd", weights.sum(-1), self.value_distances(row))
+        output: Tensor = self.attention.output(mixed.flatten(-2))
+        return output
+
+
+class GlobalLayer(nn.Module):
+    """One more encoder layer, over the block (`code`)."""
+
+    def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        self.attention = SegmentAttention(backbone.width, backbone.heads, relative=config.segment_relative)
+        self.self_residual = Residual(backbone.width, backbone.norm, dropout)
+        self.feed_forward = FeedForward(backbone.width, backbone.feed_forward, backbone.activation)
+        self.feed_residual = Residual(backbone.width, backbone.norm, dropout)
+
+    def keys_values(self, local: Tensor) -> tuple[Tensor, Tensor]:
+        """Of the local states (U, M, D): each (U, H, M, D/H)."""
+        normed = self.self_residual.norm(local) if self.self_residual.pre else local
+        return self.attention.attention.keys_values(normed)
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
+        """Global states (G, N, S, D) of local ones; arguments as in `SegmentAttention`."""
+        x = self.self_residual(x, lambda y: self.attention(y, keys, values, mask, distance))
+        output: Tensor = self.feed_residual(x, self.feed_forward)
+        return output
+
+
+class GlobalAttention(nn.Module):
+    """The attention of such a layer alone, without a residual connection (`paper`)."""
+
+    def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        self.attention = SegmentAttention(backbone.width, backbone.heads, relative=config.segment_relative)
+        self.norm = final_norm(backbone.width, backbone.norm)
+        self.dropout = nn.Dropout(dropout)
+
+    def keys_values(self, local: Tensor) -> tuple[Tensor, Tensor]:
+        """As in `GlobalLayer`."""
+        return self.attention.attention.keys_values(self.norm(local))
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
+        """As in `GlobalLayer`."""
+        attended: Tensor = self.dropout(self.attention(self.norm(x), keys, values, mask, distance))
+        return attended
+
+
+class Fusion(nn.Module):
+    """h = LN((1 - g) * l + g * o) with g = sigmoid(W [l; o] + b) of local states l and global ones o.
+
+    Without a gate, h = LN(o), to which l is added where the global layer has not done so (`paper`).
+    """
+
+    def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig) -> None:
+        super().__init__()
+        self.gate = nn.Linear(2 * backbone.width, backbone.width) if config.gate else None
+        self.adds = config.depth == "paper"
+        # A pre-norm backbone closes its encoder itself.
+        self.norm = nn.LayerNorm(backbone.width) if backbone.norm == "post" else nn.Identity()
+
+    def forward(self, local: Tensor, whole: Tensor) -> Tensor:
+        """Of two tensors (B, S, D)."""
+        if self.gate is not None:
+            g = torch.sigmoid(self.gate(torch.cat([local, whole], dim=-1)))
+            mixed = (1 - g) * local + g * whole
+        else:
+            mixed = local + whole if self.adds else whole
+        normed: Tensor = self.norm(mixed)
+        return normed
+
+
+class GlobalLocal(Architecture):
+    """The whole source document in the encoder, the translation of the sentence before in the decoder."""
+
+    no_context: ClassVar[Literal["module", "backbone"]] = "module"
+    positions: Tensor
+    """Where they count on through the block."""
+
+    def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        size, self.causal = config.block_sentences - 1, config.causal
+        reads_following = config.global_layer and config.causal is not True
+        self.window = ContextWindow(kind="block", size=size, following=size if reads_following else 0)
+        self.reads_target = self.recurrent = config.target_memory
+        self.needs_following = reads_following and config.causal is False
+        self.max_length = backbone.max_length
+        self.alone = config.single_sentence_global
+        self.resets = config.reset_positions
+        self.local_layers = backbone.encoder_layers - (config.global_layer and config.depth == "paper")
+        self.segments = nn.Embedding(config.block_sentences, backbone.width) if config.segment_embedding else None
+        layer = GlobalLayer if config.depth == "code" else GlobalAttention
+        self.global_layer = layer(config, backbone, dropout) if config.global_layer else None
+        self.fusion = Fusion(config, backbone) if config.global_layer else None
+        self.memory = RelativeAttention(backbone) if config.target_memory else None
+        if not self.resets:
+            table = sinusoidal_positions(config.block_sentences * backbone.max_length, backbone.width)
+            self.register_buffer("positions", table, persistent=False)
+
+    def trains(self, parameter: str) -> bool:
+        """Everything; of the backbone, every layer that is used."""
+        return not parameter.startswith(f"backbone.encoder.{self.local_layers}.")
+
+    def reset(self) -> None:
+        """Initialise the decoder's biases of position and content."""
+        if self.memory is not None:
+            self.memory.reset()
+
+    def select(self, example: Example) -> Example:
+        """The block; a sentence without room in the position table keeps its place there, but not its words."""
+        preceding = example.preceding[max(0, len(example.preceding) - self.window.size) :]
+        following = example.following[: min(self.window.following, self.window.size - len(preceding))]
+        translations = example.translations[len(example.translations) - len(preceding) :] if self.reads_target else ()
+        sides = (preceding, following, translations)
+        return Example(example.source, *([self._fitting(tokens) for tokens in side] for side in sides))
+
+    def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
+        """The sentences that the batch reads, each once, and where they are.
+
+        `sentences` (U, M) and `at` (U, 2): place in the block, and positions before it. `blocks` (G, K): their
+        sentences, and `members` (G, N): the rows that are translated of each; both counted from 1, 0 is none.
+        `rows` (B, 4), for each row: its sentence, its block, its place among the members, and up to where it reads.
+        """
+        numbers: dict[_Placed, int] = {}
+        read = [
+            [0 if each is None else numbers.setdefault(each, len(numbers) + 1) for each in self._block(example)]
+            for example in examples
+        ]
+        places = [len(example.preceding) for example in examples]
+        blocks, block_of = _merge(read)
+        members: list[list[int]] = [[] for _ in blocks]
+        rows = []
+        for row, (sentences, place, block) in enumerate(zip(read, places, block_of, strict=True), 1):
+            rows.append([sentences[place] - 1, block, len(members[block]), len(sentences)])
+            members[block].append(row)
+        return {
+            "sentences": pad([[*tokens, EOS] for tokens, _, _ in numbers]),
+            "at": torch.tensor([[place, before] for _, place, before in numbers]),
+            "blocks": pad(blocks),
+            "members": pad(members),
+            "rows": torch.tensor(rows),
+        }
+
+    def encode_source(self, batch: Batch, backbone: Transformer, context: Context) -> Tensor:
+        """The memory (B, S, D): every sentence encoded alone, then those of the batch as parts of their blocks."""
+        sentences, rows = batch.context["sentences"], batch.context["rows"]
+        local = backbone.encode_layers(sentences, self, {"at": batch.context["at"]}, depth=self.local_layers)[-1]
+        length = batch.source.size(1)
+        own = F.pad(local, (0, 0, 0, max(0, length - local.size(1))))[rows[:, 0], :length]
+        alone = backbone.encoder_norm(own)
+        if self.global_layer is None or self.fusion is None:
+            return alone
+        whole, others = self._global(own, local, batch.context, self.global_layer)
+        fused: Tensor = backbone.encoder_norm(self.fusion(own, whole))
+        return fused if self.alone else torch.where(others[:, None, None], fused, alone)
+
+    def embed_source(self, tokens: Tensor, backbone: Transformer, context: Context) -> Tensor:
+        """(E + E_segment) sqrt(D) + positions, which begin anew with the sentence."""
+        embedded = backbone.source_embedding(tokens)
+        place, before = context["at"][:, 0], context["at"][:, 1]
+        if self.segments is not None:
+            embedded = embedded + self.segments(place)[:, None]
+        positions = torch.arange(tokens.size(1), device=tokens.device)
+        if self.resets:
+            return embedded * math.sqrt(backbone.config.width) + backbone.positions[positions]
+        counted = (before[:, None] + positions).clamp(max=len(self.positions) - 1)
+        return embedded * math.sqrt(backbone.config.width) + self.positions[counted]
+
+    def embed_target(self, tokens: Tensor, backbone: Transformer, state: State) -> Tensor:
+        """Without positions, where attention has relative ones."""
+        if self.memory is None:
+            return super().embed_target(tokens, backbone, state)
+        self.memory.see(tokens, state)
+        embedded: Tensor = backbone.target_embedding(tokens) * math.sqrt(backbone.config.width)
+        return embedded
+
+    def decoder_self_attention(
+        self, layer: int, x: Tensor, attention: Attention, residual: Residual, state: State
+    ) -> Tensor:
+        """Attention to the past of the sentence and to the one before."""
+        if self.memory is None:
+            return super().decoder_self_attention(layer, x, attention, residual, state)
+        attended: Tensor = self.memory(layer, x, attention, residual, state)
+        return attended
+
+    def finish(self, state: State, rows: Tensor) -> Memory:
+        """The input of every decoder layer at every word."""
+        return {} if self.memory is None else self.memory.finish(state, rows)
+
+    def _global(
+        self, own: Tensor, local: Tensor, context: Context, layer: GlobalLayer | GlobalAttention
+    ) -> tuple[Tensor, Tensor]:
+        """Global states of the rows' local ones (B, S, D), and whether a row sees other sentences than itself, (B,)."""
+        blocks, rows = context["blocks"], context["rows"]
+        members = (context["members"] - 1).clamp(min=0)  # (G, N)
+        at = torch.arange(blocks.size(1), device=blocks.device)
+        place = context["at"][rows[:, 0], 0]
+        visible = at < self._end(place, rows[:, 3])[members][:, :, None]  # (G, N, K)
+        visible = visible & blocks.gt(0)[:, None]
+        index = (blocks - 1).clamp(min=0)
+        keys, values = layer.keys_values(local)
+        mask = visible[..., None] & context["sentences"].ne(PAD)[index][:, None]
+        whole = layer(own[members], keys[index], values[index], mask, at - place[members][:, :, None])
+        mine = rows[:, 1], rows[:, 2]
+        return whole[mine], visible[mine].sum(-1) > 1
+
+    def _end(self, place: Tensor, end: Tensor) -> Tensor:
+        """Up to where rows (B,) read: trained both ways, in half of the batches no further than their own place."""
+        masked = self.causal == "both" and self.training and float(torch.rand(())) < 0.5
+        return place + 1 if masked else end
+
+    def _block(self, example: Example) -> list["_Placed | None"]:
+        """The sentences that are encoded for an example, at their places in the block; None where nothing is."""
+        reads = self.global_layer is not None
+        preceding, following = (side if reads else [()] * len(side) for side in (example.preceding, example.following))
+        sentences = [*preceding, example.source, *following]
+        sizes = [0 if self.resets or not len(tokens) else len(tokens) + 1 for tokens in sentences]
+        before = accumulate(sizes, initial=0)
+        return [
+            (tuple(tokens), place, begin) if len(tokens) or place == len(preceding) else None
+            for place, (tokens, begin) in enumerate(zip(sentences, before, strict=False))
+        ]
+
+    def _fitting(self, tokens: Tokens) -> Tokens:
+        return tokens if len(tokens) < self.max_length else ()
+
+
+_Placed = tuple[tuple[int, ...], int, int]
+"""Tokens of a sentence, its place in the block, and the positions before it."""
+
+
+def _merge(read: Sequence[Sequence[int]]) -> tuple[list[Sequence[int]], list[int]]:
+    """Blocks of which each row reads one, or the beginning of one; and which it is."""
+    blocks: list[Sequence[int]] = []
+    found: dict[tuple[int, ...], int] = {}
+    for block in sorted(read, key=len, reverse=True):
+        if tuple(block) not in found:
+            for end in range(1, len(block) + 1):
+                found.setdefault(tuple(block[:end]), len(blocks))
+            blocks.append(block)
+    return blocks, [found[tuple(block)] for block in read]

@@ -1,0 +1,136 @@
+"""Relative positions and a memory of the sentence before: Dai et al. 2019, "Transformer-XL", section 3, for a decoder.
+
+Keys and values are the memory's and then the current sentence's. The score of key j for query i is
+
+    ((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H)
+
+with R_d a sinusoid of the distance d, W_r a matrix of each layer, u and v vectors that all layers share. The
+projections are those of the backbone's self-attention, so a sentence model can be taken over.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from models.config import BackboneConfig
+from models.data.batches import Memory
+from models.data.tokenizer import EOS, PAD
+from models.network.context import CACHE_BLOCK, State
+from models.network.layers import Attention, Residual, sinusoidal_positions
+
+
+class RelativeAttention(nn.Module):
+    """Self-attention of all decoder layers, over the past of the sentence and the memory of the one before.
+
+    The memory of a layer is its input at every word of the sentence before, from <s> to the last word. It stands in
+    `state.fixed` as `memory.<layer>` (B, M, D) and `memory.real` (B, M), padded on the left, so that a distance is the
+    same in all rows; hypotheses share it. What a sentence leaves itself stands in `state.moving`.
+    """
+
+    distances: Tensor
+
+    def __init__(self, config: BackboneConfig) -> None:
+        super().__init__()
+        self.content_bias = nn.Parameter(torch.zeros(config.heads, config.width // config.heads))
+        self.position_bias = nn.Parameter(torch.zeros_like(self.content_bias))
+        self.positions = nn.ModuleList(
+            nn.Linear(config.width, config.width, bias=False) for _ in range(config.decoder_layers)
+        )
+        # A sentence and the one before it, both as long as any may be.
+        table = sinusoidal_positions(2 * config.max_length, config.width, first=0)
+        self.register_buffer("distances", table, persistent=False)
+
+    def reset(self) -> None:
+        """Initialise u and v as the authors' code does."""
+        nn.init.normal_(self.content_bias, std=0.02)
+        nn.init.normal_(self.position_bias, std=0.02)
+
+    def see(self, tokens: Tensor, state: State) -> None:
+        """Note which of the tokens (R, T) that are decoded at once are words, and will be remembered."""
+        if not state.cached:
+            state.moving["left.real"] = tokens.ne(PAD) & tokens.ne(EOS)
+
+    def forward(self, layer: int, x: Tensor, attention: Attention, residual: Residual, state: State) -> Tensor:
+        """The self-attention sub-layer of a decoder layer, (R, T, D)."""
+        left = state.extend(f"left.{layer}", x[:, None])
+        if not state.cached:
+            state.moving[f"left.{layer}"] = left
+        memory = self._memory(layer, attention, residual, state)
+        return residual(x, lambda y: self._attend(layer, y, attention, memory, state))
+
+    def finish(self, state: State, rows: Tensor) -> Memory:
+        """The memory that these hypotheses (R',) leave, without gradients."""
+        layers = range(len(self.positions))
+        if state.cached:
+            left = {str(i): state.moving[f"left.{i}"][rows, 0, : state.position] for i in layers}
+            real = torch.ones(len(rows), state.position, dtype=torch.bool, device=rows.device)
+            return {**left, "real": real}
+        real = state.moving["left.real"][rows]
+        places = torch.arange(real.size(1), device=rows.device) - real.size(1) + real.sum(1, keepdim=True)
+        inside, places = places.ge(0), places.clamp(min=0)[:, :, None]
+        inputs = {str(i): state.moving[f"left.{i}"][rows, 0].detach() for i in layers}
+        aligned = {name: x.gather(1, places.expand_as(x)) * inside[:, :, None] for name, x in inputs.items()}
+        return {**aligned, "real": inside}
+
+    def _memory(
+        self, layer: int, attention: Attention, residual: Residual, state: State
+    ) -> tuple[Tensor, Tensor] | None:
+        """Keys and values of the memory, (B, H, M, D/H); computed once a sentence, in place of the memory itself."""
+        names = f"memory.{layer}.keys", f"memory.{layer}.values"
+        inputs = state.fixed.pop(f"memory.{layer}", None)
+        if inputs is not None:
+            normed = residual.norm(inputs) if residual.pre else inputs
+            state.fixed |= zip(names, attention.keys_values(normed), strict=True)
+        return (state.fixed[names[0]], state.fixed[names[1]]) if names[0] in state.fixed else None
+
+    def _attend(
+        self, layer: int, x: Tensor, attention: Attention, memory: tuple[Tensor, Tensor] | None, state: State
+    ) -> Tensor:
+        keys, values = attention.keys_values(x)
+        keys, values = state.extend(f"self.{layer}.keys", keys), state.extend(f"self.{layer}.values", values)
+        queries = attention.query(x).unflatten(-1, (attention.heads, -1)).transpose(1, 2)  # (R, H, T, D/H)
+        by_content = queries + self.content_bias[:, None]
+        scores = by_content @ keys.transpose(2, 3)
+        if x.size(1) > 1:
+            future = torch.ones(scores.shape[2:], dtype=torch.bool, device=x.device).triu(1 + state.position)
+            scores = scores.masked_fill(future, -math.inf)
+        if memory is not None:
+            real = state.fixed["memory.real"].repeat_interleave(len(x) // len(memory[0]), 0)[:, None, None]
+            remembered = _shared(by_content, memory[0].transpose(2, 3)).masked_fill(~real, -math.inf)
+            scores = torch.cat([remembered, scores], dim=-1)
+        scores = scores + self._by_position(layer, queries, scores.size(-1), keys.size(2), state)
+        weights = (scores / math.sqrt(queries.size(-1))).softmax(-1)
+        mixed = weights[..., -keys.size(2) :] @ values
+        if memory is not None:
+            mixed = mixed + _shared(weights[..., : -keys.size(2)], memory[1])
+        output: Tensor = attention.output(mixed.transpose(1, 2).flatten(2))
+        return output
+
+    def _by_position(self, layer: int, queries: Tensor, total: int, own: int, state: State) -> Tensor:
+        """(q + v) W_r R_d of every key, (R, H, T, total), of which the last `own` are the current sentence's."""
+        products = (queries + self.position_bias[:, None]) @ self._projected(layer, total, state)
+        new = queries.size(2)
+        if new == 1:
+            return products.flip(-1)
+        last = total - own + state.position + torch.arange(new, device=queries.device)
+        distance = last[:, None] - torch.arange(total, device=queries.device)
+        return products.gather(-1, distance.clamp(min=0).expand_as(products))
+
+    def _projected(self, layer: int, count: int, state: State) -> Tensor:
+        """W_r R_d for the distances d from 0 to `count` - 1, (H, D/H, count)."""
+        name = f"distances.{layer}"
+        known = state.shared.get(name)
+        if known is None or known.size(-1) < count:
+            room = -(-count // CACHE_BLOCK) * CACHE_BLOCK if state.cached else count
+            projected = self.positions[layer](self.distances[:room])
+            known = projected.unflatten(-1, (self.content_bias.size(0), -1)).permute(1, 2, 0)
+            state.shared[name] = known
+        return known[..., :count]
+
+
+def _shared(rows: Tensor, matrices: Tensor) -> Tensor:
+    """Product of (R, H, T, X) with (B, H, X, Y), one for the N hypotheses of a sentence each: (R, H, T, Y)."""
+    folded = rows.unflatten(0, (len(matrices), -1)).transpose(1, 2).flatten(2, 3)  # (B, H, N x T, X)
+    product = folded @ matrices
+    return product.unflatten(2, (-1, rows.size(2))).transpose(1, 2).flatten(0, 1)
