@@ -111,7 +111,7 @@ def _services(
         metrics.waiting.labels(priority).set_function(partial(admission.waiting, priority))
     metrics.models_not_loaded.set_function(lambda: len(models.not_loaded))
     metrics.watch_workers(catalogue.workers)
-    store = ContextStore(redis, settings.max_session_sentences)
+    store = ContextStore(redis, settings.max_session_sentences, settings.session_sentences_per_minute)
     limits = StreamLimits(settings.stream_in_flight, settings.stream_idle_seconds)
     return Services(
         access=access,

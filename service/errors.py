@@ -238,6 +238,19 @@ class SessionFullError(ServiceError):
         )
 
 
+class SessionRateLimitedError(ServiceError):
+    """A session that has got as many sentences in a minute as it may get."""
+
+    code = "session_rate_limited"
+    status = 429
+    retryable = True
+    retry_after = 60
+
+    def __init__(self, seconds: int) -> None:
+        self.retry_after = seconds
+        super().__init__(f"this session has got as many sentences in a minute as it may get: try again in {seconds} s")
+
+
 class InvalidMessageError(ServiceError):
     """A message of a stream that is no sentence."""
 

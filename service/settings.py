@@ -120,6 +120,8 @@ class Settings(BaseSettings):
     """Sentences that a key without a limit of its own may have translated in any 60 seconds; 0: any number."""
     concurrency_per_key: int = Field(0, ge=0)
     """Requests and streams that a key without a limit of its own may have under way at a time; 0: any number."""
+    session_sentences_per_minute: int = Field(0, ge=0)
+    """Sentences that a session may get in a minute, evenly or at once; 0: any number."""
     concurrency_lease_seconds: float = Field(30, gt=0)
     """What a replica that has died was doing counts against its keys' concurrency for this long."""
 

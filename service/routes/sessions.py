@@ -14,6 +14,7 @@ from service.errors import (
     SentenceNotFoundError,
     SessionFullError,
     SessionModelNotLoadedError,
+    SessionRateLimitedError,
     StoreUnavailableError,
 )
 from service.http.json_body import StrictRoute
@@ -72,6 +73,7 @@ async def create_session(body: SessionRequest, request: Request, who: CallerDep,
         PositionGapError,
         PositionExpiredError,
         SessionFullError,
+        SessionRateLimitedError,
         SentenceFailedError,
         SessionModelNotLoadedError,
         ModelNotReadyError,

@@ -21,14 +21,15 @@ KEPT_POSITIONS = 32
 
 
 class ContextStore:
-    """The operations on a document's session, which has at most `max_sentences`.
+    """The operations on a document's session, which has at most `max_sentences`, and gets `per_minute` (0: any number).
 
     All of them raise StoreUnavailableError while Redis is away, and set the time-to-live anew.
     """
 
-    def __init__(self, commands: Commands, max_sentences: int) -> None:
+    def __init__(self, commands: Commands, max_sentences: int, per_minute: int = 0) -> None:
         self._commands = commands
         self._max_sentences = max_sentences
+        self._per_minute = per_minute
         self._create = _script("create")
         self._append = _script("entries", "append")
         self._claim = _script("entries", "claim")
@@ -60,10 +61,11 @@ class ContextStore:
             SessionNotFoundError: there is no such session.
             PositionConflictError, PositionGapError, PositionExpiredError: the sentence cannot stand there.
             SessionFullError: the session has as many sentences as it may have.
+            SessionRateLimitedError: it has got as many in a minute as it may get.
         """
         at = "" if position is None else position
         key = "" if idempotency_key is None else _digest(idempotency_key)
-        args = [text, at, key, *_lease(lease), self._max_sentences]
+        args = [text, at, key, *_lease(lease), self._max_sentences, self._per_minute]
         return replies.appended(await self._reply("append", self._append, document, args))
 
     async def claim(self, document: DocumentKey, position: int, lease: Lease) -> Appended:

@@ -1,5 +1,6 @@
 """What the Lua scripts of the context store answer, read into plain data or errors."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from service.errors import (
     ServiceError,
     SessionFullError,
     SessionNotFoundError,
+    SessionRateLimitedError,
 )
 from service.store.document import Answer, Appended, Entry, Session, State
 
@@ -29,6 +31,7 @@ _REFUSALS: dict[str, _Refusal] = {
         f"position {position} is no longer kept; the next one is {following}", next_position=following
     ),
     "full": lambda _, following: SessionFullError(following),
+    "rate": lambda _, milliseconds: SessionRateLimitedError(math.ceil(milliseconds / 1000)),
     "failed": lambda position, _: SentenceFailedError(position),
     "absent": lambda position, following: SentenceNotFoundError(
         f"position {position} has no sentence yet; the next one is {following}", next_position=following
@@ -37,7 +40,7 @@ _REFUSALS: dict[str, _Refusal] = {
 
 
 def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
-    """The error for a status that is not `ok`; `reply` is what came with it: position and next position."""
+    """The error for a status that is not `ok`; `reply` is what came with it: mostly position and next position."""
     if status == "unknown":
         return SessionNotFoundError()
     position, following = map(int, reply)

@@ -100,6 +100,20 @@ def test_rate(replicas: Replicas, redis_server: RedisServer, session: str) -> No
         assert behind["code"] == "position_gap"
 
 
+def test_rate_of_a_session(replicas: Replicas, redis_server: RedisServer, session: str) -> None:
+    """A sentence that comes too soon is told when to come again, over the stream and over REST alike."""
+    replica = replicas.new(redis_url=redis_server.url, session_sentences_per_minute="2").start()
+    with opened(replica.url, session) as stream, replica.client() as client:
+        stream.send_all(list("一二三"), 0)
+        *answers, limited = stream.receive_all(3)
+        assert [answer["type"] for answer in answers] == ["translation"] * 2
+        assert (limited["code"], limited["status"], limited["position"]) == ("session_rate_limited", 429, 2)
+        refused = say(client, session, "三", 2)
+        assert (refused.status_code, refused.json()["code"]) == (429, "session_rate_limited")
+        assert 1 <= int(refused.headers["retry-after"]) <= 30
+        assert say(client, session, "二", 1).status_code == 200, "a retry is none too many"
+
+
 def test_pings(replicas: Replicas, redis_server: RedisServer, session: str, tmp_path: Path) -> None:
     """A client that answers no ping is gone, but not one whose answer is behind sentences that have not been read."""
     gate = tmp_path / "gate"

@@ -2,10 +2,25 @@
 --
 -- KEYS  1 session (hash)  2 entries (hash)  3 idempotency keys and tokens (hash)
 -- ARGV  1 text  2 position, or ''  3 idempotency key, or ''  4 lease token  5 lease in milliseconds  6 most sentences
+--       7 most sentences a minute (0: any number)
 -- Returns what `claim` returns; {'unknown'} where there is no session; {'conflict', 'gap', 'expired' or 'full', position,
--- next position} where the sentence cannot stand there.
+-- next position} where the sentence cannot stand there; {'rate', position, milliseconds until it can} where it comes too soon.
 local session = open_session()
 if not session then return {'unknown'} end
+
+-- Generic cell rate algorithm: `paced` is when, at an even pace, the next sentence would be due. One that comes a whole minute's
+-- worth of sentences before that is too soon; gives by how many milliseconds.
+local function pace(per_minute)
+  if per_minute == 0 then return 0 end
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local interval = 60000 / per_minute
+  local due = math.max(now, tonumber(redis.call('HGET', KEYS[1], 'paced') or 0))
+  local wait = math.ceil(due + interval - now - 60000)
+  if wait > 0 then return wait end
+  redis.call('HSET', KEYS[1], 'paced', string.format('%.3f', due + interval))
+  return 0
+end
 
 local text, position, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[6])
 local key = ARGV[3] ~= '' and 'key:' .. ARGV[3] or 'token:' .. ARGV[4]
@@ -21,6 +36,8 @@ if position < session.next then
   redis.call('HDEL', KEYS[2], 'f' .. position)
 else
   if position >= most then return {'full', position, session.next} end
+  local wait = pace(tonumber(ARGV[7]))
+  if wait > 0 then return {'rate', position, wait} end
   session.next = position + 1
   write('s', position, text)
   write('k', position, key)

@@ -12,6 +12,7 @@ from service.errors import (
     SentenceNotFoundError,
     SessionFullError,
     SessionNotFoundError,
+    SessionRateLimitedError,
     StoreUnavailableError,
 )
 from service.store.commands import Commands
@@ -275,6 +276,19 @@ async def test_session_has_a_last_sentence(redis_server: RedisServer) -> None:
         assert len(refused) == 3
         assert await document.kept() == [0, 1, 2, 3, 4]
         assert (await document.append("a", 4, seconds=0)).position == 4
+
+
+async def test_session_has_a_pace(redis_server: RedisServer) -> None:
+    """As many sentences at once as a minute may have, then one for each share of the minute; retries cost nothing."""
+    async with connect(redis_server.url, 5) as client:
+        document = await Document.begin(ContextStore(Commands(client, Metrics()), MAX_SENTENCES, per_minute=3))
+        for text in "abc":
+            await document.append(text)
+        assert (await document.append("c", 2, seconds=0)).position == 2
+        with pytest.raises(SessionRateLimitedError) as refused:
+            await document.append("d")
+        assert refused.value.retry_after == 20
+        assert await document.kept() == [0, 1, 2]
 
 
 async def test_finished_document_keeps_texts_only(document: Document, redis_server: RedisServer) -> None:
