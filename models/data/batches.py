@@ -128,8 +128,16 @@ def read_batch(examples: Sequence[Example], targets: Sequence[Tokens] | None, re
 class TokenizedCorpus:
     """Aligned documents as token ids, with what may be trained on."""
 
-    def __init__(self, documents: Sequence[Document], tokenizer: Tokenizer, max_tokens: int) -> None:
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        tokenizer: Tokenizer,
+        max_tokens: int,
+        max_context_tokens: int | None = None,
+    ) -> None:
         """Tokenize; pairs over `max_tokens` (end of sentence included) or with an empty side serve as context only.
+
+        So do pairs that would be read with more than `max_context_tokens` source tokens of other sentences.
 
         Raises:
             DataError: no pair is left to train on, or a sentence has no translation.
@@ -149,6 +157,7 @@ class TokenizedCorpus:
         self.usable = np.flatnonzero((self.lengths <= max_tokens) & (np.minimum(source, target) > 1))
         if not len(self.usable):
             raise DataError(f"no sentence pair of the corpus has between 1 and {max_tokens - 1} tokens on both sides")
+        self._max_context = max_context_tokens
 
     def example(self, index: int, reader: ContextReader) -> Example:
         """Sentence `index` with all of its document that `reader` may read."""
@@ -171,14 +180,20 @@ class TokenizedCorpus:
         return lengths
 
     def plan(self, reader: ContextReader, budget: int, *, seed: int, epoch: int) -> list[NDArray[np.int64]]:
-        """The batches of one pass, as arrays of indices; see `plan`, and `plan_blocks` where blocks are read."""
-        if reader.window.kind == "block":
-            return plan_blocks(self.lengths, self._blocks(reader.window.size + 1), budget, seed, epoch)
+        """The batches of one pass, as arrays of indices; see `plan`, and `plan_blocks` where blocks are read.
+
+        Raises:
+            DataError: no sentence has as little context as may be trained on.
+        """
         context = self.context_lengths(reader) if reader.window != ContextWindow() else None
+        usable = self._usable_with(context)
+        if reader.window.kind == "block":
+            blocks = self._blocks(usable, reader.window.size + 1)
+            return plan_blocks(self.lengths, blocks, budget, seed, epoch)
         if context is None or not reader.joins_source:
-            return plan(self.lengths, self.usable, budget, seed, epoch, context)
+            return plan(self.lengths, usable, budget, seed, epoch, context)
         joined = np.array([len(tokens) + 1 for tokens in self.sources], np.int64) + context
-        return plan(np.maximum(joined, self.lengths), self.usable, budget, seed, epoch)
+        return plan(np.maximum(joined, self.lengths), usable, budget, seed, epoch)
 
     def batch(self, indices: Sequence[int] | NDArray[np.int64], reader: ContextReader) -> Batch:
         """The batch of these sentences, with the context that `reader` takes from their documents.
@@ -190,11 +205,11 @@ class TokenizedCorpus:
         batch = read_batch(examples, [self.targets[i] for i in indices], reader)
         return replace(batch, turns=self._turns(list(map(int, indices)), reader)) if reader.recurrent else batch
 
-    def _blocks(self, size: int) -> list[NDArray[np.int64]]:
-        """What may be trained on of each block of `size` sentences, in the order of the corpus."""
-        first = self.first[self.usable]
-        block = first + (self.usable - first) // size * size
-        return np.split(self.usable, np.flatnonzero(np.diff(block)) + 1)
+    def _blocks(self, usable: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+        """What is usable of each block of `size` sentences, in the order of the corpus."""
+        first = self.first[usable]
+        block = first + (usable - first) // size * size
+        return np.split(usable, np.flatnonzero(np.diff(block)) + 1)
 
     def _turns(self, indices: Sequence[int], reader: ContextReader) -> tuple[Tensor, ...]:
         """The rows of each turn; those whose sentences go on longest come first."""
@@ -212,6 +227,15 @@ class TokenizedCorpus:
         position = index - int(self.first[index])
         in_block = before == index - 1 and reader.window.around(position)[0] < position
         return in_block and bool(self.usable[np.searchsorted(self.usable, before)] == before)
+
+    def _usable_with(self, context: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """What may be trained on with contexts of these lengths."""
+        if context is None or self._max_context is None:
+            return self.usable
+        usable = self.usable[context[self.usable] <= self._max_context]
+        if not len(usable):
+            raise DataError(f"no sentence of the corpus has a context of at most {self._max_context} tokens")
+        return usable
 
 
 def plan(

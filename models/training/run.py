@@ -98,4 +98,4 @@ def train(
 
 def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: bool) -> TokenizedCorpus:
     documents = read_corpus(config.data.train, skip_bad=skip_bad, quiet=not world.leads)
-    return TokenizedCorpus(documents, tokenizer, config.data.max_tokens)
+    return TokenizedCorpus(documents, tokenizer, config.data.max_tokens, config.data.max_context_tokens)

@@ -197,10 +197,26 @@ def test_what_cannot_be_trained_on_is_context_only(tokenizer: Tokenizer) -> None
     assert reader.seen == [tokenizer.encode_sources([source for source, _ in sentences[1:4]])]
 
 
+def test_a_context_that_is_too_long_is_not_trained_on(documents: list[Document], tokenizer: Tokenizer) -> None:
+    """Sentences with more tokens around them than wanted take no part; they stay in the contexts of others."""
+    for reader in (Reader(2), Reader(2, following=1), Reader(3, following=3, kind="block")):
+        corpus = TokenizedCorpus(documents, tokenizer, 100, max_context_tokens=15)
+        context = corpus.context_lengths(reader)
+        used = sorted(index for batch in corpus.plan(reader, 200, seed=1, epoch=0) for index in batch.tolist())
+        assert used == np.flatnonzero(context <= 15).tolist()
+        assert 0 < len(used) < len(context)
+    alone = corpus.plan(Reader(0), 200, seed=1, epoch=0)
+    assert sum(map(len, alone)) == len(context)
+
+
 def test_a_corpus_with_nothing_to_train_on_is_refused(tokenizer: Tokenizer) -> None:
     """Every pair too long, or without a translation, is a clear error instead of an endless run."""
     with pytest.raises(DataError, match="between 1 and 4 tokens"):
         TokenizedCorpus([Document((Sentence("abc " * 9, "abc " * 9),))], tokenizer, 5)
+    with pytest.raises(DataError, match="at most 2 tokens"):
+        pair = Sentence("abc abc", "abc")
+        corpus = TokenizedCorpus([Document((pair, pair, pair))], tokenizer, 64, max_context_tokens=2)
+        corpus.plan(Reader(2, following=2), 64, seed=1, epoch=0)
     with pytest.raises(DataError, match="no translation"):
         TokenizedCorpus([Document((Sentence("abc"),))], tokenizer, 64)
 
