@@ -12,6 +12,7 @@ from service.settings import PREFIX
 
 REAL: Final = "service"
 """The service on the runtime that it is made for."""
+_UNFORESEEN = ("unforeseen_error", "worker_crashed", "not_followed", "Exception")
 STAND_IN: Final = "loadtests.stand_in"
 
 
@@ -40,6 +41,11 @@ class Deployment:
         status = replica.end(by)
         self._start(replica)
         return status
+
+    def unforeseen(self) -> list[str]:
+        """The errors in the logs of all replicas that nobody has foreseen: a traceback, or what each was and where."""
+        lines = [line for replica in self._replicas for line in replica.log.splitlines()]
+        return [line for line in lines if "Traceback" in line or any(event in line for event in _UNFORESEEN)]
 
     def close(self) -> None:
         """End everything at once."""

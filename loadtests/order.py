@@ -27,7 +27,16 @@ from loadtests.report import Report, Value
 from loadtests.rest_client import RestClient
 from loadtests.stand_in import RECORD, make_bundle, read_record
 from loadtests.stream_client import StreamClient
-from loadtests.verdicts import Answers, Ended, answers_agree, isolated, states_agree, translated_again, undisturbed
+from loadtests.verdicts import (
+    Answers,
+    Ended,
+    answers_agree,
+    foreseen,
+    isolated,
+    states_agree,
+    translated_again,
+    undisturbed,
+)
 from models.bundle.manifest import Manifest
 
 _AT_ONCE = 16
@@ -68,6 +77,7 @@ def run(plan: Plan, bundle: Path, on_answer: Callable[[], object]) -> Report:
         with deployed(folder, plan.replicas, module=STAND_IN, settings=settings, environment=environment) as deployment:
             disturbed = _Run(plan, deployment, documents, on_answer)
             asyncio.run(disturbed.run())
+            unforeseen = deployment.unforeseen()
         recorded = read_record(record)
     quiet, sessions = disturbed.quiet, disturbed.sessions
     figures = disturbed.figures | {"translated again": translated_again(recorded, documents)}
@@ -76,6 +86,7 @@ def run(plan: Plan, bundle: Path, on_answer: Callable[[], object]) -> Report:
         answers_agree(sessions, quiet),
         states_agree(sessions, documents, quiet),
         isolated(recorded, documents, Manifest.load(bundle).window.size),
+        foreseen(unforeseen),
     ]
     return Report("order", asdict(plan), figures, checks)
 

@@ -15,6 +15,8 @@ from loadtests.conversation import Conversation, ViolationError
 from loadtests.processes import PATIENCE_SECONDS
 
 _IN_FLIGHT = 4
+_FOR_GOOD = {1008, 1009, 4404}
+"""Codes with which a stream is closed that another one would not mend."""
 
 
 class StreamClient:
@@ -50,8 +52,10 @@ class StreamClient:
             async with self._connect() as socket:
                 await self._converse(socket, end)
         except ConnectionClosed as closed:
-            code = "lost" if closed.rcvd is None else f"closed with {closed.rcvd.code}"
-            self._balancer.counts[f"sockets {code}"] += 1
+            code = None if closed.rcvd is None else closed.rcvd.code
+            self._balancer.counts["sockets lost" if code is None else f"sockets closed with {code}"] += 1
+            if code in _FOR_GOOD:
+                raise ViolationError(f"a stream was closed with {code}") from closed
         except InvalidStatus as refused:
             self._balancer.counts[f"sockets refused with {refused.response.status_code}"] += 1
             if "Retry-After" not in refused.response.headers:

@@ -57,6 +57,11 @@ def isolated(record: Sequence[Recorded], documents: Marked, window: int) -> Chec
     return Check("each request reached its worker with its own document's context", not wrong, _counted(wrong, record))
 
 
+def foreseen(errors: Sequence[str]) -> Check:
+    """No service has logged an error that nobody has foreseen."""
+    return Check("no service has met an unforeseen error", not errors, "; ".join([str(len(errors)), *errors[:3]]))
+
+
 def translated_again(record: Iterable[Recorded], documents: Marked) -> int:
     """How many translations were made beyond the two that each sentence needs: in the quiet run and in its session."""
     return sum(1 for _ in record) - 2 * sum(map(len, documents))
@@ -75,4 +80,4 @@ def _is_tail(state: Mapping[str, Any], document: Sequence[str], expected: Answer
 
 
 def _counted(wrong: Sequence[str], among: Sequence[object]) -> str:
-    return f"{len(wrong)} of {len(among)} are not" + "".join(f"; {one}" for one in wrong[:3])
+    return "; ".join([f"{len(wrong)} of {len(among)} are not", *wrong[:3]])
