@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.bad_line import bad_line
+from tests.support.roots import fresh_database, make_key
 from tests.support.servers import ROOT, RedisServer, Replica, bundle
 
 PAGE = ROOT / "docs" / "clients.md"
@@ -69,8 +70,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def settings(folder: Path, redis_server: RedisServer) -> dict[str, str]:
     """Of both services."""
-    served = bundle(folder / "ja-en", name="ja-en")
-    return {"ANTECEDENT_BUNDLES": str(served), "ANTECEDENT_REDIS_URL": redis_server.url}
+    for name in ("ja-en", "ja-en-formal"):
+        bundle(folder / "bundles" / name, name=name)
+    return {"ANTECEDENT_BUNDLES": str(folder / "bundles" / "ja-en"), "ANTECEDENT_REDIS_URL": redis_server.url}
 
 
 @pytest.fixture(scope="module")
@@ -85,20 +87,17 @@ def open_service(folder: Path, settings: dict[str, str]) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def keyed_service(folder: Path, settings: dict[str, str]) -> Iterator[Service]:
-    """A service with a key for each scope."""
+def keyed_service(folder: Path, settings: dict[str, str], redis_server: RedisServer) -> Iterator[Service]:
+    """A service with a key for each scope, whose models may be changed."""
     (folder / "keyed").mkdir()
     keys_file = folder / "keys.json"
-    keyed = {"ANTECEDENT_KEYS": "file", "ANTECEDENT_KEYS_FILE": str(keys_file)}
-    keys = {
-        placeholder: subprocess.run(
-            [sys.executable, "-m", "service.keys", "create", "--tenant", "acme", "--scope", scope],
-            env=os.environ | keyed,
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip()
-        for placeholder, scope in (("YOUR_KEY", "translate"), ("YOUR_ADMIN_KEY", "admin"))
+    stored = {"keys": "file", "keys_file": str(keys_file)}
+    keys = {"YOUR_KEY": make_key(stored, "translate"), "YOUR_ADMIN_KEY": make_key(stored, "admin")}
+    keyed = {
+        "ANTECEDENT_KEYS": "file",
+        "ANTECEDENT_KEYS_FILE": str(keys_file),
+        "ANTECEDENT_BUNDLE_ROOT": str(folder / "bundles"),
+        "ANTECEDENT_REDIS_URL": fresh_database(redis_server, 9),
     }
     replica = Replica(folder / "keyed", "tests.support.phrase_book", settings | keyed)
     try:
