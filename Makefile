@@ -34,7 +34,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing what constraints.txt pins (a minute or two)"
 	@$(PIP) install -c constraints.txt pip setuptools
 	@index="$(TORCH_INDEX)"; $(PIP) install -c constraints.txt --no-deps $${index:+--index-url "$$index"} torch
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[bert,dev]'
 	@touch $@
 
 demo: setup ## Translate a Japanese document as a whole and sentence by sentence

@@ -208,13 +208,34 @@ class GlobalLocalConfig(Frozen):
         return self
 
 
+class BertContextConfig(Frozen):
+    """Guo and Nguyen 2020: attention to the states of a frozen BERT that reads the sentence and its context."""
+
+    kind: Literal["bert_context"] = "bert_context"
+    bert: Path
+    """Folder of a BERT of the source language, as `transformers` saves it; relative to the working directory."""
+    bert_width: int = Field(768, ge=1)
+    """Of its states."""
+    bert_pieces: int = Field(512, ge=8)
+    """The most pieces that it reads at once, control pieces included."""
+    bert_checksum: str | None = None
+    """Of the folder; a checkpoint remembers it, so that the model never reads another BERT than it was trained with."""
+    context_sentences: int = Field(1, ge=0)
+    following_sentences: int = Field(0, ge=0)
+    integration: Integration = "both"
+    context: Literal["real", "random", "fixed"] = "real"
+    """What BERT reads beside the sentence, in training as later: its context, as many random words, or one sentence."""
+    fixed_sentence: str = "This is a sentence."
+
+
 ArchitectureConfig = Annotated[
     SentenceConfig
     | DocTransformerConfig
     | ConcatenationConfig
     | AveragedDocumentConfig
     | LayerWeightingConfig
-    | GlobalLocalConfig,
+    | GlobalLocalConfig
+    | BertContextConfig,
     Field(discriminator="kind"),
 ]
 

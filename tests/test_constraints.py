@@ -2,6 +2,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, requires
+from itertools import chain
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -11,9 +12,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def declared() -> list[str]:
-    """What pyproject.toml asks for, the tools of `dev` included."""
+    """What pyproject.toml asks for, everything optional included."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    return [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
 
 
 def pinned() -> set[str]:

@@ -67,17 +67,22 @@ class Preparation:
         targets = _ids(
             self.tokenizer.encode_targets, (text for request in read for text in self._translations(request))
         )
+        pieces = self._pieces(list(sources)) if in_context else None
         return [
             self.reader.select(
-                Example(
-                    sources[request.source],
-                    preceding=[sources[sentence.source] for sentence in request.preceding],
-                    following=[sources[sentence.source] for sentence in request.following],
+                replace(
+                    _around(request, sources),
                     translations=[targets[text] for text in self._translations(request)],
+                    own=None if pieces is None else _around(request, pieces),
                 )
             )
             for request in read
         ]
+
+    def _pieces(self, texts: Sequence[str]) -> dict[str, Tokens] | None:
+        """Texts in the architecture's own tokenization."""
+        pieces = self.reader.pieces(texts)
+        return None if pieces is None else dict(zip(texts, pieces, strict=True))
 
     def _translations(self, request: TranslationRequest) -> list[str]:
         return [sentence.target or "" for sentence in request.preceding] if self.reader.reads_target else []
@@ -85,21 +90,37 @@ class Preparation:
     def _divided(self, request: TranslationRequest, example: Example) -> Prepared:
         if not example.source:
             return Prepared([], 0)
-        parts = [example.source]
-        longest = self.manifest.limits.split_tokens
-        if len(example.source) > longest:
-            encode = self.tokenizer.encode_source
-            texts = pack(split_clauses(request.source), lambda text: len(encode(text)), longest)
-            parts = [tokens for tokens in self.tokenizer.encode_sources(texts) if tokens]
-        for tokens in parts:
-            self.check_length(tokens, "a sentence has {} tokens without a clause boundary")
-        return Prepared([self._request(replace(example, source=tokens)) for tokens in parts], len(example.preceding))
+        parts = [example]
+        if len(example.source) > self.manifest.limits.split_tokens:
+            parts = self._parts(request.source, example)
+        for part in parts:
+            self.check_length(part.source, "a sentence has {} tokens without a clause boundary")
+        return Prepared([self._request(part) for part in parts], len(example.preceding))
+
+    def _parts(self, source: str, example: Example) -> list[Example]:
+        """The clauses of a long sentence, each with the context of all."""
+        encode = self.tokenizer.encode_source
+        texts = pack(split_clauses(source), lambda text: len(encode(text)), self.manifest.limits.split_tokens)
+        parts = [replace(example, source=tokens) for tokens in self.tokenizer.encode_sources(texts)]
+        if example.own is not None:
+            pieces = self._pieces(texts) or {}
+            own = [replace(example.own, source=pieces[text]) for text in texts]
+            parts = [replace(part, own=one) for part, one in zip(parts, own, strict=True)]
+        return [part for part in parts if part.source]
 
     def _request(self, example: Example) -> TokenizedRequest:
         # CTranslate2 takes one maximum length for a call: with the source's length rounded up, many share one.
         rounded = -(-len(example.source) // _LENGTH_STEP) * _LENGTH_STEP
         limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
         return TokenizedRequest(example, limit)
+
+
+def _around(request: TranslationRequest, sources: dict[str, Tokens]) -> Example:
+    return Example(
+        sources[request.source],
+        preceding=[sources[sentence.source] for sentence in request.preceding],
+        following=[sources[sentence.source] for sentence in request.following],
+    )
 
 
 def _sources(request: TranslationRequest) -> Iterator[str]:

@@ -32,7 +32,9 @@ class TokenizedRequest:
     def size(self) -> int:
         """Tokens of the longest of source and contexts, each with its end of sentence."""
         example = self.example
-        sides = (example.preceding, example.translations, example.following)
+        sides = [example.preceding, example.translations, example.following]
+        if (own := example.own) is not None:
+            sides.append([*own.preceding, own.source, *own.following])
         return max(len(example.source), *(sum(map(len, side)) for side in sides)) + 1
 
 

@@ -40,6 +40,8 @@ class Example:
     following: Sequence[Tokens] = ()
     translations: Sequence[Tokens] = ()
     """Of the preceding sentences, one each, where the architecture reads them."""
+    own: "Example | None" = None
+    """The same sentences in the architecture's own tokenization, where it has one."""
 
 
 class ContextReader(Protocol):
@@ -49,6 +51,9 @@ class ContextReader(Protocol):
     reads_target: bool
     joins_source: ClassVar[bool]
     recurrent: bool
+
+    def pieces(self, texts: Sequence[str]) -> Sequence[Tokens] | None:
+        """Source texts in the architecture's own tokenization, if it has one."""
 
     def select(self, example: Example) -> Example:
         """The example with no more context than is used."""
@@ -143,7 +148,9 @@ class TokenizedCorpus:
             DataError: no pair is left to train on, or a sentence has no translation.
         """
         sentences = [sentence for document in documents for sentence in document.sentences]
-        self.sources = _arrays(tokenizer.encode_sources([sentence.source for sentence in sentences]))
+        self._texts = [sentence.source for sentence in sentences]
+        self._own: tuple[ContextReader, list[Tokens] | None] | None = None
+        self.sources = _arrays(tokenizer.encode_sources(self._texts))
         self.targets = _arrays(tokenizer.encode_targets([_target(sentence.target) for sentence in sentences]))
         sizes = np.array([len(document.sentences) for document in documents], dtype=np.int64)
         ends = np.cumsum(sizes)
@@ -164,11 +171,14 @@ class TokenizedCorpus:
         begin, end = int(self.first[index]), int(self.last[index]) + 1
         low, high = reader.window.around(index - begin)
         low, high = begin + low, min(begin + high, end)
-        return Example(
-            self.sources[index],
-            preceding=self.sources[low:index],
-            following=self.sources[index + 1 : high],
+
+        def around(sentences: Sequence[Tokens]) -> Example:
+            return Example(sentences[index], preceding=sentences[low:index], following=sentences[index + 1 : high])
+
+        return replace(
+            around(self.sources),
             translations=self.targets[low:index] if reader.reads_target else (),
+            own=None if (own := self._pieces(reader)) is None else around(own),
         )
 
     def context_lengths(self, reader: ContextReader) -> NDArray[np.int64]:
@@ -204,6 +214,13 @@ class TokenizedCorpus:
         examples = [reader.select(self.example(int(i), reader)) for i in indices]
         batch = read_batch(examples, [self.targets[i] for i in indices], reader)
         return replace(batch, turns=self._turns(list(map(int, indices)), reader)) if reader.recurrent else batch
+
+    def _pieces(self, reader: ContextReader) -> list[Tokens] | None:
+        """All sources in the reader's own tokenization, made once."""
+        if self._own is None or self._own[0] is not reader:
+            pieces = reader.pieces(self._texts)
+            self._own = reader, None if pieces is None else _arrays(pieces)
+        return self._own[1]
 
     def _blocks(self, usable: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
         """What is usable of each block of `size` sentences, in the order of the corpus."""

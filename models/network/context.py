@@ -13,9 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config import ContextWindow
+from models.config import ArchitectureConfig, ContextWindow
 from models.data.batches import Batch, Example, Memory, Tokens
 from models.network.layers import Attention, Residual
+from models.network.pretrained import PretrainedEncoder
 
 if TYPE_CHECKING:
     from models.network.transformer import Transformer
@@ -108,12 +109,23 @@ class Architecture(nn.Module):
     needs_following: bool = False
     """Whether it has learnt to translate only with the sentences that follow: no document that still grows."""
 
+    pretrained: PretrainedEncoder | None = None
+    """An encoder that is read and never trained; its weights are none of the model's."""
+
     def trains(self, parameter: str) -> bool:
         """Whether step two trains this parameter, named as in `TranslationModel.named_parameters`."""
         return parameter.startswith("architecture.")
 
     def reset(self) -> None:
         """Change the general initialisation where the architecture needs another one."""
+
+    def remember(self, config: ArchitectureConfig) -> ArchitectureConfig:
+        """The config as a checkpoint keeps it: with the checksum of what is read beside the weights."""
+        return config
+
+    def pieces(self, texts: Sequence[str]) -> Sequence[Tokens] | None:
+        """Source texts in a tokenization of the architecture's own; None if it has none."""
+        return None
 
     def select(self, example: Example) -> Example:
         """The example with what is used of its context: whole sentences, the nearest ones."""

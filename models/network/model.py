@@ -9,6 +9,7 @@ from models.config import (
     ArchitectureConfig,
     AveragedDocumentConfig,
     BackboneConfig,
+    BertContextConfig,
     ConcatenationConfig,
     DocTransformerConfig,
     GlobalLocalConfig,
@@ -17,6 +18,7 @@ from models.config import (
 )
 from models.data.batches import Batch
 from models.network.averaged_document import AveragedDocument
+from models.network.bert_context import BertContext
 from models.network.concatenation import Concatenation
 from models.network.context import Architecture, State
 from models.network.doc_transformer import DocTransformer
@@ -25,7 +27,9 @@ from models.network.layer_weighting import LayerWeighting
 from models.network.transformer import Transformer
 
 
-def build_architecture(config: ArchitectureConfig, backbone: BackboneConfig, dropout: float) -> Architecture:
+def build_architecture(  # noqa: PLR0911 - one for each
+    config: ArchitectureConfig, backbone: BackboneConfig, dropout: float
+) -> Architecture:
     """The architecture that a config names."""
     match config:
         case DocTransformerConfig():
@@ -38,6 +42,8 @@ def build_architecture(config: ArchitectureConfig, backbone: BackboneConfig, dro
             return LayerWeighting(config, backbone, dropout)
         case GlobalLocalConfig():
             return GlobalLocal(config, backbone, dropout)
+        case BertContextConfig():
+            return BertContext(config, backbone)
         case SentenceConfig():
             return Architecture()
         case _:

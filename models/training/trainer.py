@@ -53,6 +53,8 @@ class Trainer:
         self.world = world
         self.progress = Progress()
         self.model = self._new_model().to(world.device)
+        remembered = self.model.architecture.remember(config.architecture)
+        self.config = config.model_copy(update={"architecture": remembered})
         self.trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
         if not self.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")

@@ -30,6 +30,9 @@ class Reader:
         self.window = ContextWindow(kind=kind, size=window, following=following)
         self.seen: list[list[list[int]]] = []
 
+    def pieces(self, texts: Sequence[str]) -> None:
+        """It has no tokenization of its own."""
+
     def select(self, example: Example) -> Example:
         """All of them."""
         return example

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,6 +23,7 @@ from models.data.batches import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.network.model import TranslationModel
+from tests.support.bert import make_bert, tiny_bert_context, with_bert
 
 ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "sentence": SentenceConfig(),
@@ -48,6 +50,12 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "global_local, causal, as in the paper": GlobalLocalConfig(causal=True, depth="paper", segment_embedding=False),
     "global_local without memory": GlobalLocalConfig(target_memory=False, gate=False, reset_positions=False),
     "global_local of the history": GlobalLocalConfig(block_sentences=3, global_layer=False),
+    "bert_context": tiny_bert_context(),
+    "bert_context in the encoder, with what follows": tiny_bert_context(
+        integration="encoder", context_sentences=2, following_sentences=1
+    ),
+    "bert_context in the decoder": tiny_bert_context(integration="decoder"),
+    "bert_context nowhere": tiny_bert_context(integration="none"),
 }
 
 BACKBONE = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=2, decoder_layers=2, max_length=96)
@@ -60,7 +68,13 @@ MakeDocument = Callable[..., Document]
 def architecture(request: pytest.FixtureRequest) -> ArchitectureConfig:
     """Each architecture in turn."""
     config: ArchitectureConfig = request.param
-    return config
+    return with_bert(config, request)
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random BERT that knows the letters of the documents."""
+    return make_bert(tmp_path_factory.mktemp("bert"), "abcdef")
 
 
 @pytest.fixture(params=["pre", "post"])

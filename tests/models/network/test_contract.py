@@ -182,16 +182,17 @@ def test_no_context_is_what_the_architecture_declares(
     model: TranslationModel, make_corpus: Make, make_document: Make
 ) -> None:
     """`backbone`: an only sentence is translated by the sentence model, to the bit; `module`: by the null input."""
-    corpus = make_corpus(make_document(1, sentences=1))
+    document = make_document(1, sentences=1)
+    corpus = make_corpus(document)
     first = corpus.batch([0], model.architecture)
     if model.architecture.no_context == "backbone" or not model.architecture.window.size:
         sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
         sentence.backbone = model.backbone
         assert torch.equal(outputs(model, first), outputs(sentence, first))
     else:
-        null = make_batch(
-            [corpus.sources[0]], [corpus.targets[0]], model.architecture.collate([Example(corpus.sources[0])])
-        )
+        pieces = model.architecture.pieces([document.sentences[0].source])
+        nothing = Example(corpus.sources[0], own=None if pieces is None else Example(pieces[0]))
+        null = make_batch([corpus.sources[0]], [corpus.targets[0]], model.architecture.collate([nothing]))
         assert torch.equal(outputs(model, first), outputs(model, null))
 
 

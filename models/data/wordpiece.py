@@ -1,0 +1,132 @@
+"""BERT's own tokenization, WordPiece over raw text (Devlin et al. 2019), by the `tokenizers` package.
+
+Imports no torch; the package itself is imported when a tokenizer is read.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from models.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+TOKENIZER: Final = "tokenizer.json"
+VOCABULARY: Final = "vocab.txt"
+SETTINGS: Final = "tokenizer_config.json"
+BEGIN: Final = "[CLS]"
+SEPARATOR: Final = "[SEP]"
+UNKNOWN: Final = "[UNK]"
+
+_CLASSES: Final = ("BertTokenizer", "BertTokenizerFast")
+_BATCH_FOR_THREADS = 1000
+_CONTINUED = "##"
+
+
+class WordPiece:
+    """Text to the ids of word pieces; text that looks like a control piece is text."""
+
+    def __init__(self, tokenizer: "Tokenizer") -> None:
+        """Take over a tokenizer; what it would cut, pad or add is left to the caller."""
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True
+        self._tokenizer = tokenizer
+        self.begin: Final = self._id(BEGIN)
+        self.separator: Final = self._id(SEPARATOR)
+
+    @classmethod
+    def load(cls, folder: Path) -> "WordPiece":
+        """Read `tokenizer.json`, or else `vocab.txt` with what `tokenizer_config.json` says.
+
+        Raises:
+            ConfigError: the package `tokenizers` is not installed.
+            DataError: neither is there, or it is damaged or no WordPiece tokenizer.
+        """
+        try:
+            from tokenizers import Tokenizer, models
+        except ImportError:
+            raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
+        settings = _settings(folder)
+        if settings.get("tokenizer_class", _CLASSES[0]) not in _CLASSES:
+            raise DataError(f"has a {settings['tokenizer_class']}; only BERT's own tokenizer is read", folder)
+        try:
+            if (folder / TOKENIZER).is_file():
+                tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+            else:
+                tokenizer = _from_vocabulary(folder / VOCABULARY, settings)
+        except Exception as error:  # noqa: BLE001 - the package raises bare Exceptions
+            raise DataError(f"has no {TOKENIZER} or {VOCABULARY} that can be read: {error}", folder) from None
+        if not isinstance(tokenizer.model, models.WordPiece):
+            raise DataError("has a tokenizer that is not WordPiece", folder)
+        return cls(tokenizer)
+
+    @property
+    def size(self) -> int:
+        """Pieces of the vocabulary."""
+        size: int = self._tokenizer.get_vocab_size()
+        return size
+
+    @property
+    def words(self) -> list[int]:
+        """The ids of pieces that begin a word, without control pieces."""
+        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        return sorted(
+            number
+            for piece, number in vocabulary.items()
+            if not piece.startswith(_CONTINUED) and not (piece.startswith("[") and piece.endswith("]"))
+        )
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, without control pieces."""
+        if len(texts) < _BATCH_FOR_THREADS:  # starting threads takes longer than a few sentences
+            return [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+        found: list[list[int]] = []
+        for start in range(0, len(texts), _BATCH_FOR_THREADS):
+            piece = list(texts[start : start + _BATCH_FOR_THREADS])
+            found.extend(each.ids for each in self._tokenizer.encode_batch_fast(piece, add_special_tokens=False))
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write `tokenizer.json`, which says all."""
+        self._tokenizer.save(str(folder / TOKENIZER))
+
+    def _id(self, piece: str) -> int:
+        number: int | None = self._tokenizer.token_to_id(piece)
+        if number is None:
+            raise DataError(f"the vocabulary of BERT has no {piece}")
+        return number
+
+
+def tokenizer_files(folder: Path) -> list[Path]:
+    """The files of a folder that `WordPiece.load` reads."""
+    named = [TOKENIZER] if (folder / TOKENIZER).is_file() else [VOCABULARY, SETTINGS]
+    return [folder / name for name in named if (folder / name).is_file()]
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    try:
+        values = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DataError(f"{SETTINGS} cannot be read: {error}", folder) from None
+    return values if isinstance(values, dict) else {}
+
+
+def _from_vocabulary(file: Path, settings: dict[str, Any]) -> "Tokenizer":
+    """As transformers' BertTokenizer does it."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    vocabulary = {piece: number for number, piece in enumerate(file.read_text(encoding="utf-8").splitlines())}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=UNKNOWN))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
+        strip_accents=settings.get("strip_accents"),
+        lowercase=settings.get("do_lower_case", True),
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer

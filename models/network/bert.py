@@ -1,0 +1,160 @@
+"""BERT (Devlin et al. 2019) through `transformers`, from a local folder, frozen.
+
+Nothing is read before it is needed, nothing is ever downloaded, and its parameters belong to no model of ours.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+
+from models.data.wordpiece import WordPiece, tokenizer_files
+from models.errors import ConfigError, DataError
+
+CONFIG: Final = "config.json"
+WEIGHTS: Final = "model.safetensors"
+
+
+class FrozenBert:
+    """A folder as `save_pretrained` writes it; satisfies `PretrainedEncoder`."""
+
+    def __init__(self, folder: Path, width: int, positions: int, checksum: str | None = None) -> None:
+        """Describe the encoder; nothing is read yet.
+
+        Args:
+            folder: of `config.json`, `model.safetensors` and the vocabulary.
+            width: its states must have.
+            positions: it must have at least.
+            checksum: it must have, where one is known.
+        """
+        self._folder = folder
+        self._width = width
+        self._positions = positions
+        self._expected = checksum
+
+    @cached_property
+    def checksum(self) -> str:
+        """SHA-256 over configuration, weights and vocabulary.
+
+        Raises:
+            ConfigError: the folder is missing or foreign, its encoder does not fit, or it is not the one expected.
+        """
+        self._check(self._config())
+        found = self._digest()
+        if self._expected not in (None, found):
+            raise ConfigError(f"{self._folder}: is not the BERT that the model was trained with: its checksum differs")
+        return found
+
+    @cached_property
+    def wordpiece(self) -> WordPiece:
+        """Its tokenization.
+
+        Raises:
+            ConfigError: as of `checksum`, or the vocabulary is damaged, foreign or larger than the encoder's.
+        """
+        assert self.checksum
+        try:
+            wordpiece = WordPiece.load(self._folder)
+        except DataError as error:
+            raise ConfigError(str(error)) from None
+        if wordpiece.size > self._config()["vocab_size"]:
+            raise ConfigError(f"{self._folder}: its vocabulary has more pieces than its encoder has embeddings")
+        return wordpiece
+
+    @cached_property
+    def model(self) -> nn.Module:
+        """The encoder in evaluation mode, in float32, on the CPU at first.
+
+        Raises:
+            ConfigError: as of `checksum`, or the weights are damaged or incomplete.
+        """
+        assert self.checksum
+        model, found = _read(self._folder)
+        absent = {*found["missing_keys"], *found["mismatched_keys"]}
+        if absent := {name for name in map(str, absent) if "pooler" not in name}:
+            raise ConfigError(f"{self._folder}: {WEIGHTS} lacks weights of BERT, for instance {min(absent)}")
+        return model.requires_grad_(requires_grad=False).eval()
+
+    def states(self, tokens: Tensor) -> Tensor:
+        """States (B, M, E) of padded ids (B, M) from 1, zero at padding; token types are all 0."""
+        if next(self.model.parameters()).device != tokens.device:
+            self.model.to(tokens.device)
+        real = tokens.ne(0)
+        # Plain tensors even where inference mode is on: they may be kept, and meet gradients later.
+        with torch.inference_mode(mode=False), torch.no_grad():
+            ids = (tokens - 1).clamp(min=0)
+            states: Tensor = self.model(input_ids=ids, attention_mask=real.long()).last_hidden_state
+            return states.masked_fill(~real[:, :, None], 0)
+
+    def _config(self) -> dict[str, Any]:
+        try:
+            config = json.loads((self._folder / CONFIG).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(
+                f"{self._folder}: holds no BERT: {CONFIG} cannot be read: {error.strerror}; name the folder of one in"
+                " architecture.bert"
+            ) from None
+        except ValueError as error:
+            raise ConfigError(f"{self._folder}: {CONFIG} is not JSON: {error}") from None
+        if not isinstance(config, dict) or config.get("model_type") != "bert":
+            kind = config.get("model_type") if isinstance(config, dict) else None
+            raise ConfigError(f"{self._folder}: holds a model of type {kind!r}, not a BERT encoder")
+        return config
+
+    def _check(self, config: dict[str, Any]) -> None:
+        width, positions = config.get("hidden_size"), config.get("max_position_embeddings", 0)
+        if width != self._width:
+            raise ConfigError(f"{self._folder}: its states have width {width}, not {self._width}: correct bert_width")
+        if positions < self._positions:
+            raise ConfigError(f"{self._folder}: has {positions} positions, so bert_pieces must be {positions} or less")
+        if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder"):
+            raise ConfigError(f"{self._folder}: is no BERT encoder with absolute positions")
+        if not (self._folder / WEIGHTS).is_file():
+            raise ConfigError(f"{self._folder}: has no {WEIGHTS}; other formats of weights are not read")
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256()
+        for file in (self._folder / CONFIG, self._folder / WEIGHTS, *tokenizer_files(self._folder)):
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+        return digest.hexdigest()
+
+
+def _read(folder: Path) -> tuple[nn.Module, dict[str, Any]]:
+    """The model, and what was amiss in its folder."""
+    try:
+        from transformers import BertModel
+        from transformers.utils import logging
+    except ImportError:
+        raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
+    try:
+        # New weights are drawn for what a folder lacks: that must not move the dropout of the run.
+        with _quiet(logging), torch.random.fork_rng(devices=[]), torch.device("cpu"):
+            loaded: Any = BertModel.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, output_loading_info=True, dtype=torch.float32
+            )
+    except Exception as error:  # damaged weights make the package raise anything
+        raise ConfigError(f"{folder}: cannot be read as BERT: {str(error).splitlines()[0]}") from error
+    model, found = loaded
+    return model, found
+
+
+@contextmanager
+def _quiet(logging: ModuleType) -> Iterator[None]:
+    """Without the progress bars and warnings of `transformers`: what it would warn of is checked."""
+    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity(logging.CRITICAL)
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bar:
+            logging.enable_progress_bar()

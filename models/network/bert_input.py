@@ -1,0 +1,61 @@
+"""What BERT reads: `[CLS] preceding [SEP] current [SEP]`, then `following [SEP]` where following sentences are read."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+
+from models.config import ContextWindow
+from models.data.batches import Example, Tokens
+from models.data.wordpiece import WordPiece
+
+CONTROL_PIECES = 3
+"""[CLS], and [SEP] after the preceding and after the current sentence."""
+
+
+def fit(own: Example, window: ContextWindow, limit: int) -> Example:
+    """As much as BERT has positions for: the current sentence first, then what follows, then the latest words before.
+
+    Args:
+        own: sentences in BERT's pieces.
+        window: the most sentences around the current one.
+        limit: pieces that BERT reads, control pieces included.
+    """
+    room = limit - CONTROL_PIECES
+    source = own.source[:room]
+    room -= len(source)
+    following = _cut(own.following[: window.following], room - 1)
+    room -= sum(map(len, following)) + bool(following)
+    latest_first = own.preceding[::-1][: window.size]
+    reversed_words = _cut([tokens[::-1] for tokens in latest_first], room)
+    return Example(source, preceding=[tokens[::-1] for tokens in reversed_words[::-1]], following=following)
+
+
+def row(own: Example, wordpiece: WordPiece) -> list[int]:
+    """The input of one sentence, counted from 1, of what fits."""
+    end = wordpiece.separator
+    ids = [wordpiece.begin, *chain(*own.preceding), end, *own.source, end]
+    if own.following:
+        ids += [*chain(*own.following), end]
+    return [number + 1 for number in ids]
+
+
+def with_random_context(own: Example, words: Sequence[int]) -> Example:
+    """Other words in the place of the context, as many: they depend on the current sentence alone."""
+    chooser = random.Random(str(list(own.source)))  # noqa: S311
+
+    def drawn(sentences: Sequence[Tokens]) -> list[Tokens]:
+        return [chooser.choices(words, k=len(tokens)) for tokens in sentences]
+
+    return replace(own, preceding=drawn(own.preceding), following=drawn(own.following))
+
+
+def _cut(sentences: Sequence[Tokens], room: int) -> list[Tokens]:
+    """The first sentences, until there is no room; the last of them may lose its end."""
+    kept: list[Tokens] = []
+    for tokens in sentences:
+        if room <= 0:
+            break
+        kept.append(tokens[:room])
+        room -= len(tokens)
+    return kept

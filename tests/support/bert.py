@@ -1,0 +1,55 @@
+"""A small random BERT: the files that a real one has, with letters for its vocabulary."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.config import ArchitectureConfig, BertContextConfig
+
+WIDTH, POSITIONS = 12, 64
+NOWHERE = Path("nowhere")
+"""In place of a folder that a fixture makes."""
+
+
+def make_bert(folder: Path, letters: Iterable[str], *, words: Iterable[str] = (), **shape: Any) -> Path:
+    """Write a random BERT that knows these letters, at the beginning of a word and within it, and these words.
+
+    Args:
+        folder: made if it is not there.
+        letters: of the language.
+        words: that are one piece.
+        **shape: values of its config that differ from two layers of 12 with 64 positions.
+
+    Returns:
+        The folder.
+    """
+    from transformers import BertConfig, BertModel
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces += [*(prefix + letter for letter in letters for prefix in ("", "##")), *words]
+    sizes = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 20}
+    sizes |= {"max_position_embeddings": POSITIONS, "vocab_size": len(pieces), "initializer_range": 0.5} | shape
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        BertModel(BertConfig(**sizes)).save_pretrained(folder)
+    (folder / "vocab.txt").write_text("".join(piece + "\n" for piece in pieces), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True}), encoding="utf-8")
+    return folder
+
+
+def tiny_bert_context(bert: Path = NOWHERE, **switches: Any) -> BertContextConfig:
+    """The config of an architecture that reads such a BERT."""
+    sizes = {"bert_width": WIDTH, "bert_pieces": POSITIONS}
+    return BertContextConfig.model_validate(sizes | {"bert": bert} | switches)
+
+
+def with_bert(config: ArchitectureConfig, request: pytest.FixtureRequest) -> ArchitectureConfig:
+    """The config with the folder of the fixture `bert`, if it reads one."""
+    if not isinstance(config, BertContextConfig):
+        return config
+    return config.model_copy(update={"bert": request.getfixturevalue("bert")})
