@@ -1,5 +1,6 @@
 """A document that one client sends sentence by sentence, and every answer that it has had."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,8 +31,8 @@ class Conversation:
 
     @property
     def next_position(self) -> int:
-        """The first position without an answer: a client resumes there."""
-        return len(self.answers)
+        """The first position without an answer: a client resumes there, even where it has later answers."""
+        return next(position for position in itertools.count() if position not in self.answers)
 
     def body(self, position: int) -> dict[str, object]:
         """What the client sends for a sentence."""
