@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor, nn
 
 from models.config import AveragedDocumentConfig, BackboneConfig, ContextWindow
@@ -22,6 +21,7 @@ from models.data.batches import Batch, Example, Tokens, latest, pad
 from models.data.tokenizer import BOS, EOS, PAD
 from models.network.context import Architecture, Attend, Context, State
 from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
+from models.network.observation import WatchedGate, target_tokens
 from models.network.transformer import EncoderLayer, Transformer
 
 MARK = BOS
@@ -52,12 +52,13 @@ class ContextAttention(nn.Module):
         self.norm = nn.LayerNorm(width) if backbone.norm == "pre" else nn.Identity()
         self.source = nn.Linear(width, width, bias=False)
         self.context = nn.Linear(width, width, bias=False)
+        self.open = nn.Sigmoid()
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, c: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """Mix the context into the output c (R, T, D) of attention to the source; others as in `Attention`."""
         cc = self.dropout(self.attention(self.norm(c), keys, values, mask))
-        g = torch.sigmoid(self.source(c) + self.context(cc))
+        g = self.open(self.source(c) + self.context(cc))
         return g * c + (1 - g) * cc
 
 
@@ -134,6 +135,14 @@ class AveragedDocument(Architecture):
         keys, values = fixed[f"context.{layer}.keys"], fixed[f"context.{layer}.values"]
         mixed: Tensor = self.decoder[layer](x, keys, values, fixed["context.mask"])
         return mixed
+
+    def gates(self, batch: Batch) -> list[WatchedGate]:
+        """The weight of the sentence in each decoder layer."""
+        found = []
+        for layer, sublayer in enumerate(self.decoder):
+            assert isinstance(sublayer, ContextAttention)
+            found.append(WatchedGate("decoder", layer, sublayer.open, target_tokens(batch), of_context=False))
+        return found
 
     @property
     def _room(self) -> int:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from models.config import ArchitectureConfig, ContextWindow
 from models.data.batches import Batch, Example, Memory, Tokens
 from models.network.layers import Attention, Residual
+from models.network.observation import WatchedAttention, WatchedGate
 from models.network.pretrained import PretrainedEncoder
 
 if TYPE_CHECKING:
@@ -189,4 +190,16 @@ class Architecture(nn.Module):
         Returns:
             Tensors (R', M, ...), padded on the left; see `models.data.batches.Memory`. Nothing, if not `recurrent`.
         """
+        return {}
+
+    def gates(self, batch: Batch) -> list[WatchedGate]:
+        """Its gates, as they work on a batch with targets."""
+        return []
+
+    def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
+        """Its attention to neighbouring sentences, as it works on a batch, with targets, of what it has selected."""
+        return []
+
+    def layer_weights(self) -> dict[str, Tensor]:
+        """Its learned mixtures of layers, by what is mixed: a share for the embeddings and for each layer's output."""
         return {}

@@ -8,7 +8,7 @@ must stay whole, so there the sub-layer is x + (1 - g) * y with an output projec
 starts exactly at the sentence model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import ClassVar, Literal
 
@@ -16,10 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, ContextWindow, DocTransformerConfig, Norm
-from models.data.batches import Batch, Example, latest, pad
+from models.data.batches import Batch, Example, Tokens, latest, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.context import Architecture, Attend, Context, State
 from models.network.layers import Attention, Residual, final_norm, padding_mask
+from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
 from models.network.transformer import EncoderLayer, Transformer
 
 
@@ -151,3 +152,33 @@ class DocTransformer(Architecture):
             keys, values = fixed[f"context.{layer}.keys"], fixed[f"context.{layer}.values"]
             x = self.decoder[layer](x, keys, values, fixed["context.mask"])
         return super().source_attention(layer, x, attend, residual, state)
+
+    def gates(self, batch: Batch) -> list[WatchedGate]:
+        """The weight of the sentence in each context sub-layer."""
+        return [
+            WatchedGate(part, layer, sublayer.gate, real, of_context=False)
+            for part, layer, sublayer, real in self._at_work(batch)
+            if sublayer.gate is not None
+        ]
+
+    def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
+        """Each context sub-layer's; the end of the joined context belongs to its last sentence."""
+        sentences = pad([_places(example.preceding) for example in examples])
+        return [
+            WatchedAttention(part, layer, sublayer.attention, real, sentences)
+            for part, layer, sublayer, real in self._at_work(batch)
+        ]
+
+    def _at_work(self, batch: Batch) -> Iterator[tuple[str, int, ContextAttention, Tensor]]:
+        sides = ("encoder", self.encoder, source_tokens(batch)), ("decoder", self.decoder, target_tokens(batch))
+        for part, sublayers, real in sides:
+            for layer, sublayer in enumerate(sublayers):
+                assert isinstance(sublayer, ContextAttention)
+                yield part, layer, sublayer, real
+
+
+def _places(preceding: Sequence[Tokens]) -> list[int]:
+    """For each token of the joined context how many sentences after the current one it stands."""
+    if not preceding:
+        return [NOWHERE]
+    return [place - len(preceding) for place, tokens in enumerate(preceding) for _ in tokens] + [-1]

@@ -12,7 +12,7 @@ A sentence without context is the frozen model's. In a pre-norm backbone the str
 `doc_transformer`, and the decoder layers start at zero: step two starts exactly at the sentence model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,7 @@ from models.data.tokenizer import BOS, EOS, PAD
 from models.network.context import Architecture, Context, State, over_past
 from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
 from models.network.neighbours import distinct, gather, visible
+from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
 from models.network.transformer import Transformer
 
 
@@ -145,9 +146,13 @@ class Mixture(nn.Module):
         super().__init__()
         self.weights = nn.Parameter(torch.zeros(layers + 1))
 
+    def shares(self) -> Tensor:
+        """p, one for each output."""
+        return self.weights.softmax(0)
+
     def forward(self, outputs: Sequence[Tensor]) -> Tensor:
         """Of (U, M, D) each."""
-        return (torch.stack(list(outputs), dim=-1) * self.weights.softmax(0)).sum(-1)
+        return (torch.stack(list(outputs), dim=-1) * self.shares()).sum(-1)
 
 
 class WordDropout(Architecture):
@@ -252,6 +257,52 @@ class LayerWeighting(Architecture):
         aware = close(y) if self.keeps_stream else y
         anything = state.fixed["context.any"]
         return torch.where(anything.repeat_interleave(len(x) // len(anything))[:, None, None], aware, frozen)
+
+    def gates(self, batch: Batch) -> list[WatchedGate]:
+        """Those over the context sentences, and the weight of the sentence in each reading of a context."""
+        context = gather(batch.context["sources"].ne(PAD), batch.context["index"]).flatten(1)
+        inputs = [
+            WatchedGate("context", depth, layer.gate, context & self._aware(batch), of_context=True)
+            for depth, layer in enumerate(self.source_layers)
+            if isinstance(layer, SourceContextLayer) and layer.gate is not None
+        ]
+        return inputs + [
+            WatchedGate(f"{part}, {read}", layer, sublayer.gate, real, of_context=False)
+            for part, read, layer, sublayer, real in self._readings(batch)
+        ]
+
+    def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
+        """Those to the context sentences and to their translations."""
+        index, lengths = batch.context["index"], {"source": batch.context["sources"].size(1)}
+        if self.reads_target:
+            lengths["target"] = batch.context["targets"].size(1)
+        places = torch.where(index.gt(0), -1 - torch.arange(index.size(1), device=index.device), NOWHERE)
+        return [
+            WatchedAttention(
+                f"{part}, {read}", layer, sublayer.attention, real, places.repeat_interleave(lengths[read], 1)
+            )
+            for part, read, layer, sublayer, real in self._readings(batch)
+            if read in lengths
+        ]
+
+    def layer_weights(self) -> dict[str, Tensor]:
+        """Of the encoder's outputs for the source context, and of the decoder's for the translations."""
+        mixtures = {"source": self.mixture, "target": self.target_mixture}
+        return {side: mixture.shares() for side, mixture in mixtures.items() if mixture is not None}
+
+    def _aware(self, batch: Batch) -> Tensor:
+        """(B, 1): whether a sentence has context, so that the layers on top are used."""
+        return batch.context["index"].gt(0).any(1, keepdim=True)
+
+    def _readings(self, batch: Batch) -> Iterator[tuple[str, str, int, GatedAttention, Tensor]]:
+        """Each gated attention: part, what it reads, layer, module, and the tokens for which it is used."""
+        aware = self._aware(batch)
+        yield "encoder", "source", 0, self.aware_source.context, source_tokens(batch) & aware
+        for index, layer in enumerate(self.decoder):
+            assert isinstance(layer, AwareDecoderLayer)
+            for read, sublayer in layer.reads.items():
+                assert isinstance(sublayer, GatedAttention)
+                yield "decoder", read, index, sublayer, target_tokens(batch) & aware
 
     def _latest_first(self, example: Example) -> list[tuple[tuple[int, ...], ...]]:
         return list(zip(*(map(tuple, side) for side in self._sides(example)), strict=True))[::-1]

@@ -77,14 +77,23 @@ class Attention(nn.Module):
         Returns:
             (R, T, D).
         """
-        queries = self.query(x)
-        folded = self._split(queries.reshape(keys.size(0), -1, queries.size(-1)))  # (B, H, N x T, D/H)
-        mixed = F.scaled_dot_product_attention(folded, keys, values, attn_mask=mask, is_causal=causal)
-        return self.output(mixed.transpose(1, 2).reshape(queries.shape))
+        queries = self._queries(x, keys)
+        mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, is_causal=causal)
+        return self.output(mixed.transpose(1, 2).reshape(*x.shape[:2], -1))
+
+    def weights(self, x: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
+        """What `forward` mixes the values by, (B, H, N x T, S); only for looking at, arguments as there."""
+        scores = self._queries(x, keys) @ keys.transpose(2, 3) / math.sqrt(keys.size(-1))
+        return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
     def over_itself(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
         """Self-attention under `mask` as a function of (B, S, D)."""
         return lambda x: self.forward(x, *self.keys_values(x), mask)
+
+    def _queries(self, x: Tensor, keys: Tensor) -> Tensor:
+        """(B, H, N x T, D/H)."""
+        queries = self.query(x)
+        return self._split(queries.reshape(keys.size(0), -1, queries.size(-1)))
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
