@@ -23,6 +23,7 @@ from models.data.batches import Batch, Example, Memory, Tokens, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.context import Architecture, Context, State
 from models.network.layers import Attention, FeedForward, Residual, final_norm, sinusoidal_positions
+from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens
 from models.network.transformer import Transformer
 from models.network.transformer_xl import RelativeAttention
 
@@ -55,19 +56,27 @@ class SegmentAttention(nn.Module):
         Returns:
             (G, N, S, D).
         """
-        queries = self.attention.query(x).unflatten(-1, (self.attention.heads, -1))  # (G, N, S, H, D/H)
-        scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, keys)
-        row = distance.clamp(-REACH, REACH) + REACH
-        if self.key_distances is not None:
-            scores = scores + torch.einsum("gnshd,gnkd->ghnsk", queries, self.key_distances(row))[..., None]
-        # No infinity: a row that nobody reads may see nothing at all.
-        scores = (scores * queries.size(-1) ** -0.5).masked_fill(~mask[:, None, :, None], torch.finfo(scores.dtype).min)
-        weights = scores.flatten(-2).softmax(-1).unflatten(-1, scores.shape[-2:])
+        weights = self.weights(x, keys, mask, distance)
         mixed = torch.einsum("ghnskm,gkhmd->gnshd", weights, values)
         if self.value_distances is not None:
-            mixed = mixed + torch.einsum("ghnsk,gnkd->gnshd", weights.sum(-1), self.value_distances(row))
+            mixed = mixed + torch.einsum("ghnsk,gnkd->gnshd", weights.sum(-1), self.value_distances(_row(distance)))
         output: Tensor = self.attention.output(mixed.flatten(-2))
         return output
+
+    def weights(self, x: Tensor, keys: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
+        """What the values are mixed by, (G, H, N, S, K, M)."""
+        queries = self.attention.query(x).unflatten(-1, (self.attention.heads, -1))  # (G, N, S, H, D/H)
+        scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, keys)
+        if self.key_distances is not None:
+            scores = scores + torch.einsum("gnshd,gnkd->ghnsk", queries, self.key_distances(_row(distance)))[..., None]
+        # No infinity: a row that nobody reads may see nothing at all.
+        scores = (scores * queries.size(-1) ** -0.5).masked_fill(~mask[:, None, :, None], torch.finfo(scores.dtype).min)
+        return scores.flatten(-2).softmax(-1).unflatten(-1, scores.shape[-2:])
+
+
+def _row(distance: Tensor) -> Tensor:
+    """Where the tables have a distance."""
+    return distance.clamp(-REACH, REACH) + REACH
 
 
 class GlobalLayer(nn.Module):
@@ -120,6 +129,7 @@ class Fusion(nn.Module):
     def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig) -> None:
         super().__init__()
         self.gate = nn.Linear(2 * backbone.width, backbone.width) if config.gate else None
+        self.open = nn.Sigmoid()
         self.adds = config.depth == "paper"
         # A pre-norm backbone closes its encoder itself.
         self.norm = nn.LayerNorm(backbone.width) if backbone.norm == "post" else nn.Identity()
@@ -127,7 +137,7 @@ class Fusion(nn.Module):
     def forward(self, local: Tensor, whole: Tensor) -> Tensor:
         """Of two tensors (B, S, D)."""
         if self.gate is not None:
-            g = torch.sigmoid(self.gate(torch.cat([local, whole], dim=-1)))
+            g = self.open(self.gate(torch.cat([local, whole], dim=-1)))
             mixed = (1 - g) * local + g * whole
         else:
             mixed = local + whole if self.adds else whole
@@ -251,6 +261,40 @@ class GlobalLocal(Architecture):
     def finish(self, state: State, rows: Tensor) -> Memory:
         """The input of every decoder layer at every word."""
         return {} if self.memory is None else self.memory.finish(state, rows)
+
+    def gates(self, batch: Batch) -> list[WatchedGate]:
+        """The weight of the global states."""
+        if self.fusion is None or self.fusion.gate is None:
+            return []
+        used = (self._read(batch).sum(1, keepdim=True) > 1) | self.alone
+        return [
+            WatchedGate("encoder", self.local_layers, self.fusion.open, source_tokens(batch) & used, of_context=True)
+        ]
+
+    def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
+        """The global layer's, to the sentence itself and all others of the block."""
+        if self.global_layer is None:
+            return []
+        rows, length = batch.context["rows"], batch.context["sentences"].size(1)
+        read = self._read(batch)
+        distance = torch.arange(read.size(1), device=rows.device) - batch.context["at"][rows[:, 0], :1]
+        sentences = torch.where(read, distance, NOWHERE).repeat_interleave(length, 1)
+        block, member = rows[:, 1], rows[:, 2]
+        return [
+            WatchedAttention(
+                "encoder",
+                self.local_layers,
+                self.global_layer.attention,
+                source_tokens(batch),
+                sentences,
+                lambda weights: weights[block, :, member].flatten(-2),
+            )
+        ]
+
+    def _read(self, batch: Batch) -> Tensor:
+        """(B, K), true where a row reads a sentence of its block, when all of them may be read that it was given."""
+        blocks, rows = batch.context["blocks"], batch.context["rows"]
+        return blocks[rows[:, 1]].gt(0) & (torch.arange(blocks.size(1), device=rows.device) < rows[:, 3:])
 
     def _global(
         self, own: Tensor, local: Tensor, context: Context, layer: GlobalLayer | GlobalAttention
