@@ -9,8 +9,9 @@ from pathlib import Path
 import ctranslate2
 import torch
 
+from models.bundle.batching import BATCH_TOKENS
 from models.bundle.conversion import vocabulary_tokens
-from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest
+from models.bundle.strategies import TokenizedRequest
 from models.data.batches import Example, Tokens
 from models.data.tokenizer import Tokenizer
 from models.search.hypotheses import Hypothesis, SearchOptions

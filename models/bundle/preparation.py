@@ -73,6 +73,7 @@ class Preparation:
                 replace(
                     _around(request, sources),
                     translations=[targets[text] for text in self._translations(request)],
+                    growing=request.growing,
                     own=None if pieces is None else _around(request, pieces),
                 )
             )

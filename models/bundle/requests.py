@@ -16,6 +16,8 @@ class TranslationRequest:
     source: str
     preceding: tuple[Sentence, ...] = ()
     following: tuple[Sentence, ...] = ()
+    growing: bool = False
+    """Whether the document may still grow: none of its sentences was translated with those that follow it."""
 
 
 @dataclass(frozen=True, slots=True)

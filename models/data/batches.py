@@ -40,6 +40,8 @@ class Example:
     following: Sequence[Tokens] = ()
     translations: Sequence[Tokens] = ()
     """Of the preceding sentences, one each, where the architecture reads them."""
+    growing: bool = False
+    """Whether the document may still grow: none of its sentences is read with what follows it."""
     own: "Example | None" = None
     """The same sentences in the architecture's own tokenization, where it has one."""
 

@@ -5,13 +5,14 @@ finished, and the next ones that do not end take their places in the beam. A sen
 finished; it then leaves the batch. At its maximum length the first N candidates are registered as they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from models.data.batches import Batch
+from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
 from models.errors import UnsupportedOptionError
 from models.search.decoder import Decoder, State
@@ -76,7 +77,7 @@ def beam_search(
     while True:
         logits = decoder.step(beams.history[:, :, -1].flatten(), state)
         candidates = _continue(beams, logits, options)
-        _register(beams, candidates, options)
+        _register(beams, candidates, options, partial(decoder.leave, state=state))
         going = [i for i, sentence in enumerate(beams.sentences) if not _is_done(sentence, beams, options)]
         if not going:
             return [sorted(sentence.found, key=lambda found: -found.score)[: options.n_best] for sentence in sentences]
@@ -116,19 +117,26 @@ def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return values[:, :count], indices[:, :count]
 
 
-def _register(beams: _Beams, candidates: _Candidates, options: SearchOptions) -> None:
+def _register(
+    beams: _Beams, candidates: _Candidates, options: SearchOptions, leave: Callable[[Sequence[int]], Sequence[Memory]]
+) -> None:
     """Add to each sentence what ended among its first N candidates."""
     last = [sentence.max_length <= beams.length + 1 for sentence in beams.sentences]
     first = candidates.tokens[:, : options.beam_size]
     ended = first.eq(EOS) | torch.tensor(last, device=first.device)[:, None]
-    for i, k in ended.nonzero().tolist():
+    places = ended.nonzero().tolist()
+    rows = [i * beams.history.size(1) + int(candidates.origins[i, k]) for i, k in places]
+    for (i, k), row, memory in zip(places, rows, leave(rows) if rows else (), strict=True):
         sentence = beams.sentences[i]
         sentence.led |= k == 0
-        tokens = beams.history[i, candidates.origins[i, k], 1:].tolist()
+        tokens = beams.history.flatten(0, 1)[row, 1:].tolist()
         token, total = int(first[i, k]), float(candidates.scores[i, k])
         score = options.normalize(total, beams.length + 1)
         finished = token == EOS
-        sentence.found.append(Hypothesis(tokens if finished else [*tokens, token], score, total, finished))
+        if finished:
+            sentence.found.append(Hypothesis(tokens, score, total, finished, memory))
+        else:  # its last word has not been read
+            sentence.found.append(Hypothesis([*tokens, token], score, total, finished))
 
 
 def _is_done(sentence: _Sentence, beams: _Beams, options: SearchOptions) -> bool:

@@ -1,10 +1,11 @@
 """What search sees of a model: a decoder that goes on by one token, and a state that can be rearranged."""
 
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from torch import Tensor
 
-from models.data.batches import Batch
+from models.data.batches import Batch, Memory
 
 
 class DecodingState(Protocol):
@@ -36,3 +37,6 @@ class Decoder(Protocol[State]):
         Returns:
             Unnormalised scores of the next token, (R, V), float32; the caller may overwrite them.
         """
+
+    def leave(self, rows: Sequence[int], state: State) -> Sequence[Memory]:
+        """What these hypotheses, which end after the tokens so far, leave to the next sentences of their documents."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from models.data.batches import Batch
+from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
@@ -15,6 +15,7 @@ def greedy_search(
     """Search with a beam of one; arguments and result as in `models.search.search.search`."""
     outputs: list[list[int]] = [[] for _ in max_lengths]
     totals = [0.0 for _ in max_lengths]
+    memories: list[Memory] = [{} for _ in max_lengths]
     places = list(range(len(max_lengths)))
     tokens = batch.source.new_full((len(places),), BOS)
     state = decoder.start(batch)
@@ -22,9 +23,13 @@ def greedy_search(
         logits = decoder.step(tokens, state)
         # Of equal ones the lowest token.
         best, tokens = log_probabilities(logits, len(outputs[places[0]]), options.min_length).max(-1)
-        for place, token, value in zip(places, tokens.tolist(), best.tolist(), strict=True):
+        drawn = tokens.tolist()
+        for place, token, value in zip(places, drawn, best.tolist(), strict=True):
             outputs[place].append(token)
             totals[place] += value
+        ended = [i for i, token in enumerate(drawn) if token == EOS]
+        for i, memory in zip(ended, decoder.leave(ended, state) if ended else (), strict=True):
+            memories[places[i]] = memory
         going = [i for i, p in enumerate(places) if outputs[p][-1] != EOS and len(outputs[p]) < max_lengths[p]]
         if 0 < len(going) < len(places):
             rows = tokens.new_tensor(going)
@@ -32,10 +37,10 @@ def greedy_search(
             state.keep(rows)
             state.reorder(rows)
         places = [places[i] for i in going]
-    return [[_hypothesis(*found, options)] for found in zip(outputs, totals, strict=True)]
+    return [[_hypothesis(*found, options)] for found in zip(outputs, totals, memories, strict=True)]
 
 
-def _hypothesis(output: list[int], total: float, options: SearchOptions) -> Hypothesis:
+def _hypothesis(output: list[int], total: float, memory: Memory, options: SearchOptions) -> Hypothesis:
     finished = output[-1] == EOS
     tokens = output[:-1] if finished else output
-    return Hypothesis(tokens, options.normalize(total, len(output)), total, finished)
+    return Hypothesis(tokens, options.normalize(total, len(output)), total, finished, memory)

@@ -1,9 +1,10 @@
 """What search is asked for and what it gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from models.config import DecodingConfig
+from models.data.batches import Memory
 from models.errors import UnsupportedOptionError
 
 
@@ -50,6 +51,8 @@ class Hypothesis:
     """Of all tokens, and of the end of sentence where it was generated."""
     finished: bool = True
     """Whether the end of sentence was generated; else the translation was ended at its maximum length."""
+    memory: Memory = field(default_factory=dict, compare=False, repr=False)
+    """What it leaves to the next sentence of its document, if it is finished and the model reads that."""
 
     @property
     def length(self) -> int:

@@ -11,6 +11,7 @@ from models.config import (
     ConcatenationConfig,
     ContextWindow,
     DocTransformerConfig,
+    GlobalLocalConfig,
     LayerWeightingConfig,
     SentenceConfig,
 )
@@ -23,6 +24,9 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "averaged_document": AveragedDocumentConfig(attention_width=16, attention_heads=2, document_sentences=3),
     "layer_weighting": LayerWeightingConfig(context_sentences=2),
     "concatenation": ConcatenationConfig(context_sentences=2),
+    "global_local": GlobalLocalConfig(block_sentences=3),
+    "global_local, causal or not": GlobalLocalConfig(causal="both"),
+    "global_local without memory": GlobalLocalConfig(target_memory=False),
 }
 
 

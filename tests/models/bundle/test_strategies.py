@@ -1,7 +1,7 @@
 import torch
 
 from models.bundle.step_one import sentence_model
-from models.bundle.strategies import BATCH_TOKENS, TokenizedRequest, TorchEngine, in_batches
+from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.data.batches import Example
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
@@ -13,20 +13,6 @@ REQUESTS = [
     TokenizedRequest(Example([5, 6, 7], [[20, 21]]), 9),
 ]
 TARGETS = [[4, 5], [6], [7, 8, 9, 10], []]
-
-
-def test_work_is_done_in_batches_and_given_in_order() -> None:
-    """Work of like size goes together, no batch is over the budget unless it is alone, and results keep their order."""
-    sizes = [3, BATCH_TOKENS // 2, 700, BATCH_TOKENS // 2, 5, BATCH_TOKENS + 1, 700]
-    seen: list[list[int]] = []
-
-    def work(indices: list[int]) -> list[str]:
-        seen.append(indices)
-        return [f"result {i}" for i in indices]
-
-    assert in_batches(sizes, work) == [f"result {i}" for i in range(len(sizes))]
-    assert seen == [[5], [1, 3], [2, 6], [4, 0]]
-    assert in_batches([], work) == []
 
 
 def test_batch_mates_change_nothing(model: TranslationModel) -> None:

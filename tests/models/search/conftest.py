@@ -1,13 +1,13 @@
 """A decoder without a network: what comes next depends on the sentence and on all tokens so far."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 import torch
 from torch import Tensor
 
-from models.data.batches import Batch, make_batch
+from models.data.batches import Batch, Memory, make_batch
 
 V = 60
 PHASES = 7
@@ -49,6 +49,10 @@ class HistoryDecoder:
         state.phases = (state.phases * 3 + tokens) % PHASES
         hypotheses = len(tokens) // len(state.tables)
         return state.tables.repeat_interleave(hypotheses, 0)[torch.arange(len(tokens)), state.phases].clone()
+
+    def leave(self, rows: Sequence[int], state: HistoryState) -> list[Memory]:
+        """The number that the history has come to."""
+        return [{"phase": state.phases[row]} for row in rows]
 
 
 @pytest.fixture
