@@ -20,7 +20,7 @@ TORCH_PROBE := import urllib.request; urllib.request.urlopen('$(TORCH_CPU)/torch
 TORCH_INDEX ?= $(if $(PYTHON),$(shell $(PYTHON) -c "$(TORCH_PROBE)" 2>/dev/null && echo $(TORCH_CPU)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve lint test check test-gpu format train-default bench clean
+.PHONY: help setup demo serve lint test check test-gpu format train-default train-systems bench clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -67,6 +67,11 @@ train-default: setup ## Train the shipped model anew: tokenizer, both steps, exp
 	$(PY) -m models train $(RUNS)/sentence.yaml --resume
 	$(PY) -m models train $(RUNS)/document.yaml --resume
 	$(PY) -m models export runs/default/document/final --out $(MODEL)
+
+train-systems: setup ## Train every system from the shipped model's step one; killed, it goes on where it was
+	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/systems/*.yaml)); do \
+		echo "$$run"; $(PY) -m models train $$run --resume || exit; \
+	done
 
 bench: setup ## Tokens per second with context against the same backbone in CTranslate2
 	$(PY) -m models bench $(MODEL) --in $(SAMPLE)

@@ -1,0 +1,171 @@
+"""Every run file of the project is one that trains: it loads, builds at its own size, and takes a step."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.config import BackboneConfig, BertContextConfig, RunConfig, SentenceConfig, TokenizerConfig, load_config
+from models.data.batches import TokenizedCorpus
+from models.data.documents import Document
+from models.data.tokenizer import Tokenizer, train_tokenizer
+from models.errors import ConfigError
+from models.network.model import TranslationModel
+from models.training.checkpoints import Progress, build_model, save_checkpoint, weights_of
+from models.training.curves import Curves
+from models.training.distributed import World
+from models.training.run import plan_model
+from models.training.trainer import Trainer
+from tests.support.bert import POSITIONS, WIDTH, make_bert
+from tests.support.bundles import documents
+
+CONFIGS = Path(__file__).parents[2] / "models" / "configs"
+FILES = sorted(CONFIGS.rglob("*.yaml"))
+BASES = [file for file in FILES if file.name == "base.yaml"]
+RUNS = [file for file in FILES if file.name != "base.yaml"]
+READMES = sorted(CONFIGS.rglob("README.md"))
+
+SMALL = {
+    "backbone": {"width": 16, "feed_forward": 24, "heads": 2, "max_length": 128}
+    | {"encoder_layers": 2, "decoder_layers": 2},
+    "training": {"updates": 1, "epochs": None, "batch_tokens": 96, "dev_sentences": 0, "precision": "float32"},
+}
+"""What a step is made quick by; nothing of it is a switch of a paper."""
+SMALL_ARCHITECTURE = {"attention_width": 8, "attention_heads": 2, "bert_width": WIDTH, "bert_pieces": POSITIONS}
+"""Where the architecture has such values."""
+
+
+def name_of(file: Path) -> str:
+    """Of a test's case."""
+    return file.relative_to(CONFIGS).as_posix()
+
+
+@pytest.fixture(scope="module")
+def corpus() -> list[Document]:
+    """Twenty documents of six sentences."""
+    return documents(20, 6)
+
+
+@pytest.fixture(scope="module")
+def tokenizers(corpus: list[Document], tmp_path_factory: pytest.TempPathFactory) -> Mapping[bool, Tokenizer]:
+    """A vocabulary for each language, and one for both."""
+    sentences = [sentence for document in corpus for sentence in document.sentences]
+
+    def make(joint: bool) -> Tokenizer:
+        path = tmp_path_factory.mktemp("tokenizer")
+        config = TokenizerConfig(path=path, kind="bpe", vocabulary=60, joint=joint, byte_fallback=False)
+        return train_tokenizer(config, (s.source for s in sentences), (s.target or "" for s in sentences))
+
+    return {joint: make(joint) for joint in (False, True)}
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small random BERT."""
+    return make_bert(tmp_path_factory.mktemp("bert"), "かきくけこらりるれろ、。")
+
+
+def shrunk(config: RunConfig, bert: Path, output: Path) -> RunConfig:
+    """The run with all its switches, but small, of one update, and begun with a step one beside it."""
+    values = config.model_dump()
+    for section, small in SMALL.items():
+        values[section] |= small
+    architecture = values["architecture"]
+    architecture |= {name: value for name, value in SMALL_ARCHITECTURE.items() if name in architecture}
+    if isinstance(config.architecture, BertContextConfig):
+        architecture["bert"] = bert
+    if config.training.init is not None:
+        values["training"]["init"] = output / "step-one"
+    return RunConfig.model_validate(values | {"output": output / "run"})
+
+
+def save_step_one(config: RunConfig, tokenizer: Tokenizer) -> None:
+    """Write the sentence model that a run begins with, if it begins with one."""
+    if config.training.init is None:
+        return
+    training = config.training.model_copy(update={"step": "sentence", "init": None})
+    first = config.model_copy(update={"architecture": SentenceConfig(), "training": training})
+    model = build_model(first, tokenizer, dropout=0.0)
+    model.initialize()
+    save_checkpoint(config.training.init, first, tokenizer, weights_of(model), Progress())
+
+
+def copies(model: TranslationModel) -> dict[str, Tensor]:
+    """Of all parameters, by name."""
+    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+
+@pytest.mark.parametrize("file", BASES, ids=name_of)
+def test_base_is_no_run(file: Path) -> None:
+    """What runs share cannot be trained by itself, whatever else is wrong or right in it."""
+    with pytest.raises(ConfigError, match="Field required"):
+        load_config(file)
+
+
+@pytest.mark.parametrize("file", RUNS, ids=name_of)
+def test_run_builds_at_its_own_size(file: Path) -> None:
+    """The network of a run can be made, and has its published width and depth."""
+    config = load_config(file)
+    model = plan_model(config)
+    assert all(parameter.is_meta for parameter in model.parameters())
+    assert model.backbone.config == config.backbone
+    assert model.backbone.target_embedding.weight.shape == (config.tokenizer.vocabulary, config.backbone.width)
+
+
+@pytest.mark.parametrize("file", RUNS, ids=name_of)
+def test_run_takes_a_step(
+    file: Path, corpus: list[Document], tokenizers: Mapping[bool, Tokenizer], bert: Path, tmp_path: Path
+) -> None:
+    """An update moves something, and nothing that the step leaves as it is."""
+    config = shrunk(load_config(file), bert, tmp_path)
+    tokenizer = tokenizers[config.tokenizer.joint]
+    save_step_one(config, tokenizer)
+    text = TokenizedCorpus(corpus, tokenizer, config.data.max_tokens, config.data.max_context_tokens)
+    trainer = Trainer(config, tokenizer, text, World())
+    before = copies(trainer.model)
+    trainer.run(lambda model: {}, Curves(None))
+    moved = {name for name, tensor in copies(trainer.model).items() if not torch.equal(tensor, before[name])}
+    assert trainer.progress.update == 1
+    assert moved
+    assert moved <= trainer.trained.keys()
+    assert all(tensor.isfinite().all() for tensor in copies(trainer.model).values())
+
+
+def test_runs_have_folders_of_their_own() -> None:
+    """No run writes where another one does, or has its name."""
+    configs = [load_config(file) for file in RUNS]
+    assert len({config.output for config in configs}) == len({config.name for config in configs}) == len(RUNS)
+
+
+def test_runs_begin_with_other_runs() -> None:
+    """What a run is initialised with is what another one ends with, of the same shape and vocabulary."""
+    ends = {config.output / "final": config for config in map(load_config, RUNS)}
+    for config in ends.values():
+        if config.training.init is not None:
+            first = ends[config.training.init]
+            assert first.architecture == SentenceConfig()
+            assert _fitting(first.backbone) == _fitting(config.backbone)
+            assert first.tokenizer == config.tokenizer
+
+
+def _fitting(backbone: BackboneConfig) -> BackboneConfig:
+    """All that decides whether one's weights fit another."""
+    return backbone.model_copy(update={"max_length": 0})
+
+
+@pytest.mark.parametrize("folder", [file.parent for file in READMES], ids=name_of)
+def test_readme_names_every_file(folder: Path) -> None:
+    """A folder's README names all run files below it, and none that is not there."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w[\w/]*\.yaml)`", text))
+    assert named == {file.relative_to(folder).as_posix() for file in folder.rglob("*.yaml")}
+    for path in re.findall(r"models/configs/[\w/]+\.yaml", text):
+        assert (CONFIGS.parents[1] / path).is_file(), path
+
+
+def test_every_folder_has_a_readme() -> None:
+    """Each paper's runs, and those of the shipped model, are explained."""
+    assert [file.parent for file in READMES] == sorted(folder for folder in CONFIGS.iterdir() if folder.is_dir())
