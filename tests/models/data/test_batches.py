@@ -216,10 +216,9 @@ def test_a_corpus_with_nothing_to_train_on_is_refused(tokenizer: Tokenizer) -> N
     """Every pair too long, or without a translation, is a clear error instead of an endless run."""
     with pytest.raises(DataError, match="between 1 and 4 tokens"):
         TokenizedCorpus([Document((Sentence("abc " * 9, "abc " * 9),))], tokenizer, 5)
+    three = TokenizedCorpus([Document((Sentence("abc abc", "abc"),) * 3)], tokenizer, 64, max_context_tokens=2)
     with pytest.raises(DataError, match="at most 2 tokens"):
-        pair = Sentence("abc abc", "abc")
-        corpus = TokenizedCorpus([Document((pair, pair, pair))], tokenizer, 64, max_context_tokens=2)
-        corpus.plan(Reader(2, following=2), 64, seed=1, epoch=0)
+        three.plan(Reader(2, following=2), 64, seed=1, epoch=0)
     with pytest.raises(DataError, match="no translation"):
         TokenizedCorpus([Document((Sentence("abc"),))], tokenizer, 64)
 
