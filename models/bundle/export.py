@@ -15,9 +15,10 @@ from safetensors.torch import save
 
 from models.bundle.agreement import CLOSE, Sample, exact_disagreement, mean_shift
 from models.bundle.backbone import BackboneEngine
+from models.bundle.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
 from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, JOINED, MANIFEST, WEIGHTS, Manifest, Quantization, sha256
+from models.bundle.manifest import BACKBONE, BERT, JOINED, MANIFEST, WEIGHTS, Manifest, Quantization, sha256
 from models.bundle.runtime import Runtime
 from models.bundle.step_one import sentence_model_of
 from models.bundle.strategies import TokenizedRequest, TorchEngine
@@ -26,6 +27,8 @@ from models.data.batches import ContextReader, TokenizedCorpus
 from models.data.documents import Document, read_documents
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError
+from models.network.bert import FrozenBert
+from models.network.context import Architecture
 from models.network.model import TranslationModel
 from models.search.hypotheses import max_target_length
 from models.training.checkpoints import Checkpoint, load_checkpoint, load_model, weights_of
@@ -77,8 +80,10 @@ def export_bundle(
         if (sentence := sentence_model_of(trained, model)) is not None:
             _convert(sentence, trained.tokenizer, partial / BACKBONE, quantization)
             _check_backbone(partial / BACKBONE, sentence, trained.tokenizer, quantization, sample)
+        if isinstance(bert := model.architecture.pretrained, FrozenBert):
+            _write_bert(partial / BERT, bert, quantization, trained.tokenizer)
         manifest = describe(
-            trained.config,
+            _as_in_bundle(trained.config, model.architecture),
             trained.tokenizer,
             model.architecture,
             quantization=quantization,
@@ -143,6 +148,25 @@ def _write(folder: Path, trained: Checkpoint, model: TranslationModel, quantizat
 
 def _convert(model: TranslationModel, tokenizer: Tokenizer, folder: Path, quantization: Quantization) -> None:
     convert_backbone(model.backbone, tokenizer.source_pieces, tokenizer.target_pieces, folder, quantization)
+
+
+def _write_bert(folder: Path, bert: FrozenBert, quantization: Quantization, tokenizer: Tokenizer) -> None:
+    """Convert a BERT, and compare the conversion as such, in float32; it is stored as the other weights are."""
+    texts = ["".join(tokenizer.source_pieces[start : start + 8]) for start in range(4, 64, 8)]
+    with tempfile.TemporaryDirectory() as name:
+        convert_bert(bert, Path(name), "float32")
+        converted = ConvertedBert(Path(name), "cpu", "float32", torch.get_num_threads())
+        if not (difference := states_differ(bert, converted, texts)) <= EXACT_STATES:
+            raise BundleError(f"the converted BERT differs by {difference:.2g} in its states, so no bundle is made")
+    convert_bert(bert, folder, "float32" if quantization == "float32" else "float16")
+
+
+def _as_in_bundle(config: RunConfig, architecture: Architecture) -> RunConfig:
+    """The config with what is read beside the weights where the bundle has it."""
+    if architecture.pretrained is None:
+        return config
+    inside = config.architecture.model_copy(update={"bert": Path(BERT)})
+    return config.model_copy(update={"architecture": inside})
 
 
 def _check_backbone(

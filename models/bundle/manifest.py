@@ -29,6 +29,9 @@ BACKBONE: Final = "backbone"
 JOINED: Final = "joined"
 """Folder of a model whose context is a part of its source, in CTranslate2; stands in place of the weights."""
 
+BERT: Final = "bert"
+"""Folder of a BERT that the model reads, in CTranslate2, with its vocabulary."""
+
 Quantization = Literal["float32", "float16", "int8"]
 
 
@@ -191,6 +194,6 @@ def _read(folder: Path) -> dict[str, Any]:
 
 def _read_by_runtime(folder: Path) -> set[str]:
     """Files that loading would read; another one beside the bundle, a note or a licence, does no harm."""
-    patterns = ("*.model", "*.safetensors", f"{BACKBONE}/**/*", f"{JOINED}/**/*")
+    patterns = ("*.model", "*.safetensors", f"{BACKBONE}/**/*", f"{JOINED}/**/*", f"{BERT}/**/*")
     found = (path for pattern in patterns for path in folder.glob(pattern))
     return {path.relative_to(folder).as_posix() for path in found if path.is_file()}

@@ -16,9 +16,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from models.bundle.backbone import BackboneEngine
+from models.bundle.bert import ConvertedBert
 from models.bundle.clauses import join_translations
 from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, JOINED, WEIGHTS, Manifest
+from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest
 from models.bundle.preparation import Preparation, Prepared
 from models.bundle.requests import Hypothesis, Options, Strategy, Translation, TranslationRequest
 from models.bundle.step_one import sentence_model_of
@@ -77,6 +78,9 @@ class Runtime:
         except (CheckpointError, DataError, OSError, SafetensorError) as error:
             raise BundleError(f"{folder}: cannot be loaded: {error}") from error
         _place(model, device, compute_type, threads)
+        if model.architecture.pretrained is not None:
+            exact = "float32" if compute_type == "auto" else compute_type
+            model.architecture.pretrained = ConvertedBert(folder / BERT, device, exact, threads)
         stored = manifest.quantization if compute_type == "auto" else compute_type
         engines: dict[Strategy, Engine] = {}
         if model.architecture.joins_source:

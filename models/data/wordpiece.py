@@ -66,18 +66,22 @@ class WordPiece:
     @property
     def size(self) -> int:
         """Pieces of the vocabulary."""
-        size: int = self._tokenizer.get_vocab_size()
-        return size
+        return len(self.pieces)
+
+    @property
+    def pieces(self) -> list[str]:
+        """The vocabulary in the order of its ids."""
+        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        return sorted(vocabulary, key=vocabulary.__getitem__)
 
     @property
     def words(self) -> list[int]:
         """The ids of pieces that begin a word, without control pieces."""
-        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
-        return sorted(
+        return [
             number
-            for piece, number in vocabulary.items()
+            for number, piece in enumerate(self.pieces)
             if not piece.startswith(_CONTINUED) and not (piece.startswith("[") and piece.endswith("]"))
-        )
+        ]
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without control pieces."""

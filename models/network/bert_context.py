@@ -106,7 +106,7 @@ class BertContext(Architecture):
 
     def remember(self, config: ArchitectureConfig) -> ArchitectureConfig:
         """With the checksum of BERT."""
-        if self.pretrained is None:
+        if not isinstance(self.pretrained, FrozenBert):
             return config
         return config.model_copy(update={"bert_checksum": self.pretrained.checksum})
 

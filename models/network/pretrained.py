@@ -23,10 +23,6 @@ class PretrainedEncoder(Protocol):
     def wordpiece(self) -> WordPiece:
         """Its tokenization."""
 
-    @property
-    def checksum(self) -> str:
-        """SHA-256 of what it was read from."""
-
     def states(self, tokens: Tensor) -> Tensor:
         """States (B, M, E) of padded ids (B, M), zero at padding, without gradients."""
 

@@ -1,5 +1,7 @@
 """Every architecture goes from checkpoint to bundle, and translates there as it did."""
 
+from pathlib import Path
+
 import pytest
 
 from models.bundle.export import export_bundle
@@ -16,6 +18,7 @@ from models.config import (
     SentenceConfig,
 )
 from models.data.documents import windows
+from tests.support.bert import make_bert, tiny_bert_context, with_bert
 from tests.support.bundles import documents, make_checkpoint
 
 ARCHITECTURES: dict[str, ArchitectureConfig] = {
@@ -24,17 +27,25 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "averaged_document": AveragedDocumentConfig(attention_width=16, attention_heads=2, document_sentences=3),
     "layer_weighting": LayerWeightingConfig(context_sentences=2),
     "concatenation": ConcatenationConfig(context_sentences=2),
+    "bert_context": tiny_bert_context(),
+    "bert_context with what follows": tiny_bert_context(context_sentences=2, following_sentences=1),
     "global_local": GlobalLocalConfig(block_sentences=3),
     "global_local, causal or not": GlobalLocalConfig(causal="both"),
     "global_local without memory": GlobalLocalConfig(target_memory=False),
 }
 
 
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random BERT that knows the characters of the documents."""
+    return make_bert(tmp_path_factory.mktemp("bert"), "かきくけこらりるれろ、。")
+
+
 @pytest.fixture(scope="module", params=ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
 def runtimes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Runtime, Runtime]:
     """A checkpoint of the architecture and its float32 bundle, both open."""
     folder = tmp_path_factory.mktemp("architecture")
-    checkpoint = make_checkpoint(folder / "checkpoint", request.param, max_length=96)
+    checkpoint = make_checkpoint(folder / "checkpoint", with_bert(request.param, request), max_length=96)
     export_bundle(checkpoint, folder / "bundle", "float32", documents=documents())
     return Runtime.open(checkpoint), Runtime.load(folder / "bundle")
 

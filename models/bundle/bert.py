@@ -1,0 +1,159 @@
+"""BERT in a bundle: converted to `ctranslate2.Encoder`, with its vocabulary; needs no `transformers` to be served.
+
+Token types are all 0, so their embedding is added to the positions', and the converted model reads ids alone.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import ctranslate2
+import numpy as np
+import torch
+from ctranslate2.specs import common_spec, transformer_spec
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from models.data.batches import pad
+from models.data.wordpiece import UNKNOWN, WordPiece
+from models.errors import BundleError, ConfigError, DataError
+from models.network.bert import FrozenBert
+from models.network.pretrained import PretrainedEncoder
+
+EXACT_STATES: Final = 1e-4
+"""The most by which a state may differ from torch's, in float32; measured: 4e-6."""
+
+_ACTIVATIONS: Final = {
+    "gelu": common_spec.Activation.GELU,
+    "gelu_new": common_spec.Activation.GELUTanh,
+    "gelu_pytorch_tanh": common_spec.Activation.GELUTanh,
+    "relu": common_spec.Activation.RELU,
+    "silu": common_spec.Activation.SWISH,
+    "swish": common_spec.Activation.SWISH,
+}
+
+
+class ConvertedBert:
+    """A folder that `convert_bert` has written; satisfies `PretrainedEncoder`."""
+
+    def __init__(self, folder: Path, device: str, compute_type: str, threads: int) -> None:
+        """Load it.
+
+        Args:
+            folder: of the converted model.
+            device: a name of torch's, as `cpu` or `cuda:1`.
+            compute_type: one of CTranslate2's; float32 where the device does not offer it.
+            threads: that compute, on a CPU.
+
+        Raises:
+            BundleError: it cannot be loaded, or the package `tokenizers` is not installed.
+        """
+        place = torch.device(device)
+        kind, index = place.type, place.index or 0
+        offered = ctranslate2.get_supported_compute_types(kind, index)
+        try:
+            self.wordpiece: Final = WordPiece.load(folder)
+            self._encoder = ctranslate2.Encoder(
+                str(folder),
+                kind,
+                device_index=index,
+                compute_type=compute_type if compute_type in offered else "float32",
+                intra_threads=threads,
+            )
+        except (ConfigError, DataError, RuntimeError, ValueError) as error:
+            raise BundleError(f"{folder}: cannot be loaded: {error}") from error
+
+    def states(self, tokens: Tensor) -> Tensor:
+        """States (B, M, E) of padded ids (B, M) from 1, zero at padding."""
+        real = tokens.ne(0)
+        lengths = real.sum(1).to("cpu", torch.int32).numpy()
+        ids = (tokens - 1).clamp(min=0).to("cpu", torch.int32).numpy()
+        found = self._encoder.forward_batch(
+            ctranslate2.StorageView.from_array(ids), ctranslate2.StorageView.from_array(lengths)
+        )
+        last = found.last_hidden_state.to_device(ctranslate2.Device.cpu).to(ctranslate2.DataType.float32)
+        states = torch.from_numpy(np.array(last)).to(tokens.device)
+        return torch.where(real[:, :, None], states, 0.0)  # in padded places there is anything, no numbers too
+
+
+def convert_bert(encoder: FrozenBert, folder: Path, quantization: Literal["float32", "float16"]) -> None:
+    """Write a BERT for `ConvertedBert`, its vocabulary included.
+
+    Args:
+        encoder: in float32; it is not changed.
+        folder: made if it is not there.
+        quantization: of the stored weights.
+
+    Raises:
+        BundleError: CTranslate2 does not know its activation.
+        ConfigError: its folder cannot be read.
+    """
+    model: Any = encoder.model
+    activation = _ACTIVATIONS.get(model.config.hidden_act)
+    if activation is None:
+        raise BundleError(f"the activation {model.config.hidden_act!r} of this BERT cannot be converted")
+    layers = transformer_spec.TransformerEncoderSpec(
+        model.config.num_hidden_layers,
+        model.config.num_attention_heads,
+        pre_norm=False,
+        activation=activation,
+        layernorm_embedding=True,
+    )
+    spec = transformer_spec.TransformerEncoderModelSpec(layers)
+    _fill_embeddings(layers, model.embeddings)
+    for layer_spec, layer in zip(layers.layer, model.encoder.layer, strict=True):
+        _fill_layer(layer_spec, layer)
+    spec.register_vocabulary(_tokens(encoder.wordpiece, model.config.vocab_size))
+    spec.config.unk_token = UNKNOWN
+    spec.config.layer_norm_epsilon = model.config.layer_norm_eps
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    folder.mkdir(parents=True, exist_ok=True)
+    spec.save(str(folder))
+    encoder.wordpiece.save(folder)
+
+
+def states_differ(one: PretrainedEncoder, other: PretrainedEncoder, texts: Sequence[str]) -> float:
+    """The most by which two encoders differ in a state of some texts, each read alone and all together."""
+    rows = [[1 + one.wordpiece.begin, *(1 + number for number in ids)] for ids in one.wordpiece.encode(texts)]
+    batches = [*([row] for row in rows), rows]
+    return max(float((one.states(pad(batch)) - other.states(pad(batch))).abs().max()) for batch in batches)
+
+
+def _fill_embeddings(spec: transformer_spec.TransformerEncoderSpec, embeddings: Any) -> None:  # noqa: ANN401
+    spec.scale_embeddings = False
+    spec.embeddings[0].weight = _array(embeddings.word_embeddings.weight)
+    types = embeddings.token_type_embeddings.weight[0]
+    spec.position_encodings.encodings = _array(embeddings.position_embeddings.weight + types)
+    _fill_norm(spec.layernorm_embedding, embeddings.LayerNorm)
+
+
+def _fill_layer(spec: Any, layer: Any) -> None:  # noqa: ANN401 - neither package has types for its parts
+    own, queries_keys_values = layer.attention.self, spec.self_attention.linear[0]
+    parts = (own.query, own.key, own.value)
+    queries_keys_values.weight = np.concatenate([_array(part.weight) for part in parts])
+    queries_keys_values.bias = np.concatenate([_array(part.bias) for part in parts])
+    _fill_linear(spec.self_attention.linear[1], layer.attention.output.dense)
+    _fill_norm(spec.self_attention.layer_norm, layer.attention.output.LayerNorm)
+    _fill_linear(spec.ffn.linear_0, layer.intermediate.dense)
+    _fill_linear(spec.ffn.linear_1, layer.output.dense)
+    _fill_norm(spec.ffn.layer_norm, layer.output.LayerNorm)
+
+
+def _fill_linear(spec: common_spec.LinearSpec, linear: nn.Linear) -> None:
+    spec.weight, spec.bias = _array(linear.weight), _array(linear.bias)
+
+
+def _fill_norm(spec: common_spec.LayerNormSpec, norm: nn.LayerNorm) -> None:
+    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+
+
+def _tokens(wordpiece: WordPiece, count: int) -> list[str]:
+    """What CTranslate2 calls the ids; BERT may have embeddings that its vocabulary does not use."""
+    pieces = wordpiece.pieces
+    return [*pieces, *(f"\0{number}" for number in range(len(pieces), count))]
+
+
+def _array(tensor: Tensor) -> NDArray[np.float32]:
+    # A copy: quantisation multiplies the array that it is given in place.
+    return tensor.detach().to("cpu", torch.float32, copy=True).numpy()
