@@ -125,7 +125,9 @@ class Commands:
             try:
                 with self._metrics.redis_seconds.labels(operation).time():
                     reply = await command(self._redis)
-            except (RedisError, RedisClusterException, OSError) as error:
+            except (RedisError, RedisClusterException, OSError, RuntimeError) as error:
+                if isinstance(error, RuntimeError) and not is_silence(error):
+                    raise  # not about the connection: a bug
                 self._metrics.redis_failures.labels(operation).inc()
                 await self._note(node, error)
                 if isinstance(error, RedisError):

@@ -39,7 +39,8 @@ def code_of(error: Exception) -> str:
 
 def is_silence(error: Exception) -> bool:
     """Whether Redis has not answered, or would not answer a ping either: what the breaker counts."""
-    return isinstance(error, RedisConnectionError | RedisTimeoutError | RedisClusterException | OSError)
+    lost = isinstance(error, RedisConnectionError | RedisTimeoutError | RedisClusterException | OSError)
+    return lost or _is_closed(error)
 
 
 def is_outage(error: Exception) -> bool:
@@ -52,6 +53,11 @@ def is_passing(error: Exception) -> bool:
     if isinstance(error, AuthenticationError | MaxConnectionsError):
         return False
     return is_silence(error) or _is_moving(error) or code_of(error) in _PASSING
+
+
+def _is_closed(error: Exception) -> bool:
+    """Whether uvloop says that a connection was closed before something was to be sent on it."""
+    return isinstance(error, RuntimeError) and str(error).endswith("the handler is closed")
 
 
 def _is_moving(error: Exception) -> bool:

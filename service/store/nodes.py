@@ -84,7 +84,7 @@ class Nodes:
     async def _probe_until_back(self, node: Node) -> None:
         while node.breaker.is_open:
             await asyncio.sleep(self._policy.probe_seconds)
-            with suppress(RedisError, RedisClusterException, OSError):
+            with suppress(RedisError, RedisClusterException, OSError, RuntimeError):  # the last as `is_silence` has it
                 async with asyncio.timeout(self._policy.total_seconds):
                     await probe(self._redis, node.name)
                 self.answered(node)

@@ -1,6 +1,10 @@
 """What an error of redis-py means."""
 
+import asyncio
+from contextlib import suppress
+
 import pytest
+import uvloop
 from redis._parsers.base import BaseParser
 from redis.exceptions import RedisClusterException
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -50,3 +54,26 @@ def test_silence_is_worth_a_repetition(error: Exception) -> None:
     assert is_silence(error)
     assert is_outage(error)
     assert is_passing(error)
+
+
+def test_connection_that_uvloop_has_closed_is_silence() -> None:
+    """A Redis that dies between the opening of a connection and its first command is away, not a bug of ours."""
+    with uvloop_runner() as runner, pytest.raises(RuntimeError) as raised:
+        runner.run(write_to_a_connection_that_is_closed())
+    assert is_silence(raised.value)
+    assert not is_silence(RuntimeError("something else"))
+
+
+def uvloop_runner() -> asyncio.Runner:
+    """Runs what the service runs, on the loop that it runs on."""
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+async def write_to_a_connection_that_is_closed() -> None:
+    """As redis-py writes."""
+    async with await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0) as server:
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.transport.abort()
+        with suppress(OSError):
+            await writer.wait_closed()
+        writer.writelines([b"PING"])
