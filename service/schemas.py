@@ -30,6 +30,8 @@ BeamSize = Annotated[int, Field(ge=1, le=MAX_BEAM), _IS_NUMBER]
 Seconds = Annotated[int, Field(ge=1), _IS_NUMBER]
 Position = Annotated[int, Field(ge=0, le=MAX_POSITION), _IS_NUMBER]
 Text = Annotated[str, AfterValidator(_encodable)]
+Texts = Annotated[list[Text], Field(fail_fast=True)]
+"""Only the first that is wrong is told: an error for each of a million would take gigabytes."""
 Language = Annotated[
     str,
     Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=32, description="ISO 639 code.", examples=["ja"]),
@@ -57,9 +59,9 @@ class DocumentRequest(Body):
     target_lang: Language
     text: Text | None = Field(None, examples=["紫式部は宮廷に仕えた。源氏物語を書いた。"])
     """The document as text; exactly one of `text` and `sentences` is given."""
-    sentences: list[Text] | None = None
+    sentences: Texts | None = None
     """The document as sentences."""
-    context: list[Text] = []
+    context: Texts = []
     """Source sentences that precede the document and are not translated, oldest first.
 
     A model that reads translations of preceding sentences finds none for these.

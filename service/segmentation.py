@@ -105,7 +105,7 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
     boundaries = Boundaries(language)
     ordinals = _primary(language) in _WITH_ORDINALS
     for line in text.splitlines(keepends=True):
-        bare = line.isspace() or _RULE.fullmatch(line)
+        bare = not _has_words(line) or _RULE.fullmatch(line)
         start = len(line) if bare else _after_marks(line, ordinals=ordinals)
         yield line[:start], False
         for piece in boundaries.split(line[start:], longest):

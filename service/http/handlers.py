@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from models.errors import AntecedentError
 from service.errors import InvalidInputError
 from service.http.middleware import route_of
-from service.http.problems import HTTP_CODES, PROBLEM_TYPE, headers_of, problem, problem_of
+from service.http.problems import HTTP_CODES, PROBLEM_TYPE, headers_of, mistake, problem, problem_of
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import note_error
 
@@ -56,7 +56,6 @@ def _allowed(app: FastAPI, route: str) -> dict[str, str]:
 
 
 def _details(error: RequestValidationError) -> str:
-    """What is wrong where, without repeating the values."""
-    found = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+    found = [mistake(each) for each in error.errors()]
     more = [f"and {len(found) - _MOST_DETAILS} more"] if len(found) > _MOST_DETAILS else []
     return "; ".join(found[:_MOST_DETAILS] + more)

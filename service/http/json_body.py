@@ -14,6 +14,8 @@ _OBJECTS_AS_ARRAYS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _MOST_DIGITS = 19
 """Of an integer; none that any schema accepts has more."""
+_MOST_NAMES = 64
+"""Of an object; none that any schema accepts has as many, and each that it does not know costs an error."""
 
 
 class StrictRoute(APIRoute):
@@ -53,8 +55,8 @@ def parse(body: bytes, most: int) -> Any:  # noqa: ANN401 - any JSON value
     """The value of a JSON text whose arrays and objects are nested at most `most` deep.
 
     Raises:
-        HTTPException: 400; the text is not UTF-8 or no JSON, is nested deeper, has a name twice in an object, or a
-            number that is no finite one of ordinary size. Says which, without repeating the text.
+        HTTPException: 400; the text is not UTF-8 or no JSON, is nested deeper, has a name twice in an object or very
+            many names, or a number that is no finite one of ordinary size. Says which, without repeating the text.
     """
     if depth(body, most) > most:
         _refuse(f"is nested more than {most} deep")
@@ -62,7 +64,7 @@ def parse(body: bytes, most: int) -> Any:  # noqa: ANN401 - any JSON value
         text = body.decode()
         return json.loads(
             text,
-            object_pairs_hook=_no_name_twice,
+            object_pairs_hook=_members,
             parse_constant=_no_constant,
             parse_int=_integer,
             parse_float=_finite,
@@ -89,7 +91,9 @@ def depth(body: bytes, most: int) -> int:
     return levels + brackets.count(b"[")
 
 
-def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > _MOST_NAMES:
+        _refuse(f"has an object with more than {_MOST_NAMES} names")
     members = dict(pairs)
     if len(members) < len(pairs):
         _refuse("has an object with a name that stands in it twice")

@@ -1,5 +1,7 @@
 """Errors as RFC 9457 problem details: their members, status and headers."""
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from models.errors import AntecedentError, BundleError, RequestError
@@ -35,6 +37,10 @@ _TITLES = {
 }
 
 
+_NAME = re.compile(r"\w{1,64}", re.ASCII)
+"""What a client may have meant as the name of a member."""
+
+
 def status_of(kind: type[AntecedentError]) -> int:
     """HTTP status of any kind of error that is raised on purpose."""
     if issubclass(kind, ServiceError):
@@ -68,3 +74,10 @@ def problem(status: int, code: str, detail: str, request_id: str, *, retryable: 
 def headers_of(error: AntecedentError) -> dict[str, str]:
     """The header fields of the answer that tells a client of `error`."""
     return error.headers() if isinstance(error, ServiceError) else {}
+
+
+def mistake(error: Mapping[str, Any]) -> str:
+    """What is wrong with a value that pydantic refuses, and where; not the value, nor a name that may be a text."""
+    where = ".".join(part if _NAME.fullmatch(part) else "?" for part in map(str, error["loc"]))
+    message: str = error["msg"]
+    return f"{where}: {message}" if where else message

@@ -53,7 +53,7 @@ class Batcher(Generic[_L]):
         self._tracer = tracer
         self._arrived = asyncio.Event()
         self._dispatcher: asyncio.Task[None] | None = None
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], list[Waiting]] = {}
         self._submitted = 0
         self._drained = asyncio.Event()
         self._drained.set()
@@ -110,10 +110,8 @@ class Batcher(Generic[_L]):
             RequestError: the model cannot translate it.
             DeadlineError: it took too long.
             WorkerDiedError: two workers died over it.
-            ShuttingDownError: the service ends; this one at once.
+            ShuttingDownError: the service ends.
         """
-        if self._dispatcher is None:
-            raise ShuttingDownError
         loop = asyncio.get_running_loop()
         waiting = Waiting(request, options, turn, loop.time(), loop.create_future(), origin=current())
         deadline = loop.call_later(self._deadline, _fail, [waiting], DeadlineError)
@@ -128,8 +126,11 @@ class Batcher(Generic[_L]):
                 self._drained.set()
 
         waiting.future.add_done_callback(forget)
-        self._backlog.put(waiting)
-        self._arrived.set()
+        if self._dispatcher is None:
+            _fail([waiting], ShuttingDownError)
+        else:
+            self._backlog.put(waiting)
+            self._arrived.set()
         return waiting.future
 
     async def _dispatch(self) -> None:
@@ -141,8 +142,13 @@ class Batcher(Generic[_L]):
                 self._lanes.release(lane)
                 continue
             task = asyncio.create_task(self._run(lane, batch))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self._running[task] = batch
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        batch = self._running.pop(task)
+        if task.cancelled():  # perhaps before its first step
+            _fail(batch, ShuttingDownError)
 
     async def _until_due(self) -> None:
         clock = asyncio.get_running_loop().time
@@ -158,9 +164,6 @@ class Batcher(Generic[_L]):
             self._resolve(batch, await self._translate(lane, batch))
         except WorkerDiedError:
             self._try_again(batch)
-        except asyncio.CancelledError:
-            _fail(batch, ShuttingDownError)
-            raise
         except Exception as error:  # noqa: BLE001 - a bug of our own is for each caller to report, not to wait for
             bug = error
             _fail(batch, lambda: bug)

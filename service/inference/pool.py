@@ -114,7 +114,7 @@ class WorkerPool:
             self._metrics.worker_restarts.inc()
             try:
                 return await self._start()
-            except (AntecedentError, OSError) as error:
+            except AntecedentError as error:
                 backoff = min(2 * backoff, _LAST_BACKOFF)
                 _log.error("worker_not_started", reason=str(error), restart_in_seconds=backoff)
                 await asyncio.sleep(backoff)

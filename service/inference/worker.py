@@ -77,15 +77,13 @@ class Worker:
         """Start a process and wait until its bundle is loaded and, if wanted, has passed its self-test.
 
         Raises:
-            BundleError: it cannot be served, in the worker's own words; or the process ended without any.
+            BundleError: it cannot be served, in the worker's own words; or the process ended without any, or could not
+                be started.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                process = await _spawn(command.arguments(theirs.fileno(), self_test=self_test), theirs.fileno())
-            except BaseException:
-                ours.close()
-                raise
+        try:
+            process, ours = await _connected(command, self_test=self_test)
+        except OSError as error:
+            raise BundleError(f"{command.bundle}: no worker process can be started: {error.strerror}") from None
         worker = cls(process, *await asyncio.open_connection(sock=ours), command.timeout)
         try:
             greeting = GREETING.validate_json(await worker._frame())
@@ -176,6 +174,17 @@ class Worker:
         self._writer.close()
         with suppress(ProcessLookupError):
             self._process.kill()
+
+
+async def _connected(command: WorkerCommand, *, self_test: bool) -> tuple[Process, socket.socket]:
+    """A new process, and our end of the connection to it."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            return await _spawn(command.arguments(theirs.fileno(), self_test=self_test), theirs.fileno()), ours
+        except BaseException:
+            ours.close()
+            raise
 
 
 async def _spawn(arguments: Sequence[str], inherited: int) -> Process:

@@ -45,3 +45,11 @@ def test_positions_start_at_zero() -> None:
     assert SentenceRequest.model_validate({"text": "a", "position": 0}).position == 0
     with pytest.raises(ValidationError):
         SentenceRequest.model_validate({"text": "a", "position": -1})
+
+
+@pytest.mark.parametrize("member", ["sentences", "context"])
+def test_first_wrong_sentence_is_enough(member: str) -> None:
+    """A body full of what is no sentence is not told so once for each: that took a thousand times its size."""
+    with pytest.raises(ValidationError) as caught:
+        DocumentRequest.model_validate(PAIR | {"sentences": ["a"]} | {member: [1] * 1000})
+    assert [error["loc"] for error in caught.value.errors()] == [(member, 0)]

@@ -83,6 +83,7 @@ def test_large_nonsense_is_refused(unit: bytes) -> None:
         (b'{"a": 1e999}', "double precision"),
         (b'{"a": ' + b"9" * 5000 + b"}", "digits"),
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', "twice"),
+        (json.dumps({f"name {number}": 1 for number in range(65)}).encode(), "more than 64 names"),
         ('{"a": "é"}'.encode("latin-1"), "not UTF-8 from byte 7"),
         ('{"a": 1}'.encode("utf-16"), "not UTF-8"),
         (b'{"a": "\xed\xa0\x80"}', "not UTF-8"),

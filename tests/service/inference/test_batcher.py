@@ -151,3 +151,15 @@ async def test_each_caller_gets_an_error_of_its_own(bench: Callable[..., Bench])
     assert isinstance(first, WorkerDiedError)
     assert isinstance(second, WorkerDiedError)
     assert first is not second
+
+
+async def test_closing_answers_a_batch_that_has_not_begun(bench: Callable[..., Bench]) -> None:
+    """Between the queue and the worker, too, a sentence is told that the service ends, and not left to its deadline."""
+    used = bench(deadline=0.05)
+    caller = asyncio.create_task(used.translate("a"))
+    await until(lambda: used.batcher.waiting == 1)
+    await until(lambda: used.batcher.waiting == 0)
+    assert used.lanes.batches == []
+    await used.batcher.close()
+    with pytest.raises(ShuttingDownError):
+        await caller

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from models.bundle.requests import Translation, TranslationRequest
 from models.errors import RequestError
+from service.errors import ShuttingDownError
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Batch, Outcomes
 from tests.support.lanes import DIRECT, TURN, Bench, echo, translation, until
@@ -178,3 +179,23 @@ async def test_errors_that_nobody_asks_for_are_no_warning() -> None:
     asked.futures.clear()
     queue.close()
     assert complaints == []
+
+
+async def test_end_of_the_service_takes_nothing_that_is_done(bench: Callable[..., Bench]) -> None:
+    """What is translated is given, however slow the reader; then the error says where the document has ended."""
+    used = bench()
+    queue = DocumentQueue(
+        "abcd",
+        "",
+        lambda request: used.batcher.enqueue(request, DIRECT, TURN),
+        around=_window(0),
+        room=lambda: 2,
+        in_turn=False,
+    )
+    assert await queue.ready(None)
+    await used.batcher.close()
+    assert [(await anext(queue)).text for _ in "ab"] == ["a", "b"]
+    with pytest.raises(ShuttingDownError) as caught:
+        await anext(queue)
+    assert caught.value.extras == {"position": 2}
+    queue.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -51,6 +52,19 @@ async def test_batch_comes_back_in_order(stand_in_bundle: Path) -> None:
     assert isinstance(found[1], Failure)
     texts = [result.text for result in found if not isinstance(result, Failure)]
     assert texts == [stand_in.expected(source, ["before"]) for source in ("one", "二")]
+
+
+async def test_process_that_cannot_be_started(stand_in_bundle: Path) -> None:
+    """Where the machine has nothing left to start a process with, it is said of the bundle, and nothing is left."""
+    asked = command(stand_in_bundle)
+    most, hardest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hardest))
+    try:
+        failed = await asyncio.gather(Worker.start(asked), return_exceptions=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hardest))
+    assert isinstance(failed[0], BundleError)
+    assert "Too many open files" in str(failed[0])
 
 
 async def test_bundle_that_cannot_be_served_is_reported_in_the_workers_words(tmp_path: Path) -> None:
