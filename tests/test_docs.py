@@ -52,7 +52,7 @@ def _named_in_tree(package: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("package", ["service", "loadtests"])
+@pytest.mark.parametrize("package", ["models", "service", "loadtests"])
 def test_every_module_stands_in_the_readme(package: str) -> None:
     """The README's tree names each module of a package, and none that is not there."""
     folder = ROOT / package
