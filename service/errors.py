@@ -163,6 +163,16 @@ class ModelRecordError(ServiceError):
         super().__init__(f"{key} in Redis cannot be read: delete it, and what ANTECEDENT_BUNDLES names is served")
 
 
+class SessionsNotServedError(ServiceError):
+    """A model that reads the sentences that follow, and so translates whole documents only."""
+
+    code = "sessions_not_served"
+    status = 409
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"{model} reads the sentences that follow, so it translates whole documents only", model=model)
+
+
 class LastModelError(ServiceError):
     """A service without a model would be of no use to anybody."""
 

@@ -195,6 +195,8 @@ class ModelInfo(Body):
     """How many preceding sentences it reads."""
     reads_target_context: bool
     """Whether it reads their translations too."""
+    serves_sessions: bool
+    """Whether a document may grow sentence by sentence; else it translates whole documents only."""
     licence: str
     attribution: str
     """Whom the licence asks to name."""

@@ -139,7 +139,7 @@ class Sentences:
     async def _translate(
         self, model: Model, document: DocumentKey, appended: Appended, read: tuple[Entry, ...], lease: Lease
     ) -> Answer:
-        request = TranslationRequest(appended.source, tuple(map(_sentence, read)))
+        request = TranslationRequest(appended.source, tuple(map(_sentence, read)), growing=True)
         turn = Turn(document.session_id, "interactive")
         with model.hold():
             work = model.batcher.submit(request, Options(), turn)

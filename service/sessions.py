@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.errors import DeadlineError, InvalidInputError
+from service.errors import DeadlineError, InvalidInputError, SessionsNotServedError
 from service.inference.admission import Admission
 from service.limits import check_length
 from service.models import Models
@@ -50,9 +50,12 @@ class Sessions:
 
         Raises:
             InvalidInputError: a time-to-live longer than allowed.
+            SessionsNotServedError: the model translates whole documents only.
             AntecedentError: see `Catalogue.choose` and `ContextStore`.
         """
         model = self._models.catalogue.choose(request.source_lang, request.target_lang, request.model)
+        if not model.manifest.serves_sessions:
+            raise SessionsNotServedError(model.name)
         ttl = request.ttl_seconds or self._settings.session_ttl_seconds
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds is at most {self._settings.session_max_ttl_seconds}")

@@ -46,6 +46,7 @@ def describe(
         window=architecture.window,
         no_context=architecture.no_context,
         reads_target_context=architecture.reads_target,
+        serves_sessions=not architecture.needs_following,
         decoding=config.decoding,
         limits=Limits(split_tokens=min(config.data.max_tokens - 1, source_tokens), source_tokens=source_tokens),
         quantization=quantization,

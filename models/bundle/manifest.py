@@ -77,6 +77,8 @@ class Manifest(Frozen):
     """Who translates a sentence without context: the context module on its null input, or the backbone alone."""
     reads_target_context: bool
     """Whether the translations of the preceding sentences are read too."""
+    serves_sessions: bool = True
+    """Whether a document may grow: not if each sentence was learnt with those that follow it."""
     decoding: DecodingConfig
     limits: Limits
     quantization: Quantization

@@ -28,6 +28,7 @@ _INFO: Final[dict[str, Any]] = {
     **_PAIR,
     "window": 2,
     "reads_target_context": False,
+    "serves_sessions": True,
     "licence": "CC-BY-SA-3.0",
     "attribution": "NICT, Japanese-English Bilingual Corpus of Wikipedia's Kyoto Articles",
     "fingerprint": "5f2c8e0d9a417b36",

@@ -64,6 +64,7 @@ def _info(model: Model, catalogue: Catalogue) -> ModelInfo:
         target_lang=model.pair[1],
         window=model.window,
         reads_target_context=manifest.reads_target_context,
+        serves_sessions=manifest.serves_sessions,
         licence=manifest.licence,
         attribution=manifest.attribution,
         fingerprint=model.fingerprint,

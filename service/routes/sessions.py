@@ -15,6 +15,7 @@ from service.errors import (
     SessionFullError,
     SessionModelNotLoadedError,
     SessionRateLimitedError,
+    SessionsNotServedError,
     StoreUnavailableError,
 )
 from service.http.json_body import StrictRoute
@@ -47,7 +48,7 @@ IdempotencyKey = Annotated[
     status_code=status.HTTP_201_CREATED,
     operation_id="createSession",
     summary="Begin a document",
-    responses=problems(*BY_LIMITS, *BY_CHOICE, StoreUnavailableError, body=True)
+    responses=problems(*BY_LIMITS, *BY_CHOICE, SessionsNotServedError, StoreUnavailableError, body=True)
     | {
         status.HTTP_201_CREATED: links(
             {"session_id": "$response.body#/session_id"}, "translateSentence", "readSession", "deleteSession"

@@ -21,13 +21,19 @@ LEASE = {"session_lease_seconds": "0.5"}
 
 @pytest.fixture(scope="module")
 def bundles(stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Japanese-English reads sources; Japanese-German translations too; Japanese-French blocks of three sentences."""
+    """Japanese-English reads sources; Japanese-German translations too; Japanese-French blocks of three sentences.
+
+    Japanese-Spanish reads whole blocks, so it serves no sessions.
+    """
     folder = tmp_path_factory.mktemp("more")
     reader = bundle(folder / "reader", name="reader", target="de", reads_target_context=True)
     blocks = bundle(folder / "blocks", name="blocks", target="fr")
     window = ContextWindow(kind="block", size=2)
     Manifest.load(blocks).model_copy(update={"window": window}).save(blocks)
-    return f"{stand_in_bundle}:{reader}:{blocks}"
+    whole = bundle(folder / "whole", name="whole", target="es")
+    changes = {"window": ContextWindow(kind="block", size=2, following=2), "serves_sessions": False}
+    Manifest.load(whole).model_copy(update=changes).save(whole)
+    return f"{stand_in_bundle}:{reader}:{blocks}:{whole}"
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +217,16 @@ def test_sentence_before_whose_replica_was_killed(
     gate.touch()
     assert say(one, session, texts[2], 2).json()["translation"] == reads(texts)[2]
     assert [kept["translation"] for kept in one.get(session).json()["sentences"]] == reads(texts)
+
+
+def test_model_that_reads_what_follows_serves_no_sessions(one: httpx.Client) -> None:
+    """A session is refused with a clear error; whole documents are translated."""
+    pair = {"source_lang": "ja", "target_lang": "es"}
+    told = one.post("/v1/sessions", json=pair)
+    assert (told.status_code, told.json()["code"], told.json()["model"]) == (409, "sessions_not_served", "whole")
+    assert one.post("/v1/documents", json=pair | {"sentences": ["一", "二"]}).status_code == 200
+    served = {model["name"]: model["serves_sessions"] for model in one.get("/v1/models").json()["models"]}
+    assert (served["whole"], served["reader"]) == (False, True)
 
 
 def test_stream_where_the_model_is_not_loaded(
