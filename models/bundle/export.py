@@ -152,7 +152,7 @@ def _convert(model: TranslationModel, tokenizer: Tokenizer, folder: Path, quanti
 
 def _write_bert(folder: Path, bert: FrozenBert, quantization: Quantization, tokenizer: Tokenizer) -> None:
     """Convert a BERT, and compare the conversion as such, in float32; it is stored as the other weights are."""
-    texts = ["".join(tokenizer.source_pieces[start : start + 8]) for start in range(4, 64, 8)]
+    texts = ["".join(tokenizer.source_pieces[4::step]) for step in (5, 9, 7)]
     with tempfile.TemporaryDirectory() as name:
         convert_bert(bert, Path(name), "float32")
         converted = ConvertedBert(Path(name), "cpu", "float32", torch.get_num_threads())

@@ -1,0 +1,101 @@
+"""Text in BERT's own word pieces."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from models.data.wordpiece import SETTINGS, TOKENIZER, VOCABULARY, WordPiece
+from models.errors import DataError
+
+PIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "a",
+    "##b",
+    "##c",
+    "abc",
+    "A",
+    "é",
+    "e",
+    "[",
+    "]",
+    "sep",
+    "神",
+    "社",
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a vocabulary alone."""
+    (tmp_path / VOCABULARY).write_text("\n".join(PIECES) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def pieces(folder: Path, text: str) -> list[str]:
+    """The pieces of a text."""
+    return [PIECES[number] for number in WordPiece.load(folder).encode([text])[0]]
+
+
+def test_longest_pieces_first_in_lower_case(folder: Path) -> None:
+    """As BERT does it: lower case without accents, the longest piece first, characters of Chinese apart."""
+    assert pieces(folder, "ABC ab") == ["abc", "a", "##b"]
+    assert pieces(folder, "é神社x") == ["e", "神", "社", "[UNK]"]
+
+
+def test_settings_of_the_folder_count(folder: Path) -> None:
+    """A cased BERT keeps capitals and accents."""
+    (folder / SETTINGS).write_text(json.dumps({"do_lower_case": False}), encoding="utf-8")
+    assert pieces(folder, "A é") == ["A", "é"]
+
+
+def test_control_pieces_in_a_text_are_text(folder: Path) -> None:
+    """Nobody can write a separator into a sentence, whichever file the vocabulary is read from."""
+    assert pieces(folder, "[SEP]") == ["[", "sep", "]"]
+    from tokenizers import AddedToken, Tokenizer
+
+    WordPiece.load(folder).save(folder)
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    tokenizer.add_special_tokens([AddedToken("[SEP]", special=True)])
+    tokenizer.save(str(folder / TOKENIZER))
+    assert pieces(folder, "[SEP]") == ["[", "sep", "]"]
+
+
+def test_what_is_saved_reads_as_before(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One file holds all; what a file says of cutting and padding is not followed."""
+    wordpiece, other = WordPiece.load(folder), tmp_path_factory.mktemp("saved")
+    wordpiece._tokenizer.enable_truncation(2)
+    wordpiece._tokenizer.enable_padding(length=9)
+    wordpiece.save(other)
+    assert pieces(other, "ABC ab a") == ["abc", "a", "##b", "a"]
+    assert WordPiece.load(other).size == len(PIECES)
+
+
+def test_many_texts_are_as_each(folder: Path) -> None:
+    """A corpus gives what its sentences give."""
+    wordpiece = WordPiece.load(folder)
+    texts = ["abc a", "", "神 ab"] * 800
+    assert wordpiece.encode(texts) == [wordpiece.encode([text])[0] for text in texts[:3]] * 800
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "no tokenizer.json or vocab.txt"),
+        ({TOKENIZER: "{"}, "can be read"),
+        ({SETTINGS: "{", VOCABULARY: "a"}, "cannot be read"),
+        ({VOCABULARY: "a\nb\n[UNK]"}, r"has no \[CLS\]"),
+        ({SETTINGS: json.dumps({"tokenizer_class": "BertJapaneseTokenizer"})}, "BertJapaneseTokenizer"),
+        ({TOKENIZER: json.dumps({"model": {"type": "BPE", "vocab": {}, "merges": []}, "version": "1.0"})}, "WordPiece"),
+    ],
+)
+def test_a_foreign_folder_is_refused(tmp_path: Path, files: dict[str, str], message: str) -> None:
+    """The error names the folder and what is wrong with it."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        WordPiece.load(tmp_path)
