@@ -46,6 +46,12 @@ class CheckpointError(AntecedentError):
     code = "invalid_checkpoint"
 
 
+class PictureError(AntecedentError):
+    """A picture that cannot be drawn of what is given."""
+
+    code = "invalid_picture"
+
+
 class BundleError(AntecedentError):
     """A bundle that cannot be served: damaged, of an unknown format, or of another language pair."""
 

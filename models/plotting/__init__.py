@@ -1,0 +1,1 @@
+"""Pictures of models, runs and figures."""

@@ -1,0 +1,52 @@
+"""How much attention each sentence of a document pays to its neighbours (Zheng et al. 2020, figure 4)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.bundle.runtime import Runtime
+from models.data.documents import Document
+from models.errors import PictureError
+from models.network.observation import WatchedAttention
+from models.plotting.passage import Passage, read_passage
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionMap:
+    """Of one part of a network: the mean over its layers, their heads and the tokens of a sentence."""
+
+    part: str
+    shares: list[list[float]]
+    """Row by row what each sentence of the document gives to each, as shares of 1; all nought without context."""
+
+
+def sentence_attention(runtime: Runtime, document: Document) -> list[AttentionMap]:
+    """A map for each part of the network that attends to neighbouring sentences.
+
+    Raises:
+        DataError: no sentence is short enough for the model.
+        PictureError: no part of it attends to the tokens of several sentences.
+    """
+    passage = read_passage(runtime, document)
+    watched = passage.model.architecture.context_attentions(passage.examples, passage.batch)
+    if not watched:
+        name = f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
+        raise PictureError(f"{name} has no attention to the tokens of several sentences to draw")
+    maps: dict[str, list[Tensor]] = {}
+    for one, keys in zip(watched, passage.observe(watched), strict=True):
+        maps.setdefault(one.part, []).append(_by_sentence(one, keys, passage))
+    return [AttentionMap(part, torch.stack(each).mean(0).tolist()) for part, each in maps.items()]
+
+
+def _by_sentence(watched: WatchedAttention, keys: Tensor, passage: Passage) -> Tensor:
+    """(n, n) from the weights of the keys (B, C): their sum over each sentence, of all that goes to sentences."""
+    count = len(passage.document.sentences)
+    positions = torch.tensor(passage.positions, device=keys.device)
+    place = positions[:, None] + watched.sentences
+    inside = (place >= 0) & (place < count)
+    sums = keys.new_zeros(len(keys), count).scatter_add(1, place.clamp(0, count - 1), keys * inside)
+    total = sums.sum(1, keepdim=True)
+    shares = keys.new_zeros(count, count)
+    shares[positions] = torch.where(total > 0, sums / total, total)
+    return shares.cpu()

@@ -1,0 +1,146 @@
+"""One function for each kind of picture: data in, a figure out. Knows nothing of models and files."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from models.plotting.attention import AttentionMap
+from models.plotting.context_sizes import Figure as Measured
+from models.plotting.context_sizes import Series
+from models.plotting.curves import Curve
+from models.plotting.gates import GateValues
+from models.plotting.style import COLOURS, SHADES, looks, panels
+
+_CURVES: Final = {
+    "train/loss": ("training loss", "nats a token, label-smoothed"),
+    "dev/loss": ("dev loss", "nats a token"),
+    "dev/bleu": ("dev BLEU", "BLEU"),
+    "dev/contrastive": ("contrastive accuracy", "share of items right"),
+}
+_MEASURED: Final[dict[Measured, tuple[str, str]]] = {
+    "bleu": ("translation", "BLEU"),
+    "accuracy": ("pronouns", "contrastive accuracy"),
+}
+_SHARE: Final = PercentFormatter(xmax=1, decimals=0)
+_FINE_SHARE: Final = PercentFormatter(xmax=1, decimals=1)
+
+
+def draw_attention(maps: Sequence[AttentionMap], title: str) -> Figure:
+    """Sentence by sentence where attention goes; a row is a current sentence and adds up to 100 %."""
+    count = len(maps[0].shares)
+    side = min(8.0, max(3.6, 0.22 * count + 1.4))
+    figure, axes = panels(len(maps), side + 0.7, side)
+    # One scale for all panels, from nought to the largest share, so that their shades can be compared.
+    largest = max(max(row) for each in maps for row in each.shares)
+    for panel, each in zip(axes, maps, strict=True):
+        shares = np.array(each.shares)
+        empty = shares.sum(1, keepdims=True) == 0
+        drawn = np.ma.masked_where(np.broadcast_to(empty, shares.shape), shares)
+        image = panel.imshow(drawn, cmap=SHADES, vmin=0, vmax=largest, extent=(0.5, count + 0.5, count + 0.5, 0.5))
+        _mark_empty(panel, (np.flatnonzero(empty[:, 0]) + 1).tolist(), count)
+        panel.set(title=each.part, xlabel="attended sentence", ylabel="current sentence")
+        panel.grid(visible=False)
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
+    bar = figure.colorbar(image, ax=list(axes), format=_SHARE, shrink=0.8)
+    bar.set_label("share of attention")
+    figure.suptitle(title)
+    return figure
+
+
+def draw_layer_weights(weights: Mapping[str, Sequence[float]], title: str) -> Figure:
+    """What each layer contributes to the mixture, with the figures on the bars."""
+    longest = max(map(len, weights.values()))
+    figure, axes = panels(len(weights), 0.75 * longest + 1.2, 3.6)
+    for panel, (side, shares), colour in zip(axes, weights.items(), COLOURS, strict=False):
+        names = ["embeddings", *(str(layer) for layer in range(1, len(shares)))]
+        bars = panel.bar(names, shares, color=colour, width=0.7)
+        panel.bar_label(bars, [f"{100 * share:.1f}" for share in shares], padding=2, fontsize=9)
+        panel.axhline(1 / len(shares), color="#555555", linewidth=1, linestyle="--", label="evenly")
+        panel.yaxis.set_major_formatter(_SHARE)
+        panel.grid(visible=False, axis="x")
+        panel.margins(y=0.15)
+        panel.set(title=f"{side} context", xlabel="layer", ylabel="weight in the mixture")
+    axes[0].legend()
+    figure.suptitle(title)
+    return figure
+
+
+def draw_gates(gates: Sequence[GateValues], title: str) -> Figure:
+    """Mean and spread of each layer's gate: a thick line for half of all values, a thin one for nine tenths."""
+    parts = [(part, list(values)) for part, values in groupby(gates, key=lambda gate: gate.part)]
+    deepest = max(len(values) for _, values in parts)
+    figure, axes = panels(len(parts), 0.45 * deepest + 2.4, 3.6)
+    for panel, (part, values) in zip(axes, parts, strict=True):
+        layers = [gate.layer for gate in values]
+        lowest, low, high, highest = np.array([gate.quantiles for gate in values]).T
+        panel.vlines(layers, lowest, highest, color=COLOURS[0], linewidth=1.5, label="5 to 95 %")
+        panel.vlines(layers, low, high, color=COLOURS[5], linewidth=7, label="25 to 75 %")
+        panel.plot(layers, [gate.mean for gate in values], "o", color=COLOURS[1], label="mean")
+        panel.set(title=part, xlabel="layer", xlim=(min(layers) - 0.7, max(layers) + 0.7), ylim=(0, 1))
+        panel.set_xticks(layers)
+        panel.yaxis.set_major_formatter(_SHARE)
+        panel.grid(visible=False, axis="x")
+    axes[0].set_ylabel("weight of the context")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.suptitle(title)
+    return figure
+
+
+def draw_series(series: Sequence[Series]) -> Figure:
+    """BLEU and accuracy against the number of context sentences, a line for each system."""
+    systems = list(dict.fromkeys(each.system for each in series))
+    look = dict(zip(systems, looks(len(systems)), strict=True))
+    measured = [figure for figure in _MEASURED if any(each.figure == figure for each in series)]
+    figure, axes = panels(len(measured), 5.2, 3.8)
+    for panel, name in zip(axes, measured, strict=True):
+        for each in (each for each in series if each.figure == name):
+            colour, marker = look[each.system]
+            panel.plot(each.sentences, each.values, color=colour, marker=marker, label=each.system)
+        title, unit = _MEASURED[name]
+        panel.set(title=title, xlabel="context sentences", ylabel=unit)
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if name == "accuracy":
+            panel.yaxis.set_major_formatter(_FINE_SHARE)
+    _legend(figure, axes)
+    return figure
+
+
+def draw_curves(curves: Sequence[Curve]) -> Figure:
+    """Figures over updates, a panel for each figure and a line for each run."""
+    runs = list(dict.fromkeys(curve.run for curve in curves))
+    look = dict(zip(runs, looks(len(runs)), strict=True))
+    shown = [name for name in _CURVES if any(curve.figure == name for curve in curves)]
+    figure, axes = panels(len(shown), 4.6, 3.4)
+    for panel, name in zip(axes, shown, strict=True):
+        for curve in (curve for curve in curves if curve.figure == name):
+            colour, marker = look[curve.run]
+            few = len(curve.updates) <= 25
+            panel.plot(curve.updates, curve.values, color=colour, marker=marker if few else None, label=curve.run)
+        title, unit = _CURVES[name]
+        panel.set(title=title, xlabel="update", ylabel=unit)
+        panel.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        if name == "dev/contrastive":
+            panel.yaxis.set_major_formatter(_FINE_SHARE)
+    _legend(figure, axes)
+    return figure
+
+
+def _mark_empty(panel: Axes, rows: Sequence[int], count: int) -> None:
+    """Hatch the rows of sentences that attend to no neighbour."""
+    for row in rows:
+        panel.axhspan(row - 0.5, row + 0.5, facecolor="white", edgecolor="#BBBBBB", hatch="///", linewidth=0)
+    panel.set(xlim=(0.5, count + 0.5), ylim=(count + 0.5, 0.5))
+
+
+def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend for all panels, below them."""
+    handles = {
+        label: handle for panel in axes for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(len(handles), 4))

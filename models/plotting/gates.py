@@ -1,0 +1,51 @@
+"""How far the gates of each layer let the context in, over the tokens of a document."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from models.bundle.runtime import Runtime
+from models.data.documents import Document
+from models.errors import PictureError
+from models.plotting.passage import read_passage
+
+QUANTILES = (0.05, 0.25, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class GateValues:
+    """The weight that a layer's gate gives to the context, over all tokens and units: shares of 1."""
+
+    part: str
+    layer: int
+    """Of the part, from 1."""
+    mean: float
+    quantiles: tuple[float, ...]
+    """At 5, 25, 75 and 95 %."""
+    tokens: int
+
+
+def gate_values(runtime: Runtime, document: Document) -> list[GateValues]:
+    """The values of every gate that was used.
+
+    Raises:
+        DataError: no sentence is short enough for the model.
+        PictureError: it has no gates, or the document no sentence with context.
+    """
+    passage = read_passage(runtime, document)
+    watched = passage.model.architecture.gates(passage.batch)
+    name = f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
+    if not watched:
+        raise PictureError(f"{name} has no gates to draw")
+    values = passage.observe(watched)
+    found = [_of(gate.part, gate.layer + 1, each) for gate, each in zip(watched, values, strict=True) if len(each)]
+    if not found:
+        raise PictureError(f"{name} used none of its gates: {document.name} has no sentence with context")
+    return found
+
+
+def _of(part: str, layer: int, values: Tensor) -> GateValues:
+    """Of (tokens, D)."""
+    flat = values.float().flatten().cpu().numpy()
+    return GateValues(part, layer, float(flat.mean()), tuple(map(float, np.quantile(flat, QUANTILES))), len(values))

@@ -1,0 +1,18 @@
+"""The learned mixtures of layers that a context is read from (Xu et al. 2021, table 5)."""
+
+from models.bundle.runtime import Runtime
+from models.errors import PictureError
+from models.plotting.passage import network_of
+
+
+def layer_weights(runtime: Runtime) -> dict[str, list[float]]:
+    """By what is mixed, the share of the embeddings and of each layer's output; they sum to 1.
+
+    Raises:
+        PictureError: the model mixes no layers.
+    """
+    mixtures = network_of(runtime).architecture.layer_weights()
+    if not mixtures:
+        manifest = runtime.manifest
+        raise PictureError(f"{manifest.name} ({manifest.architecture.kind}) has no learned weights of layers to draw")
+    return {side: shares.tolist() for side, shares in mixtures.items()}

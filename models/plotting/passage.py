@@ -1,0 +1,75 @@
+"""A document as a model sees it, whole: what attention and gates are looked at on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.bundle.requests import Options
+from models.bundle.runtime import Runtime, WindowTranslator
+from models.bundle.strategies import TorchEngine
+from models.data.batches import Batch, Example, TokenizedCorpus
+from models.data.documents import Document, Sentence
+from models.errors import PictureError
+from models.network.model import TranslationModel
+from models.network.observation import WatchedAttention, WatchedGate, observe
+from models.training.document_translation import translate_documents
+from models.training.objective import target_of
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The sentences of a document with translations, as one batch."""
+
+    model: TranslationModel
+    document: Document
+    positions: Sequence[int]
+    """In the document, of the sentences that are in the batch; one that is too long serves as context only."""
+    examples: Sequence[Example]
+    batch: Batch
+
+    @torch.inference_mode()
+    def observe(self, watched: Sequence[WatchedGate | WatchedAttention]) -> list[Tensor]:
+        """What is read of each while the model reads the document and its translations."""
+        target = target_of(self.batch)
+        return observe(watched, lambda: self.model.hidden(self.batch, target[:, :-1]))
+
+
+def network_of(runtime: Runtime) -> TranslationModel:
+    """The network that translates with context.
+
+    Raises:
+        PictureError: there is none: a plain Transformer in CTranslate2 does it.
+    """
+    engine = runtime.engine("direct")
+    if not isinstance(engine, TorchEngine):
+        kind = runtime.manifest.architecture.kind
+        raise PictureError(
+            f"{runtime.manifest.name} ({kind}) is a plain Transformer in CTranslate2: nothing to look into"
+        )
+    return engine.model
+
+
+def read_passage(runtime: Runtime, document: Document) -> Passage:
+    """A document with its translations, or where it has none with those that the model makes by greedy search.
+
+    Raises:
+        DataError: no sentence is short enough for the model.
+        PictureError: the model is a plain Transformer in CTranslate2.
+    """
+    model = network_of(runtime)
+    if any(sentence.target is None for sentence in document.sentences):
+        document = _translated(runtime, document)
+    corpus = TokenizedCorpus([document], runtime.tokenizer, runtime.manifest.backbone.max_length)
+    reader = model.architecture
+    examples = [reader.select(corpus.example(int(index), reader)) for index in corpus.usable]
+    batch = corpus.batch(corpus.usable, reader).to(next(model.parameters()).device)
+    return Passage(model, document, corpus.usable.tolist(), examples, batch)
+
+
+def _translated(runtime: Runtime, document: Document) -> Document:
+    translator = WindowTranslator(runtime, Options(beam_size=1))
+    translations = translate_documents(translator, [document], runtime.manifest.window)
+    pairs = zip(document.sentences, translations, strict=True)
+    return Document(tuple(Sentence(sentence.source, found.text) for sentence, found in pairs), document.name)

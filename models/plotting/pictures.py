@@ -1,0 +1,113 @@
+"""Which pictures there are, and what each is drawn of: models, runs, or figures in JSON."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from matplotlib.figure import Figure
+
+from models.bundle.runtime import Runtime
+from models.data.documents import Document
+from models.errors import PictureError
+from models.plotting.attention import sentence_attention
+from models.plotting.context_sizes import read_series
+from models.plotting.curves import is_run, read_curves
+from models.plotting.drawing import draw_attention, draw_curves, draw_gates, draw_layer_weights, draw_series
+from models.plotting.gates import gate_values
+from models.plotting.layer_weights import layer_weights
+from models.plotting.style import save, styled
+
+Picture = Literal["attention", "gates", "layer-weights", "curves", "context-sizes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What pictures are drawn of."""
+
+    runtime: Runtime | None = None
+    document: Document | None = None
+    """That the model is looked at on."""
+    runs: Sequence[Path] = ()
+    files: Sequence[Path] = ()
+    """JSON of `evaluate` and `contrast`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What came of it."""
+
+    files: list[Path] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+    """The data behind each picture, by its name."""
+
+
+def sort_paths(paths: Sequence[Path], open_model: Callable[[Path], Runtime], document: Document | None) -> Material:
+    """What the paths are: files of figures, folders of runs, and at most one bundle or checkpoint.
+
+    Raises:
+        PictureError: there are two models.
+        BundleError: a folder is neither a run nor a model.
+    """
+    files = [path for path in paths if path.is_file()]
+    runs = [path for path in paths if is_run(path)]
+    models = [path for path in paths if path not in files and path not in runs]
+    if len(models) > 1:
+        raise PictureError(f"{models[0]} and {models[1]} are both models: one is drawn at a time")
+    return Material(open_model(models[0]) if models else None, document, runs, files)
+
+
+def draw(material: Material, folder: Path, wanted: Sequence[Picture] = ()) -> Drawn:
+    """Draw the pictures that are wanted, or all that there are of the material, as PNG and SVG.
+
+    Raises:
+        PictureError: one that is wanted cannot be drawn of it, or none can.
+        DataError: the document cannot be read by the model.
+        OSError: a file cannot be written.
+    """
+    drawn = Drawn()
+    reasons = []
+    with styled():
+        for picture in wanted or get_args(Picture):
+            try:
+                figure, drawn.figures[picture] = _picture(picture, material)
+            except PictureError as error:
+                if wanted:
+                    raise
+                reasons.append(str(error))
+                continue
+            drawn.files.extend(save(figure, folder, picture))
+    if not drawn.files:
+        raise PictureError("there is nothing to draw: " + "; ".join(reasons))
+    return drawn
+
+
+def _picture(picture: Picture, material: Material) -> tuple[Figure, Any]:
+    if picture == "curves":
+        if not material.runs:
+            raise PictureError("curves need the folder of a run")
+        curves = read_curves(material.runs)
+        return draw_curves(curves), [asdict(curve) for curve in curves]
+    if picture == "context-sizes":
+        if not material.files:
+            raise PictureError("context-sizes needs JSON files of evaluate or contrast")
+        series = read_series(material.files)
+        return draw_series(series), [asdict(each) for each in series]
+    if material.runtime is None:
+        raise PictureError(f"{picture} needs a bundle or a checkpoint")
+    return _of_model(picture, material.runtime, material.document)
+
+
+def _of_model(picture: Picture, runtime: Runtime, document: Document | None) -> tuple[Figure, Any]:
+    title = f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
+    if picture == "layer-weights":
+        weights = layer_weights(runtime)
+        return draw_layer_weights(weights, title), weights
+    if document is None:
+        raise PictureError(f"{picture} needs a document: name a file with --in")
+    title = f"{title}\n{document.name}"
+    if picture == "gates":
+        gates = gate_values(runtime, document)
+        return draw_gates(gates, title), [asdict(gate) for gate in gates]
+    maps = sentence_attention(runtime, document)
+    return draw_attention(maps, title), [asdict(each) for each in maps]
