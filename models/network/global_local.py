@@ -11,6 +11,7 @@ the sentences that are translated. Step two trains everything.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import ClassVar, Literal
 
@@ -184,10 +185,15 @@ class GlobalLocal(Architecture):
     def select(self, example: Example) -> Example:
         """The block; a sentence without room in the position table keeps its place there, but not its words."""
         preceding = example.preceding[max(0, len(example.preceding) - self.window.size) :]
-        following = example.following[: min(self.window.following, self.window.size - len(preceding))]
+        room = 0 if example.growing else min(self.window.following, self.window.size - len(preceding))
+        following = example.following[:room]
         translations = example.translations[len(example.translations) - len(preceding) :] if self.reads_target else ()
-        sides = (preceding, following, translations)
-        return Example(example.source, *([self._fitting(tokens) for tokens in side] for side in sides))
+        return replace(
+            example,
+            preceding=self._fitting(preceding),
+            following=self._fitting(following),
+            translations=self._fitting(translations),
+        )
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """The sentences that the batch reads, each once, and where they are.
@@ -330,8 +336,8 @@ class GlobalLocal(Architecture):
             for place, (tokens, begin) in enumerate(zip(sentences, before, strict=False))
         ]
 
-    def _fitting(self, tokens: Tokens) -> Tokens:
-        return tokens if len(tokens) < self.max_length else ()
+    def _fitting(self, sentences: Sequence[Tokens]) -> list[Tokens]:
+        return [tokens if len(tokens) < self.max_length else () for tokens in sentences]
 
 
 _Placed = tuple[tuple[int, ...], int, int]

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import RunConfig, TokenizerConfig
 from models.data.batches import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import Tokenizer, train_tokenizer
-from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
-from models.search.search import search
 from models.training.checkpoints import load_checkpoint, load_model
 from models.training.curves import Curves
 from models.training.distributed import World
@@ -139,9 +138,10 @@ def accuracies(model: TranslationModel, tokenizer: Tokenizer, language: Language
     The preceding sentences come with their reference translations, for whoever reads them.
     """
     corpus = TokenizedCorpus(language.held_out, tokenizer, 32)
-    count = len(corpus.sources)
-    batch = corpus.batch(range(count), model.architecture)
-    found = search(ModelDecoder(model), batch, SearchOptions(beam_size=1), [20] * count)
+    reader = model.architecture
+    examples = [reader.select(corpus.example(index, reader)) for index in range(len(corpus.sources))]
+    requests = [TokenizedRequest(example, max_length=20) for example in examples]
+    found = TorchEngine(model).translate(requests, SearchOptions(beam_size=1))
     right: dict[bool, list[bool]] = {True: [], False: []}
     translations = iter(tokenizer.decode_target(hypotheses[0].tokens) for hypotheses in found)
     for document in language.held_out:

@@ -22,6 +22,13 @@ ARCHITECTURES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "concatenation": ({"context_sentences": 1}, {"previous"}),
     "averaged_document": ({"context": "joint"} | NARROW, {"previous", "far"}),
     "layer_weighting": ({"context_sentences": 3}, {"previous", "translation"}),
+    "global_local": ({}, {"previous", "far", "following", "translation"}),
+    "global_local, causal": ({"kind": "global_local", "causal": True}, {"previous", "far", "translation"}),
+    "global_local without memory": (
+        {"kind": "global_local", "target_memory": False},
+        {"previous", "far", "following"},
+    ),
+    "global_local of the history": ({"kind": "global_local", "global_layer": False}, {"previous", "translation"}),
 }
 """Of each its switches, and the languages that it learns."""
 QUICK = {
@@ -33,9 +40,15 @@ QUICK = {
     ("averaged_document", "following"),
     ("layer_weighting", "translation"),
     ("layer_weighting", "far"),
+    ("global_local", "following"),
+    ("global_local, causal", "following"),
+    ("global_local", "translation"),
+    ("global_local without memory", "translation"),
 }
 LONGER = {("averaged_document", "far"): {"updates": 800, "schedule": {"peak": 3e-3, "warmup": 50}}}
 """A mean over six sentences takes longer to read."""
+GENTLER = {"updates": 300, "schedule": {"peak": 2e-3, "warmup": 50}}
+"""Of `global_local`, whose decoder is not the sentence model's."""
 MATRIX = [
     pytest.param(kind, language, marks=[] if (kind, language) in QUICK else pytest.mark.slow, id=f"{kind}-{language}")
     for kind in ARCHITECTURES
@@ -78,6 +91,8 @@ def test_architecture_learns_what_it_can_read(kind: str, name: str, step_one: Le
     language, tokenizer, folder = step_one(name)
     switches, learnt = ARCHITECTURES[kind]
     architecture, training = {"kind": kind} | switches, LONGER.get((kind, name), {})
+    if kind.startswith("global_local"):
+        training = GENTLER
     settings: RunConfig = run_config(folder, "document", 1, architecture=architecture, training=training)
     model = train(settings.model_copy(update={"output": tmp_path}), tokenizer, language.learnt)
     _, in_context = accuracies(model, tokenizer, language)
