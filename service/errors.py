@@ -313,7 +313,7 @@ class HostNotAllowedError(ServiceError):
 
 
 class RateLimitedError(ServiceError):
-    """A key has spent its sentences of the minute; `quota` are the header fields that say how it stands."""
+    """A key has spent its sentences of the minute; `RateLimit` says how it stands."""
 
     code = "rate_limited"
     status = 429

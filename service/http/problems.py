@@ -58,6 +58,14 @@ def problem_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
     return problem(status_of(type(error)), error.code, str(error), request_id, retryable=error.retryable) | error.extras
 
 
+def message_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
+    """The members of a problem that has no headers: when to try again is one of them."""
+    members = problem_of(error, request_id)
+    if isinstance(error, ServiceError) and error.retry_after is not None:
+        members["retry_after_seconds"] = error.retry_after
+    return members
+
+
 def problem(status: int, code: str, detail: str, request_id: str, *, retryable: bool = False) -> dict[str, Any]:
     """The members that every problem has."""
     return {

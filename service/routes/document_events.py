@@ -13,8 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from models.errors import AntecedentError
 from service.documents import DocumentStream
-from service.errors import ServiceError
-from service.http.problems import problem_of
+from service.http.problems import message_of
 from service.routes.dependencies import Services
 
 EVENT_STREAM: Final = EventSourceResponse.media_type
@@ -87,10 +86,7 @@ async def _events(
 def _problem(request: Request, parts: Services, error: AntecedentError) -> dict[str, Any]:
     """What the client is told of an error after which no more sentences come."""
     parts.metrics.rejections.labels(error.code).inc()
-    members = problem_of(error, request.state.request_id)
-    if isinstance(error, ServiceError) and error.retry_after is not None:
-        members["retry_after_seconds"] = error.retry_after
-    return members
+    return message_of(error, request.state.request_id)
 
 
 def _event(kind: str, data: str) -> bytes:

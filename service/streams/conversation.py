@@ -147,7 +147,11 @@ class Conversation:
 
     async def _write(self, channel: Channel) -> None:
         async for message in self._answers.results():
-            await channel.send(message)
+            try:
+                async with asyncio.timeout(self._idle_seconds):
+                    await channel.send(message)
+            except TimeoutError:
+                raise GoneError from None  # it reads nothing, and so would never read a close either
 
     async def _traced(self, request: SentenceRequest, soon: EndingSoon) -> str:
         with span(self._tracer, "stream sentence", kind=SpanKind.SERVER):

@@ -6,8 +6,8 @@ import orjson
 from pydantic import ValidationError
 
 from models.errors import AntecedentError
-from service.errors import InvalidMessageError, ServiceError
-from service.http.problems import problem_of
+from service.errors import InvalidMessageError
+from service.http.problems import message_of
 from service.schemas import SentenceRequest, TranslatedSentence
 from service.store.document import State
 
@@ -49,9 +49,7 @@ def translation(answer: TranslatedSentence) -> str:
 
 def problem(error: AntecedentError, request_id: str, position: int | None) -> str:
     """What stands in the place of an answer: the members of a problem, but `error` for its `type`."""
-    members: dict[str, Any] = problem_of(error, request_id) | {"type": "error"}
-    if isinstance(error, ServiceError) and error.retry_after is not None:
-        members["retry_after_seconds"] = error.retry_after
+    members = message_of(error, request_id) | {"type": "error"}
     if position is not None:
         members["position"] = position
     return _json(members)
