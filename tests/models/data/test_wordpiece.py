@@ -4,29 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from tokenizers import AddedToken, Tokenizer
 
 from models.data.wordpiece import SETTINGS, TOKENIZER, VOCABULARY, WordPiece
 from models.errors import DataError
 
-PIECES = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "a",
-    "##b",
-    "##c",
-    "abc",
-    "A",
-    "é",
-    "e",
-    "[",
-    "]",
-    "sep",
-    "神",
-    "社",
-]
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+PIECES = [*CONTROL, "a", "##b", "##c", "abc", "A", "é", "e", "[", "]", "sep", "神", "社"]
 
 
 @pytest.fixture
@@ -56,8 +40,6 @@ def test_settings_of_the_folder_count(folder: Path) -> None:
 def test_control_pieces_in_a_text_are_text(folder: Path) -> None:
     """Nobody can write a separator into a sentence, whichever file the vocabulary is read from."""
     assert pieces(folder, "[SEP]") == ["[", "sep", "]"]
-    from tokenizers import AddedToken, Tokenizer
-
     WordPiece.load(folder).save(folder)
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     tokenizer.add_special_tokens([AddedToken("[SEP]", special=True)])

@@ -114,7 +114,7 @@ def test_damaged_files_are_refused(copy: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read as BERT"):
         _ = open_bert(copy).model
     (copy / WEIGHTS).unlink()
-    with pytest.raises(ConfigError, match="has no model.safetensors"):
+    with pytest.raises(ConfigError, match=r"has no model\.safetensors"):
         _ = open_bert(copy).model
     (copy / CONFIG).write_text("{", encoding="utf-8")
     with pytest.raises(ConfigError, match="is not JSON"):

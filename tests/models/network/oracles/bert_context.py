@@ -4,6 +4,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from transformers import BertModel
 
 from models.network.bert_context import BertAttention, BertContext
 from models.network.layers import Residual
@@ -65,8 +66,6 @@ def bert_context(
 
 def bert_states(folder: Path, before: str, current: str, after: str) -> Sequence:
     """The last states of [CLS] before [SEP] current [SEP], then after [SEP] if there is anything."""
-    from transformers import BertModel
-
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
     pieces = ["[CLS]", *_letters(before), "[SEP]", *_letters(current), "[SEP]"]
     pieces += [*_letters(after), "[SEP]"] if after else []
