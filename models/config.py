@@ -112,6 +112,18 @@ class ContextWindow(Frozen):
         first = position - position % (self.size + 1)
         return first, min(position + 1 + self.following, first + self.size + 1)
 
+    def at_most(self, sentences: int | None) -> "ContextWindow":
+        """The same with no more than so many preceding sentences; without a number, as it is.
+
+        Raises:
+            ConfigError: it has fewer.
+        """
+        if sentences is None:
+            return self
+        if sentences > self.size:
+            raise ConfigError(f"{sentences} preceding sentences are more than the model reads: {self.size}")
+        return self.model_copy(update={"size": sentences})
+
 
 class SentenceConfig(Frozen):
     """No context: the backbone alone."""
@@ -261,6 +273,8 @@ class TrainingConfig(Frozen):
     """`sentence` trains the backbone; `document` what the architecture declares; `joint` everything from scratch."""
     init: Path | None = None
     """Checkpoint of step one that `document` starts from, or that `sentence` is continued from."""
+    transfer: Literal["both", "source"] = "both"
+    """What of `init` is taken over: encoder and decoder, or the encoder alone, with its embeddings."""
     updates: int | None = Field(None, ge=1)
     epochs: float | None = Field(None, gt=0)
     batch_tokens: int = Field(4096, ge=16)

@@ -1,9 +1,9 @@
-"""Which pictures there are, and what each is drawn of: models, runs, or figures in JSON."""
+"""What each picture is drawn of: models, runs, or figures in JSON."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -15,10 +15,9 @@ from models.plotting.context_sizes import read_series
 from models.plotting.curves import is_run, read_curves
 from models.plotting.drawing import draw_attention, draw_curves, draw_gates, draw_layer_weights, draw_series
 from models.plotting.gates import gate_values
+from models.plotting.kinds import Picture
 from models.plotting.layer_weights import layer_weights
 from models.plotting.style import save, styled
-
-Picture = Literal["attention", "gates", "layer-weights", "curves", "context-sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def draw(material: Material, folder: Path, wanted: Sequence[Picture] = ()) -> Dr
     drawn = Drawn()
     reasons = []
     with styled():
-        for picture in wanted or get_args(Picture):
+        for picture in wanted or Picture:
             try:
                 figure, drawn.figures[picture] = _picture(picture, material)
             except PictureError as error:
@@ -83,12 +82,12 @@ def draw(material: Material, folder: Path, wanted: Sequence[Picture] = ()) -> Dr
 
 
 def _picture(picture: Picture, material: Material) -> tuple[Figure, Any]:
-    if picture == "curves":
+    if picture is Picture.CURVES:
         if not material.runs:
             raise PictureError("curves need the folder of a run")
         curves = read_curves(material.runs)
         return draw_curves(curves), [asdict(curve) for curve in curves]
-    if picture == "context-sizes":
+    if picture is Picture.CONTEXT_SIZES:
         if not material.files:
             raise PictureError("context-sizes needs JSON files of evaluate or contrast")
         series = read_series(material.files)
@@ -100,13 +99,13 @@ def _picture(picture: Picture, material: Material) -> tuple[Figure, Any]:
 
 def _of_model(picture: Picture, runtime: Runtime, document: Document | None) -> tuple[Figure, Any]:
     title = f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
-    if picture == "layer-weights":
+    if picture is Picture.LAYER_WEIGHTS:
         weights = layer_weights(runtime)
         return draw_layer_weights(weights, title), weights
     if document is None:
         raise PictureError(f"{picture} needs a document: name a file with --in")
     title = f"{title}\n{document.name}"
-    if picture == "gates":
+    if picture is Picture.GATES:
         gates = gate_values(runtime, document)
         return draw_gates(gates, title), [asdict(gate) for gate in gates]
     maps = sentence_attention(runtime, document)

@@ -1,0 +1,116 @@
+"""Bundles: made of checkpoints, used on whole files, measured."""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal, TextIO
+
+import typer
+
+from models.commands.context import replacement_of, translator_of
+from models.commands.options import Beam, Bundle, ComputeType, Device, JsonFile, Kind, Seed, Threads
+from models.commands.output import print_table, write_json
+from models.data.documents import read_documents
+
+
+def export(
+    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new bundle.", show_default=False)],
+    quantization: Annotated[
+        Literal["int8", "float16", "float32"], typer.Option(help="Of the CTranslate2 backbone.")
+    ] = "int8",
+    source: Annotated[Path | None, typer.Option(metavar="F", help="Check on these instead of the dev set.")] = None,
+    reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
+    scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON of figures for the manifest.")] = None,
+) -> None:
+    """Turn a checkpoint into a bundle; it is written only if it translates as the checkpoint does."""
+    from models.bundle.export import export_bundle
+
+    if (source is None) != (reference is None):
+        raise typer.BadParameter("--source and --reference go together")
+    documents = None if source is None else read_documents(source, reference)
+    figures = None if scores is None else json.loads(scores.read_text(encoding="utf-8"))
+    manifest = export_bundle(checkpoint, out, quantization, documents=documents, scores=figures)
+    typer.echo(f"{out}: {manifest.name}, {len(manifest.files)} files, format {manifest.format_version}")
+
+
+def translate(
+    bundle: Bundle,
+    source: Annotated[Path | None, typer.Option("--in", metavar="F", help="Documents; without it, the input.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="F", help="Without it, the output.")] = None,
+    context: Kind = "real",
+    seed: Seed = 1,
+    beam: Beam = None,
+    device: Device = "cpu",
+    compute_type: ComputeType = "auto",
+    threads: Threads = 1,
+) -> None:
+    """Translate documents: a sentence a line, an empty line between documents, and the same lines out."""
+    from tqdm import tqdm
+
+    from models.bundle.corpus import translate_file
+    from models.bundle.runtime import Runtime
+    from models.training.document_translation import Piecewise
+
+    runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
+    translator, replacement = translator_of(runtime, context, beam), replacement_of(runtime, context, seed)
+    with _readable(source) as file, _writable(out) as stream, tqdm(unit="sentence") as bar:
+        piecewise = Piecewise(translator, bar.update)
+        lines = translate_file(piecewise, file, runtime.manifest.window, replacement=replacement)
+        stream.writelines(line + "\n" for line in lines)
+
+
+def bench(
+    bundle: Bundle,
+    source: Annotated[Path, typer.Option("--in", metavar="F", help="Documents to translate.", show_default=False)],
+    device: Device = "cpu",
+    beam: Annotated[int, typer.Option(min=1, help="Hypotheses of search.")] = 1,
+    batch: Annotated[list[int] | None, typer.Option(min=1, help="Sentences in a call; may be repeated.")] = None,
+    compute_type: ComputeType = "float32",
+    threads: Threads = 1,
+    rounds: Annotated[int, typer.Option(min=1, help="Of which the median is taken.")] = 5,
+    json_file: JsonFile = None,
+) -> None:
+    """Measure tokens per second with context against the same backbone without it in CTranslate2."""
+    from tqdm import tqdm
+
+    from models.bundle.benchmark import Conditions, benchmark
+    from models.bundle.runtime import Runtime
+
+    runtime = Runtime.load(bundle, device=device, compute_type=compute_type, threads=threads)
+    rows = benchmark(
+        runtime,
+        read_documents(source),
+        Conditions(device, compute_type, beam, batch or [1, 8, 32], rounds),
+        progress=lambda turns: iter(tqdm(turns, total=rounds + 1, unit="round")),
+    )
+    cells = [(row.strategy, row.batch, f"{row.tokens_per_second:.0f}", f"{row.ratio:.2f}") for row in rows]
+    print_table(("strategy", "batch", "tokens/s", "ratio"), cells)
+    write_json({"rows": [asdict(row) for row in rows]}, json_file)
+
+
+@contextmanager
+def _readable(file: Path | None) -> Iterator[Path]:
+    """The file; or the standard input as a file, since a corpus is read more than once."""
+    if file is not None:
+        yield file
+        return
+    with tempfile.NamedTemporaryFile() as spool:
+        shutil.copyfileobj(sys.stdin.buffer, spool)
+        spool.flush()
+        yield Path(spool.name)
+
+
+@contextmanager
+def _writable(file: Path | None) -> Iterator[TextIO]:
+    """The file, or the standard output."""
+    if file is None:
+        yield sys.stdout
+        return
+    with file.open("w", encoding="utf-8", newline="\n") as stream:
+        yield stream

@@ -1,0 +1,36 @@
+"""How commands show what they have found."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Show rows under a head."""
+    table = Table(*(Column(name, overflow="fold") for name in head), box=box.SIMPLE)
+    for row in rows:
+        table.add_row(*map(str, row))
+    Console().print(table)
+
+
+def report(figures: dict[str, Any], json_file: Path | None) -> None:
+    """Show figures, and write them into a file if there is one."""
+    print_table(("figure", "value"), [(name, _rounded(value)) for name, value in figures.items()])
+    write_json(figures, json_file)
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_rounded(one)}" for name, one in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def write_json(figures: dict[str, Any], file: Path | None) -> None:
+    """Write figures into a file, if there is one."""
+    if file is not None:
+        file.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

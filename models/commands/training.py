@@ -1,0 +1,61 @@
+"""Training, and what a model is made of."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from models.commands.options import Config, JsonFile, SkipBad
+from models.commands.output import print_table, write_json
+from models.config import RunConfig, load_config
+
+if TYPE_CHECKING:
+    from models.bundle.runtime import WindowTranslator
+    from models.data.tokenizer import Tokenizer
+    from models.network.model import TranslationModel
+
+
+def tokenizer(config: Config, skip_bad: SkipBad = False) -> None:
+    """Train the SentencePiece model of a run on its training corpus."""
+    from models.training.run import make_tokenizer
+
+    run = load_config(config)
+    made = make_tokenizer(run, skip_bad=skip_bad)
+    typer.echo(f"{run.tokenizer.path}: {', '.join(made.files())}")
+
+
+def train(
+    config: Config,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if any.")] = False,
+    minutes: Annotated[float | None, typer.Option(help="End after so many minutes.", min=0)] = None,
+    skip_bad: SkipBad = False,
+) -> None:
+    """Train one run; `torchrun --nproc-per-node N -m models train CONFIG` trains on N devices."""
+    from models.training.run import train as train_run
+
+    final = train_run(load_config(config), _candidate, resume=resume, minutes=minutes, skip_bad=skip_bad)
+    typer.echo(f"final checkpoint: {final}")
+
+
+def describe(
+    model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
+) -> None:
+    """Print what a model is made of: parameters by part, trained and frozen in step two."""
+    from models.bundle.description import unloaded_model
+    from models.network.parameters import count_parameters
+    from models.training.run import plan_model
+
+    built = unloaded_model(model) if model.is_dir() else plan_model(load_config(model))
+    parts = count_parameters(built)
+    rows = [(part.name, f"{part.trained:,}", f"{part.frozen:,}") for part in parts]
+    total = ("all", f"{sum(part.trained for part in parts):,}", f"{sum(part.frozen for part in parts):,}")
+    print_table(("part", "trained", "frozen"), [*rows, total])
+    write_json({"parts": [asdict(part) for part in parts]}, json_file)
+
+
+def _candidate(config: RunConfig, tokenizer: "Tokenizer", model: "TranslationModel") -> "WindowTranslator":
+    """A model in training as validation sees it: greedy, with its context."""
+    from models.bundle.runtime import Options, Runtime, WindowTranslator
+
+    return WindowTranslator(Runtime.of(config, tokenizer, model), Options(beam_size=1))

@@ -1,0 +1,13 @@
+"""Which pictures there are."""
+
+from enum import StrEnum
+
+
+class Picture(StrEnum):
+    """A kind of picture; its name is that of its files."""
+
+    ATTENTION = "attention"
+    GATES = "gates"
+    LAYER_WEIGHTS = "layer-weights"
+    CURVES = "curves"
+    CONTEXT_SIZES = "context-sizes"
