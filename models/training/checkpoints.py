@@ -152,8 +152,8 @@ def weights_of(model: TranslationModel) -> dict[str, Tensor]:
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
-def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: str = "") -> None:
-    """Copy weights into a model: all, or those whose names start with `prefix`.
+def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: str | tuple[str, ...] = "") -> None:
+    """Copy weights into a model: all, or those whose names start with `prefix`, or with one of several.
 
     Raises:
         CheckpointError: a tensor is missing, superfluous or of another shape.

@@ -186,10 +186,23 @@ class Trainer:
         model = build_model(self.config, self.tokenizer, self.settings.dropout)
         model.initialize()
         if self.settings.init is not None:
-            load_weights(model, load_checkpoint(self.settings.init).weights, "backbone.")
+            load_weights(model, load_checkpoint(self.settings.init).weights, self._taken_over())
         if self.settings.step == "document":
             model.freeze()
+            self._check_taken_over(model)
         return model
+
+    def _taken_over(self) -> tuple[str, ...]:
+        """What the names of the weights begin with that come from `training.init`."""
+        if self.settings.transfer == "both":
+            return ("backbone.",)
+        embedding = "target" if self.config.backbone.embeddings == "shared" else "source"
+        return f"backbone.{embedding}_embedding.", "backbone.encoder.", "backbone.encoder_norm."
+
+    def _check_taken_over(self, model: TranslationModel) -> None:
+        for name, parameter in model.named_parameters():
+            if name.startswith("backbone.") and not (name.startswith(self._taken_over()) or parameter.requires_grad):
+                raise ConfigError(f"{self.config.name}: transfer leaves {name} random, and step two does not train it")
 
     def _updates_of_epochs(self, epochs: float) -> int:
         batches = self._plan(0)

@@ -13,10 +13,12 @@ import torch
 
 from models.config import RunConfig
 from models.data.tokenizer import Tokenizer
-from tests.learning.languages import LANGUAGES, Language, accuracies, make_tokenizer, run_config, train
+from tests.learning.languages import LANGUAGES, NOUNS, VERBS, Language, accuracies, make_tokenizer, run_config, train
+from tests.support.bert import make_bert, tiny_bert_context, with_bert
 
 LEARNT, CHANCE = 0.95, (0.3, 0.7)
 NARROW = {"attention_width": 16, "attention_heads": 2}
+BERT = tiny_bert_context(bert_width=32).model_dump()
 ARCHITECTURES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "doc_transformer": ({"context_sentences": 1}, {"previous"}),
     "concatenation": ({"context_sentences": 1}, {"previous"}),
@@ -29,6 +31,9 @@ ARCHITECTURES: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"previous", "far", "following"},
     ),
     "global_local of the history": ({"kind": "global_local", "global_layer": False}, {"previous", "translation"}),
+    "bert_context": (BERT, {"previous"}),
+    "bert_context with what follows": (BERT | {"following_sentences": 1}, {"previous", "following"}),
+    "bert_context of random words": (BERT | {"context": "random"}, set()),
 }
 """Of each its switches, and the languages that it learns."""
 QUICK = {
@@ -44,6 +49,9 @@ QUICK = {
     ("global_local, causal", "following"),
     ("global_local", "translation"),
     ("global_local without memory", "translation"),
+    ("bert_context", "previous"),
+    ("bert_context", "translation"),
+    ("bert_context of random words", "previous"),
 }
 LONGER = {("averaged_document", "far"): {"updates": 800, "schedule": {"peak": 3e-3, "warmup": 50}}}
 """A mean over six sentences takes longer to read."""
@@ -67,6 +75,13 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random BERT that knows the words of all languages, and of each which it is."""
+    words = [*NOUNS, *VERBS, "it", "so", "you"]
+    return make_bert(tmp_path_factory.mktemp("bert"), "", words=words, hidden_size=32, initializer_range=0.1)
+
+
+@pytest.fixture(scope="module")
 def step_one(tmp_path_factory: pytest.TempPathFactory) -> Learn:
     """A language, its tokenizer and the folder of a sentence model that has learnt it, once for all architectures."""
     made: dict[str, tuple[Language, Tokenizer, Path]] = {}
@@ -86,7 +101,9 @@ def step_one(tmp_path_factory: pytest.TempPathFactory) -> Learn:
 
 
 @pytest.mark.parametrize(("kind", "name"), MATRIX)
-def test_architecture_learns_what_it_can_read(kind: str, name: str, step_one: Learn, tmp_path: Path) -> None:
+def test_architecture_learns_what_it_can_read(
+    kind: str, name: str, step_one: Learn, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """On held-out documents 95 % of the sentences that need context are right, or about half of them."""
     language, tokenizer, folder = step_one(name)
     switches, learnt = ARCHITECTURES[kind]
@@ -94,7 +111,9 @@ def test_architecture_learns_what_it_can_read(kind: str, name: str, step_one: Le
     if kind.startswith("global_local"):
         training = GENTLER
     settings: RunConfig = run_config(folder, "document", 1, architecture=architecture, training=training)
-    model = train(settings.model_copy(update={"output": tmp_path}), tokenizer, language.learnt)
+    reads = with_bert(settings.architecture, request)
+    settings = settings.model_copy(update={"output": tmp_path, "architecture": reads})
+    model = train(settings, tokenizer, language.learnt)
     _, in_context = accuracies(model, tokenizer, language)
     if name in learnt:
         assert in_context >= LEARNT

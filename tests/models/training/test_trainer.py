@@ -17,7 +17,9 @@ from models.config import load_config
 from models.data.batches import TokenizedCorpus
 from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import list_checkpoints, load_checkpoint
+from models.training.distributed import World
 from models.training.run import make_tokenizer, read_corpus
+from models.training.trainer import Trainer
 from tests.support.training import train
 
 MakeRun = Callable[..., Path]
@@ -111,6 +113,27 @@ def test_step_two_leaves_the_backbone_as_it_was(make_run: MakeRun) -> None:
     assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
     moved = load_checkpoint(load_config(second).output / "checkpoints" / "update-00000004").weights
     assert any(not torch.equal(after[name], moved[name]) for name in after.keys() - before.keys())
+
+
+def test_transfer_takes_over_what_it_names(make_run: MakeRun) -> None:
+    """The encoder alone or all of step one is where a system begins; a decoder that stays random must be trained."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    tokenizer = make_tokenizer(first)
+    corpus = TokenizedCorpus(read_corpus(first.data.train), tokenizer, 128)
+    init = str(train(first))
+    step_one = load_checkpoint(Path(init)).weights
+
+    def begun(transfer: str, kind: str = "global_local") -> set[str]:
+        training = {"step": "document", "init": init, "transfer": transfer, "seed": 2}
+        run = make_run(transfer, training=training, architecture={"kind": kind})
+        named = dict(Trainer(load_config(run), tokenizer, corpus, World()).model.named_parameters())
+        matrices = {name: tensor for name, tensor in step_one.items() if tensor.dim() > 1}
+        return {name.split(".")[1] for name, tensor in matrices.items() if torch.equal(named[name], tensor)}
+
+    assert begun("both") == {"encoder", "decoder", "target_embedding"}
+    assert begun("source") == {"encoder", "target_embedding"}
+    with pytest.raises(ConfigError, match="does not train it"):
+        begun("source", "doc_transformer")
 
 
 def test_reference_continues_step_one(make_run: MakeRun) -> None:
