@@ -13,7 +13,7 @@ paper does not mention, are around the mixture. In a pre-norm backbone the backb
 all of it, but never BERT.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -25,9 +25,10 @@ from models.config import ArchitectureConfig, BackboneConfig, BertContextConfig,
 from models.data.batches import Batch, Example, Tokens, pad
 from models.data.tokenizer import PAD
 from models.network.bert import FrozenBert
-from models.network.bert_input import fit, row, with_random_context
+from models.network.bert_input import fit, places, row, with_random_context
 from models.network.context import Architecture, Attend, Context, State
 from models.network.layers import Attention, Residual, padding_mask
+from models.network.observation import WatchedAttention, WatchedGate, source_tokens, target_tokens
 from models.network.pretrained import StateCache
 from models.network.transformer import Transformer
 
@@ -39,6 +40,7 @@ class BertAttention(nn.Module):
         super().__init__()
         self.attention = Attention(width, heads, bert_width)
         self.both = nn.Linear(2 * width, width)
+        self.gate = nn.Sigmoid()
 
     def forward(
         self, x: Tensor, attend: Attend, bert: tuple[Tensor, Tensor, Tensor], residual: Residual, *, opens: bool
@@ -55,7 +57,7 @@ class BertAttention(nn.Module):
         query = residual.norm(x) if residual.pre else x
         own = residual.dropout(attend(query))
         context = residual.dropout(self.attention(query, *bert))
-        gate = torch.sigmoid(self.both(torch.cat([context, own] if opens else [own, context], dim=-1)))
+        gate = self.gate(self.both(torch.cat([context, own] if opens else [own, context], dim=-1)))
         weight = gate if opens else 1 - gate
         if residual.pre:
             return x + own + weight * context
@@ -160,6 +162,30 @@ class BertContext(Architecture):
             return super().source_attention(layer, x, attend, residual, state)
         bert = (state.fixed[f"bert.{layer}.keys"], state.fixed[f"bert.{layer}.values"], state.fixed["bert.mask"])
         return self.decoder[layer](x, attend, bert, residual, opens=True)
+
+    def gates(self, batch: Batch) -> list[WatchedGate]:
+        """The weight of self-attention in the encoder, that of BERT in the decoder."""
+        return [
+            WatchedGate(part, layer, sublayer.gate, real, of_context=part == "decoder")
+            for part, layer, sublayer, real in self._at_work(batch)
+        ]
+
+    def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
+        """To all that BERT has read, the current sentence too; nothing, where it reads no other."""
+        if self.window == ContextWindow():
+            return []
+        sentences = pad([places(self._fitted(example)) for example in examples])
+        return [
+            WatchedAttention(part, layer, sublayer.attention, real, sentences)
+            for part, layer, sublayer, real in self._at_work(batch)
+        ]
+
+    def _at_work(self, batch: Batch) -> Iterator[tuple[str, int, BertAttention, Tensor]]:
+        sides = ("encoder", self.encoder, source_tokens(batch)), ("decoder", self.decoder, target_tokens(batch))
+        for part, sublayers, real in sides:
+            for layer, sublayer in enumerate(sublayers):
+                assert isinstance(sublayer, BertAttention)
+                yield part, layer, sublayer, real
 
     def _fitted(self, example: Example) -> Example:
         assert example.own is not None

@@ -8,6 +8,7 @@ from itertools import chain
 from models.config import ContextWindow
 from models.data.batches import Example, Tokens
 from models.data.wordpiece import WordPiece
+from models.network.observation import NOWHERE
 
 CONTROL_PIECES = 3
 """[CLS], and [SEP] after the preceding and after the current sentence."""
@@ -38,6 +39,14 @@ def row(own: Example, wordpiece: WordPiece) -> list[int]:
     if own.following:
         ids += [*chain(*own.following), end]
     return [number + 1 for number in ids]
+
+
+def places(own: Example) -> list[int]:
+    """For each piece of such an input how many sentences after the current one it stands; a control piece nowhere."""
+    before = [place - len(own.preceding) for place, tokens in enumerate(own.preceding) for _ in tokens]
+    after = [place for place, tokens in enumerate(own.following, 1) for _ in tokens]
+    found = [NOWHERE, *before, NOWHERE, *(0 for _ in own.source), NOWHERE]
+    return [*found, *after, NOWHERE] if own.following else found
 
 
 def with_random_context(own: Example, words: Sequence[int]) -> Example:

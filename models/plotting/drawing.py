@@ -17,7 +17,7 @@ from models.plotting.gates import GateValues
 from models.plotting.style import COLOURS, SHADES, looks, panels
 
 _CURVES: Final = {
-    "train/loss": ("training loss", "nats a token, label-smoothed"),
+    "train/loss": ("training loss", "nats a token"),
     "dev/loss": ("dev loss", "nats a token"),
     "dev/bleu": ("dev BLEU", "BLEU"),
     "dev/contrastive": ("contrastive accuracy", "share of items right"),
@@ -101,6 +101,9 @@ def draw_series(series: Sequence[Series]) -> Figure:
     for panel, name in zip(axes, measured, strict=True):
         for each in (each for each in series if each.figure == name):
             colour, marker = look[each.system]
+            if each.sentences == [0]:
+                # A system that reads no context is a line to compare the others with.
+                panel.axhline(each.values[0], color=colour, linestyle="--")
             panel.plot(each.sentences, each.values, color=colour, marker=marker, label=each.system)
         title, unit = _MEASURED[name]
         panel.set(title=title, xlabel="context sentences", ylabel=unit)
