@@ -96,6 +96,13 @@ class Sentences:
         )
         return await self._bring(document, appended, lease, send_again)
 
+    async def take_back(self, document: DocumentKey, appending: Awaitable[Appended], lease: Lease) -> None:
+        """Give back a sentence that is on its way into its place, for a caller who has left."""
+        with suppress(ServiceError):
+            appended = await appending
+            await self._store.withdraw(document, appended.position, lease.token)
+            self._notices.tell(document, appended.position)
+
     async def correct(self, document: DocumentKey, position: int, translation: str) -> Entry:
         """Put a translation in the place of whatever is there; see `ContextStore.correct`."""
         entry = await self._store.correct(document, position, Answer(translation, None, 0))

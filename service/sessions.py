@@ -86,9 +86,13 @@ class Sessions:
         check_length(text, self._settings.max_sentence_characters, "the sentence")
         lease = self._sentences.lease()
         with self._admission.reserve(document.session_id):
-            appended = await self._store.append(
-                document, text, position=position, idempotency_key=idempotency_key, lease=lease
-            )
+            append = self._store.append(document, text, position=position, idempotency_key=idempotency_key, lease=lease)
+            appending = asyncio.create_task(append)
+            try:
+                appended = await asyncio.shield(appending)
+            except asyncio.CancelledError:
+                await self._sentences.take_back(document, appending, lease)
+                raise
         if appended.answer is not None:
             self._metrics.stored_answers.inc()
         return Placed(document, appended, lease)
