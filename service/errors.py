@@ -164,7 +164,7 @@ class ModelRecordError(ServiceError):
 
 
 class SessionsNotServedError(ServiceError):
-    """A model that reads the sentences that follow, and so translates whole documents only."""
+    """A model, `model`, that reads the sentences that follow, and so translates whole documents only."""
 
     code = "sessions_not_served"
     status = 409

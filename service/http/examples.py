@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-_ID: Final = "pQ2vS4uX6yZ8aB0cD2eF4g"
+ID: Final = "pQ2vS4uX6yZ8aB0cD2eF4g"
+"""Of every document, session and request."""
 _SOURCES: Final = ("紫式部は宮廷に仕えた。", "源氏物語を書いた。")
 _TRANSLATIONS: Final = ("Murasaki Shikibu served at the court.", "She wrote The Tale of Genji.")
 _PAIR: Final = {"source_lang": "ja", "target_lang": "en"}
@@ -49,21 +50,21 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
     {
         "DocumentRequest": {**_PAIR, "text": "".join(_SOURCES)},
         "DocumentAnswer": {
-            "id": _ID,
+            "id": ID,
             "model": _MODEL,
             "text": " ".join(_TRANSLATIONS),
             "sentences": [_FIRST, _SECOND],
         },
         "TranslatedSentence": _SECOND,
         "StreamedSentence": {**_SECOND, "before": " "},
-        "DocumentEnd": {"id": _ID, "model": _MODEL, "sentences": 2, "after": ""},
+        "DocumentEnd": {"id": ID, "model": _MODEL, "sentences": 2, "after": ""},
         "SessionRequest": {**_PAIR, "ttl_seconds": 3600},
-        "SessionCreated": {"session_id": _ID, "model": _MODEL, "window": 2, "next_position": 0},
+        "SessionCreated": {"session_id": ID, "model": _MODEL, "window": 2, "next_position": 0},
         "SentenceRequest": {"text": _SOURCES[1], "position": 1},
         "Correction": {"translation": _TRANSLATIONS[1]},
         "KeptSentence": _SECOND,
         "SessionState": {
-            "session_id": _ID,
+            "session_id": ID,
             "model": _MODEL,
             **_PAIR,
             "window": 2,
@@ -87,7 +88,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "detail": "position 7 is beyond the next one, 4",
             "code": "position_gap",
             "retryable": False,
-            "request_id": _ID,
+            "request_id": ID,
             "next_position": 4,
         },
     }

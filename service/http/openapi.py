@@ -6,7 +6,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from service.http.examples import EXAMPLES
+from service.http.examples import EXAMPLES, ID
 from service.schemas import DocumentEnd, Problem, StreamedSentence
 
 DESCRIPTION: Final = """\
@@ -34,7 +34,7 @@ _HEADERS: Final[dict[str, Any]] = {
     "X-Request-ID": {
         "description": "The id of the request in the service's log: the request's own if harmless, else a new one.",
         "schema": {"type": "string"},
-        "example": "pQ2vS4uX6yZ8aB0cD2eF4g",
+        "example": ID,
     },
     "Retry-After": {
         "description": "After how many seconds the same request may succeed.",

@@ -8,13 +8,12 @@ from typing import Any, Final
 
 from models.errors import AntecedentError
 from service.errors import InvalidInputError, ServiceError
+from service.http.examples import ID
 from service.http.problems import HTTP_CODES, PROBLEM_TYPE, problem, status_of, title_of
 
 Responses = dict[int | str, dict[str, Any]]
 """`responses` of a FastAPI route."""
 
-REQUEST_ID: Final = "pQ2vS4uX6yZ8aB0cD2eF4g"
-"""Of every example."""
 _PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
 _HEADERS: Final = {429: ("Retry-After", "RateLimit-Policy", "RateLimit"), 503: ("Retry-After",), 504: ("Retry-After",)}
 
@@ -81,4 +80,4 @@ def _response(status: int, errors: list[Described]) -> dict[str, Any]:
 
 
 def _example(error: Described) -> dict[str, Any]:
-    return problem(error.status, error.code, error.meaning, REQUEST_ID, retryable=error.retryable)
+    return problem(error.status, error.code, error.meaning, ID, retryable=error.retryable)
