@@ -260,9 +260,10 @@ class LayerWeighting(Architecture):
 
     def gates(self, batch: Batch) -> list[WatchedGate]:
         """Those over the context sentences, and the weight of the sentence in each reading of a context."""
-        context = gather(batch.context["sources"].ne(PAD), batch.context["index"]).flatten(1)
+        index = batch.context["index"]
+        context = (gather(batch.context["sources"].ne(PAD), index) & index.gt(0)[:, :, None]).flatten(1)
         inputs = [
-            WatchedGate("context", depth, layer.gate, context & self._aware(batch), of_context=True)
+            WatchedGate("context", depth, layer.gate, context, of_context=True)
             for depth, layer in enumerate(self.source_layers)
             if isinstance(layer, SourceContextLayer) and layer.gate is not None
         ]
@@ -290,13 +291,9 @@ class LayerWeighting(Architecture):
         mixtures = {"source": self.mixture, "target": self.target_mixture}
         return {side: mixture.shares() for side, mixture in mixtures.items() if mixture is not None}
 
-    def _aware(self, batch: Batch) -> Tensor:
-        """(B, 1): whether a sentence has context, so that the layers on top are used."""
-        return batch.context["index"].gt(0).any(1, keepdim=True)
-
     def _readings(self, batch: Batch) -> Iterator[tuple[str, str, int, GatedAttention, Tensor]]:
-        """Each gated attention: part, what it reads, layer, module, and the tokens for which it is used."""
-        aware = self._aware(batch)
+        """Each gated attention: part, what it reads, layer, module, and the tokens of sentences with context."""
+        aware = batch.context["index"].gt(0).any(1, keepdim=True)
         yield "encoder", "source", 0, self.aware_source.context, source_tokens(batch) & aware
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, AwareDecoderLayer)

@@ -1,0 +1,116 @@
+"""Architectures say which of their modules are gates and which attend to neighbouring sentences."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from models.config import ArchitectureConfig, Norm
+from models.data.batches import Batch, Example, TokenizedCorpus
+from models.network.layers import Attention
+from models.network.observation import NOWHERE, WatchedAttention, observe
+from models.training.objective import target_of
+
+Make = Callable[..., Any]
+SENTENCES = 5
+
+
+@pytest.fixture
+def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
+    """One document of five sentences."""
+    built: TokenizedCorpus = make_corpus(make_document(3, SENTENCES))
+    return built
+
+
+def read(corpus: TokenizedCorpus, model: Any, indices: list[int]) -> tuple[list[Example], Batch]:
+    """Sentences as the architecture selects what it reads, and their batch."""
+    reader = model.architecture
+    return [reader.select(corpus.example(i, reader)) for i in indices], corpus.batch(indices, reader)
+
+
+@torch.no_grad()
+def hidden(model: Any, batch: Batch) -> Tensor:
+    """Hidden states of the batch's targets."""
+    states: Tensor = model.hidden(batch, target_of(batch)[:, :-1])
+    return states
+
+
+def test_watching_changes_nothing(make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig) -> None:
+    """A network gives the same while it is watched, and afterwards nothing watches it."""
+    model = make_model(architecture)
+    examples, batch = read(corpus, model, list(range(SENTENCES)))
+    watched = [*model.architecture.gates(batch), *model.architecture.context_attentions(examples, batch)]
+    seen: list[Tensor] = []
+    found = observe(watched, lambda: seen.append(hidden(model, batch)))
+    assert len(found) == len(watched)
+    assert torch.equal(seen[0], hidden(model, batch))
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+def test_gates_do_not_see_padding(
+    make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig, norm: Norm
+) -> None:
+    """The gates of a batch are those of its sentences one by one, from 0 to 1, without any of padding."""
+    model = make_model(architecture, norm=norm)
+
+    def gates(indices: list[int]) -> list[Tensor]:
+        _, batch = read(corpus, model, indices)
+        return observe(model.architecture.gates(batch), lambda: hidden(model, batch))
+
+    alone = zip(*(gates([index]) for index in range(SENTENCES)), strict=True)
+    for values, expected in zip(gates(list(range(SENTENCES))), alone, strict=True):
+        assert len(values)
+        assert bool(((values >= 0) & (values <= 1)).all())
+        assert torch.allclose(values, torch.cat(expected), atol=1e-5)
+
+
+@torch.no_grad()
+def test_weights_are_those_that_attention_mixes_by(
+    make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig, norm: Norm
+) -> None:
+    """Values mixed by the weights, and projected, are what fused attention gives."""
+    model = make_model(architecture, norm=norm)
+    examples, batch = read(corpus, model, list(range(SENTENCES)))
+    outputs: list[tuple[Tensor, Tensor]] = []
+
+    def see(module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> None:
+        if isinstance(module, Attention):
+            x, keys, values, mask = arguments
+            mixed = module.weights(x, keys, mask) @ values
+            outputs.append((output, module.output(mixed.transpose(1, 2).flatten(2))))
+
+    watched = model.architecture.context_attentions(examples, batch)
+    handles = [each.module.register_forward_hook(see) for each in watched]
+    hidden(model, batch)
+    for handle in handles:
+        handle.remove()
+    assert all(torch.allclose(fused, by_weights, atol=1e-5) for fused, by_weights in outputs)
+
+
+@torch.no_grad()
+def test_each_key_belongs_to_a_sentence(
+    make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig
+) -> None:
+    """All weight goes to keys that are there, as many for each sentence as it has tokens, perhaps with its end."""
+    model = make_model(architecture)
+    examples, batch = read(corpus, model, list(range(SENTENCES)))
+    watched = model.architecture.context_attentions(examples, batch)
+    for attention, weights in zip(watched, observe(watched, lambda: hidden(model, batch)), strict=True):
+        used = attention.real.any(1)
+        assert torch.allclose(weights.sum(1)[used], torch.ones(int(used.sum())), atol=1e-5)
+        for example, row, places in zip(examples, weights, attention.sentences, strict=True):
+            check_places(attention, example, row, places)
+
+
+def check_places(attention: WatchedAttention, example: Example, weights: Tensor, places: Tensor) -> None:
+    """Every sentence that is read has its tokens among the keys of a row that have weight."""
+    found = places[weights > 0].tolist()
+    texts = example.own or example
+    before = example.translations if attention.part.endswith("target") else texts.preceding
+    sentences = dict(enumerate(before, -len(before))) | {0: texts.source} | dict(enumerate(texts.following, 1))
+    for place in set(found) - {NOWHERE}:
+        assert found.count(place) - len(sentences[place]) in {0, 1}
+    if found and before:
+        assert min(found) == -len(before)
