@@ -59,30 +59,31 @@ class Progress:
 
     def __init__(self) -> None:
         self._answered = 0
-        self._waiting: list[tuple[int, asyncio.Event]] = []
+        self._ended = False
+        self._changed = asyncio.Event()
 
     def add(self) -> None:
         """One more."""
         self._answered += 1
-        for count, event in self._waiting:
-            if count <= self._answered:
-                event.set()
+        self._changed.set()
 
     def end(self) -> None:
-        """There will be no more: nobody need wait."""
-        for _, event in self._waiting:
-            event.set()
+        """There will be no more."""
+        self._ended = True
+        self._changed.set()
 
-    async def reached(self, count: int) -> None:
-        """Wait until so many have been answered, or there will be no more."""
-        if count > self._answered:
-            event = asyncio.Event()
-            self._waiting.append((count, event))
-            await event.wait()
+    async def reached(self, count: int) -> bool:
+        """Wait until so many have been answered; false if there will never be."""
+        while self._answered < count and not self._ended:
+            self._changed.clear()
+            await self._changed.wait()
+        return self._answered >= count
 
 
-async def strike_all(faults: Sequence[Fault], deployment: Deployment, progress: Progress) -> None:
-    """Let each fault strike when its time has come; one that is late waits for the one before it."""
-    for fault in faults:
-        await progress.reached(fault.after)
+async def strike_all(faults: Sequence[Fault], deployment: Deployment, progress: Progress) -> int:
+    """Let each fault strike when its time has come, one after the other; gives how many have."""
+    for number, fault in enumerate(faults):
+        if not await progress.reached(fault.after):
+            return number
         await asyncio.to_thread(fault.strike, deployment)
+    return len(faults)

@@ -34,6 +34,7 @@ from loadtests.verdicts import (
     foreseen,
     isolated,
     states_agree,
+    struck,
     translated_again,
     undisturbed,
 )
@@ -82,6 +83,7 @@ def run(plan: Plan, bundle: Path, on_answer: Callable[[], object]) -> Report:
     quiet, sessions = disturbed.quiet, disturbed.sessions
     figures = disturbed.figures | {"translated again": translated_again(recorded, documents)}
     checks = [
+        struck(disturbed.kills, plan.redis_kills + plan.replica_kills),
         undisturbed(sessions),
         answers_agree(sessions, quiet),
         states_agree(sessions, documents, quiet),
@@ -104,9 +106,10 @@ class _Run:
         self.quiet: Sequence[Answers] = []
         self.sessions: Sequence[Ended] = []
         self.figures: dict[str, Value] = {}
+        self.kills = 0
 
     async def run(self) -> None:
-        """Fill `quiet`, `sessions` and `figures`."""
+        """Fill `quiet`, `sessions`, `figures` and `kills`."""
         async with http_client() as http:
             self.quiet = await at_most(_AT_ONCE, (self._document(http, document) for document in self._documents))
             self._counts.clear()
@@ -115,14 +118,14 @@ class _Run:
             held = await asyncio.gather(*(self._session(http, number) for number in range(self._plan.sessions)))
             self.figures = {"seconds": time.monotonic() - began, **dict(sorted(self._counts.items()))}
             self._progress.end()
-            await faults
+            self.kills = await faults
             self.sessions = await at_most(_AT_ONCE, (self._ended(http, *one) for one in held))
 
-    async def _faults(self) -> None:
+    async def _faults(self) -> int:
         plan, total = self._plan, self._plan.sessions * self._plan.sentences
         rng = _rng(plan.seed)
         faults = plan_faults(rng, total, redis=plan.redis_kills, kills=plan.replica_kills, replicas=plan.replicas)
-        await strike_all(faults, self._deployment, self._progress)
+        return await strike_all(faults, self._deployment, self._progress)
 
     async def _document(self, http: httpx.AsyncClient, document: Sequence[str]) -> Answers:
         balancer = self._balancer(http, _rng(self._plan.seed))

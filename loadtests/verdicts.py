@@ -25,6 +25,11 @@ class Ended:
     """What has kept the client from going on, if anything has."""
 
 
+def struck(kills: int, planned: int) -> Check:
+    """Everything was killed that was to be, while clients were at work."""
+    return Check("every planned kill has struck in time", kills == planned, f"{kills} of {planned}")
+
+
 def undisturbed(sessions: Sequence[Ended]) -> Check:
     """Every client got to the end of its document."""
     violations = [session.violation for session in sessions if session.violation is not None]

@@ -13,22 +13,23 @@ def test_plan_is_spread_and_depends_on_the_seed_alone() -> None:
     assert plan != plan_faults(random.Random(4), 600, redis=3, kills=2, replicas=2)
 
 
-async def test_progress_wakes_who_waits_for_it() -> None:
-    """Whoever waits for a count goes on when it is reached, or when there will be no more."""
+async def test_whoever_waits_for_a_count_goes_on_when_it_is_reached() -> None:
+    """Not before, and at once where it has been reached already."""
     progress = Progress()
-    second, tenth = (asyncio.create_task(progress.reached(count)) for count in (2, 10))
+    second = asyncio.create_task(progress.reached(2))
+    progress.add()
     await asyncio.sleep(0)
+    assert not second.done()
     progress.add()
-    progress.add()
-    await second
-    assert not tenth.done()
-    progress.end()
-    await tenth
+    assert await second
+    assert await progress.reached(1)
 
 
-async def test_count_that_has_been_reached_already() -> None:
-    """Whoever comes late does not wait."""
+async def test_whoever_waits_for_what_never_comes_is_told() -> None:
+    """Where clients have given up, nobody waits for their sentences, whether he began to before or after."""
     progress = Progress()
-    progress.add()
-    async with asyncio.timeout(1):
-        await progress.reached(1)
+    before = asyncio.create_task(progress.reached(1))
+    await asyncio.sleep(0)
+    progress.end()
+    assert not await before
+    assert not await progress.reached(1)
