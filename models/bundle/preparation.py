@@ -46,7 +46,7 @@ class Preparation:
         Raises:
             SentenceTooLongError: a sentence has more tokens than the model has positions.
         """
-        examples = self._examples(requests, in_context=in_context)
+        examples = [self.reader.select(example) for example in self._examples(requests, in_context=in_context)]
         for example in examples:
             self.check_length(example.source, "a sentence or its translation has {} tokens")
         return [self._request(example) for example in examples]
@@ -61,7 +61,7 @@ class Preparation:
             raise SentenceTooLongError(f"{message.format(len(tokens))}; this model takes {limit} at most")
 
     def _examples(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[Example]:
-        """Sentences with the context that the architecture chooses; each text is encoded once."""
+        """Sentences with all of their context; each text is encoded once."""
         read = requests if in_context else [TranslationRequest(request.source) for request in requests]
         sources = _ids(self.tokenizer.encode_sources, (text for request in read for text in _sources(request)))
         targets = _ids(
@@ -69,13 +69,11 @@ class Preparation:
         )
         pieces = self._pieces(list(sources)) if in_context else None
         return [
-            self.reader.select(
-                replace(
-                    _around(request, sources),
-                    translations=[targets[text] for text in self._translations(request)],
-                    growing=request.growing,
-                    own=None if pieces is None else _around(request, pieces),
-                )
+            replace(
+                _around(request, sources),
+                translations=[targets[text] for text in self._translations(request)],
+                growing=request.growing,
+                own=None if pieces is None else _around(request, pieces),
             )
             for request in read
         ]
@@ -96,10 +94,12 @@ class Preparation:
             parts = self._parts(request.source, example)
         for part in parts:
             self.check_length(part.source, "a sentence has {} tokens without a clause boundary")
-        return Prepared([self._request(part) for part in parts], len(example.preceding))
+        # All parts have the context that leaves room for the longest of them.
+        chosen = self.reader.select(max(parts, key=_size))
+        return Prepared([self._request(_with_source(chosen, part)) for part in parts], len(chosen.preceding))
 
     def _parts(self, source: str, example: Example) -> list[Example]:
-        """The clauses of a long sentence, each with the context of all."""
+        """The clauses of a long sentence, each with all of its context."""
         encode = self.tokenizer.encode_source
         texts = pack(split_clauses(source), lambda text: len(encode(text)), self.manifest.limits.split_tokens)
         parts = [replace(example, source=tokens) for tokens in self.tokenizer.encode_sources(texts)]
@@ -114,6 +114,17 @@ class Preparation:
         rounded = -(-len(example.source) // _LENGTH_STEP) * _LENGTH_STEP
         limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
         return TokenizedRequest(example, limit)
+
+
+def _size(example: Example) -> int:
+    """Tokens of a sentence itself, in all tokenizations."""
+    return len(example.source) + (0 if example.own is None else _size(example.own))
+
+
+def _with_source(chosen: Example, part: Example) -> Example:
+    """The context of one and the sentence of another."""
+    own = None if chosen.own is None or part.own is None else _with_source(chosen.own, part.own)
+    return replace(chosen, source=part.source, own=own)
 
 
 def _around(request: TranslationRequest, sources: dict[str, Tokens]) -> Example:
