@@ -11,6 +11,7 @@ from service.http import api_page
 from service.http.authentication import AuthenticationMiddleware
 from service.http.body_limit import BodyLimitMiddleware
 from service.http.hosts import LoopbackHostMiddleware
+from service.http.json_body import JsonLimits
 from service.http.middleware import REQUEST_ID, RequestMiddleware
 from service.http.origins import OriginMiddleware
 from service.http.security import SecurityHeadersMiddleware
@@ -26,7 +27,7 @@ _MAY_BE_READ: Final = ("RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_I
 
 def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, new_id: Callable[[], str]) -> None:
     """Surround the routes, the innermost first: each is reached only by what those added after it let through."""
-    app.state.max_json_depth = settings.max_json_depth
+    app.state.json_limits = _json_limits(settings)
     app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes)
     app.add_middleware(AuthenticationMiddleware, metrics=metrics)
     app.add_middleware(OriginMiddleware, allowed=settings.cors_origins, metrics=metrics)
@@ -44,3 +45,9 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
             expose_headers=_MAY_BE_READ,
         )
     app.add_middleware(SecurityHeadersMiddleware, docs=api_page.PATH)
+
+
+def _json_limits(settings: Settings) -> JsonLimits:
+    """Twice as many values as the largest document has: one that is a little larger is told so by its own error."""
+    sentences = settings.max_document_sentences + settings.max_context_sentences
+    return JsonLimits(settings.max_json_depth, 2 * sentences + 100)

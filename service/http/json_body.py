@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from email.message import Message
 from typing import Any, NoReturn
 
@@ -18,10 +19,18 @@ _MOST_NAMES = 64
 """Of an object; none that any schema accepts has as many, and each that it does not know costs an error."""
 
 
+@dataclass(frozen=True, slots=True)
+class JsonLimits:
+    """How deep arrays and objects may be nested in a body, and how many values it may have."""
+
+    depth: int
+    values: int
+
+
 class StrictRoute(APIRoute):
     """A route whose body, if it takes one, is strict JSON; give it to a router as its `route_class`.
 
-    The application's `state.max_json_depth` says how deep arrays and objects may be nested.
+    The application's `state.json_limits` are those of every body.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -40,7 +49,7 @@ class StrictRoute(APIRoute):
 
 class _StrictRequest(Request):
     async def json(self) -> Any:  # noqa: ANN401 - any JSON value
-        return parse(await self.body(), self.app.state.max_json_depth)
+        return parse(await self.body(), self.app.state.json_limits)
 
 
 def is_json(content_type: str) -> bool:
@@ -51,15 +60,19 @@ def is_json(content_type: str) -> bool:
     return header.get_content_maintype() == "application" and (subtype == "json" or subtype.endswith("+json"))
 
 
-def parse(body: bytes, most: int) -> Any:  # noqa: ANN401 - any JSON value
-    """The value of a JSON text whose arrays and objects are nested at most `most` deep.
+def parse(body: bytes, limits: JsonLimits) -> Any:  # noqa: ANN401 - any JSON value
+    """The value of a JSON text within the limits; a text beyond them costs no more than a look at its bytes.
 
     Raises:
-        HTTPException: 400; the text is not UTF-8 or no JSON, is nested deeper, has a name twice in an object or very
-            many names, or a number that is no finite one of ordinary size. Says which, without repeating the text.
+        HTTPException: 400; the text is not UTF-8 or no JSON, is nested deeper or has more values, has a name twice in
+            an object or very many names, or a number that is no finite one of ordinary size. Says which, without
+            repeating the text.
     """
-    if depth(body, most) > most:
-        _refuse(f"is nested more than {most} deep")
+    structure = outside_strings(body)
+    if depth(structure, limits.depth) > limits.depth:
+        _refuse(f"is nested more than {limits.depth} deep")
+    if structure.count(b",") >= limits.values:
+        _refuse(f"has more than {limits.values} values")
     try:
         text = body.decode()
         return json.loads(
@@ -75,15 +88,19 @@ def parse(body: bytes, most: int) -> Any:  # noqa: ANN401 - any JSON value
         _refuse(f"is no JSON from line {error.lineno}, column {error.colno} on")
 
 
-def depth(body: bytes, most: int) -> int:
+def outside_strings(body: bytes) -> bytes:
+    """A JSON text without its strings."""
+    unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
+    return b"".join(unescaped.split(b'"')[::2])
+
+
+def depth(structure: bytes, most: int) -> int:
     """How deep the arrays and objects of a JSON text are nested; where deeper than `most`, some number above it.
 
-    Of a text that is no JSON, at least as deep as a parser gets before it notices. Quick on whatever it is given: it
-    takes strings away and then the innermost brackets, `most` times, each time in one pass.
+    Of a text that is no JSON, at least as deep as a parser gets before it notices. Quick on whatever it is given: from
+    the text without its strings it takes the innermost brackets, `most` times, each time in one pass.
     """
-    unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
-    outside_strings = b"".join(unescaped.split(b'"')[::2])
-    brackets = outside_strings.translate(_OBJECTS_AS_ARRAYS, delete=_NO_BRACKETS)
+    brackets = structure.translate(_OBJECTS_AS_ARRAYS, delete=_NO_BRACKETS)
     levels = 0
     while b"[]" in brackets and levels < most:
         brackets = brackets.replace(b"[]", b"")

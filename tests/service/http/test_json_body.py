@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from service.http.json_body import StrictRoute, depth, is_json, parse
+from service.http.json_body import JsonLimits, StrictRoute, depth, is_json, outside_strings, parse
 
 MOST = 16
+LIMITS = JsonLimits(MOST, 100)
 ANY_TEXT = st.text(st.sampled_from('[]{}",:\\ an0é'), max_size=8)
 VALUES = st.recursive(
     st.none()
@@ -33,15 +34,15 @@ def _levels(value: Any) -> int:
 
 def _status(body: bytes) -> int:
     try:
-        parse(body, MOST)
+        parse(body, LIMITS)
     except HTTPException as refused:
         return refused.status_code
     return 200
 
 
-def _refusal(body: bytes, most: int = MOST) -> str:
+def _refusal(body: bytes, limits: JsonLimits = LIMITS) -> str:
     with pytest.raises(HTTPException) as caught:
-        parse(body, most)
+        parse(body, limits)
     assert caught.value.status_code == 400
     return caught.value.detail
 
@@ -49,17 +50,18 @@ def _refusal(body: bytes, most: int = MOST) -> str:
 @given(VALUES, st.booleans())
 def test_depth_is_counted_exactly(value: Any, ascii_only: bool) -> None:
     """Brackets in strings, behind whatever quotes and backslashes, are text; all others count."""
-    assert depth(json.dumps(value, ensure_ascii=ascii_only).encode(), 1000) == _levels(value)
+    assert depth(outside_strings(json.dumps(value, ensure_ascii=ascii_only).encode()), 1000) == _levels(value)
 
 
 @given(VALUES, st.integers(0, 4))
 def test_what_is_not_too_deep_is_read(value: Any, most: int) -> None:
     """A value comes back as it was sent, or is refused because of its depth and nothing else."""
     body = json.dumps(value).encode()
+    limits = JsonLimits(most, 1000)
     if _levels(value) <= most:
-        assert parse(body, most) == value
+        assert parse(body, limits) == value
     else:
-        assert f"more than {most} deep" in _refusal(body, most)
+        assert f"more than {most} deep" in _refusal(body, limits)
 
 
 @given(BYTES, st.binary(max_size=3))
@@ -83,6 +85,7 @@ def test_large_nonsense_is_refused(unit: bytes) -> None:
         (b'{"a": 1e999}', "double precision"),
         (b'{"a": ' + b"9" * 5000 + b"}", "digits"),
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', "twice"),
+        (b'{"a": [' + b"0," * 99 + b"0, 0]}", "more than 100 values"),
         (json.dumps({f"name {number}": 1 for number in range(65)}).encode(), "more than 64 names"),
         ('{"a": "é"}'.encode("latin-1"), "not UTF-8 from byte 7"),
         ('{"a": 1}'.encode("utf-16"), "not UTF-8"),
@@ -127,7 +130,7 @@ def test_content_type_of_json(content_type: str, is_it: bool) -> None:
 def client() -> httpx.AsyncClient:
     """A client of an application with one strict route."""
     app = FastAPI()
-    app.state.max_json_depth = MOST
+    app.state.json_limits = LIMITS
     router = APIRouter(route_class=StrictRoute)
 
     @router.post("/")
