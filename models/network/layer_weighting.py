@@ -13,6 +13,7 @@ A sentence without context is the frozen model's. In a pre-norm backbone the str
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +26,9 @@ from models.network.layers import Attention, FeedForward, Residual, final_norm, 
 from models.network.neighbours import distinct, gather, visible
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
 from models.network.transformer import Transformer
+
+_READ: Final = {"aware": "source in context", "source": "source context", "target": "target context"}
+"""What the parts of a reading are called where they are looked at."""
 
 
 class Gate(nn.Module):
@@ -263,12 +267,12 @@ class LayerWeighting(Architecture):
         index = batch.context["index"]
         context = (gather(batch.context["sources"].ne(PAD), index) & index.gt(0)[:, :, None]).flatten(1)
         inputs = [
-            WatchedGate("context", depth, layer.gate, context, of_context=True)
+            WatchedGate("context: input", depth, layer.gate, context, of_context=True)
             for depth, layer in enumerate(self.source_layers)
             if isinstance(layer, SourceContextLayer) and layer.gate is not None
         ]
         return inputs + [
-            WatchedGate(f"{part}, {read}", layer, sublayer.gate, real, of_context=False)
+            WatchedGate(f"{part}: {_READ[read]}", layer, sublayer.gate, real, of_context=False)
             for part, read, layer, sublayer, real in self._readings(batch)
         ]
 
@@ -280,7 +284,7 @@ class LayerWeighting(Architecture):
         places = torch.where(index.gt(0), -1 - torch.arange(index.size(1), device=index.device), NOWHERE)
         return [
             WatchedAttention(
-                f"{part}, {read}", layer, sublayer.attention, real, places.repeat_interleave(lengths[read], 1)
+                f"{part}: {_READ[read]}", layer, sublayer.attention, real, places.repeat_interleave(lengths[read], 1)
             )
             for part, read, layer, sublayer, real in self._readings(batch)
             if read in lengths

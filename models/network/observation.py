@@ -54,7 +54,7 @@ class WatchedAttention:
     """Attention to neighbouring sentences, and where in a batch what it finds counts."""
 
     part: str
-    """Of the network, and what is read, as `decoder, target`."""
+    """Of the network, and what is read, as `decoder: target context`."""
     layer: int
     """Of the part, from 0."""
     module: nn.Module

@@ -26,7 +26,7 @@ def sentence_attention(runtime: Runtime, document: Document) -> list[AttentionMa
 
     Raises:
         DataError: no sentence is short enough for the model.
-        PictureError: no part of it attends to the tokens of several sentences.
+        PictureError: no part of it attends to the tokens of several sentences, or the document has no such.
     """
     passage = read_passage(runtime, document)
     watched = passage.model.architecture.context_attentions(passage.examples, passage.batch)
@@ -36,7 +36,10 @@ def sentence_attention(runtime: Runtime, document: Document) -> list[AttentionMa
     maps: dict[str, list[Tensor]] = {}
     for one, keys in zip(watched, passage.observe(watched), strict=True):
         maps.setdefault(one.part, []).append(_by_sentence(one, keys, passage))
-    return [AttentionMap(part, torch.stack(each).mean(0).tolist()) for part, each in maps.items()]
+    means = {part: torch.stack(each).mean(0) for part, each in maps.items()}
+    if not any(bool(mean.any()) for mean in means.values()):
+        raise PictureError(f"{document.name}: no sentence has others to attend to")
+    return [AttentionMap(part, mean.tolist()) for part, mean in means.items()]
 
 
 def _by_sentence(watched: WatchedAttention, keys: Tensor, passage: Passage) -> Tensor:

@@ -1,7 +1,6 @@
 """One function for each kind of picture: data in, a figure out. Knows nothing of models and files."""
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Final
 
 import numpy as np
@@ -33,22 +32,27 @@ _FINE_SHARE: Final = PercentFormatter(xmax=1, decimals=1)
 def draw_attention(maps: Sequence[AttentionMap], title: str) -> Figure:
     """Sentence by sentence where attention goes; a row is a current sentence and adds up to 100 %."""
     count = len(maps[0].shares)
-    side = min(8.0, max(3.6, 0.22 * count + 1.4))
-    figure, axes = panels(len(maps), side + 0.7, side)
+    side = min(7.0, max(3.2, 0.16 * count + 1.6))
+    figure, axes = panels(len(maps), side, side)
     # One scale for all panels, from nought to the largest share, so that their shades can be compared.
     largest = max(max(row) for each in maps for row in each.shares)
     for panel, each in zip(axes, maps, strict=True):
         shares = np.array(each.shares)
-        empty = shares.sum(1, keepdims=True) == 0
-        drawn = np.ma.masked_where(np.broadcast_to(empty, shares.shape), shares)
-        image = panel.imshow(drawn, cmap=SHADES, vmin=0, vmax=largest, extent=(0.5, count + 0.5, count + 0.5, 0.5))
-        _mark_empty(panel, (np.flatnonzero(empty[:, 0]) + 1).tolist(), count)
+        # What is not read at all is grey; a small share is nearly white.
+        image = panel.imshow(
+            np.ma.masked_equal(shares, 0.0),
+            cmap=SHADES,
+            vmin=0,
+            vmax=largest,
+            extent=(0.5, count + 0.5, count + 0.5, 0.5),
+        )
+        panel.set_facecolor("#DDDDDD")
         panel.set(title=each.part, xlabel="attended sentence", ylabel="current sentence")
         panel.grid(visible=False)
         for axis in (panel.xaxis, panel.yaxis):
             axis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
     bar = figure.colorbar(image, ax=list(axes), format=_SHARE, shrink=0.8)
-    bar.set_label("share of attention")
+    bar.set_label("share of attention (grey: not read)")
     figure.suptitle(title)
     return figure
 
@@ -56,39 +60,35 @@ def draw_attention(maps: Sequence[AttentionMap], title: str) -> Figure:
 def draw_layer_weights(weights: Mapping[str, Sequence[float]], title: str) -> Figure:
     """What each layer contributes to the mixture, with the figures on the bars."""
     longest = max(map(len, weights.values()))
-    figure, axes = panels(len(weights), 0.75 * longest + 1.2, 3.6)
+    figure, axes = panels(len(weights), max(3.6, 0.55 * longest + 1.4), 3.6)
     for panel, (side, shares), colour in zip(axes, weights.items(), COLOURS, strict=False):
-        names = ["embeddings", *(str(layer) for layer in range(1, len(shares)))]
-        bars = panel.bar(names, shares, color=colour, width=0.7)
+        bars = panel.bar(range(len(shares)), shares, color=colour, width=0.7)
         panel.bar_label(bars, [f"{100 * share:.1f}" for share in shares], padding=2, fontsize=9)
         panel.axhline(1 / len(shares), color="#555555", linewidth=1, linestyle="--", label="evenly")
         panel.yaxis.set_major_formatter(_SHARE)
         panel.grid(visible=False, axis="x")
         panel.margins(y=0.15)
-        panel.set(title=f"{side} context", xlabel="layer", ylabel="weight in the mixture")
-    axes[0].legend()
+        panel.set(title=f"{side} context", xlabel="layer (0: embeddings)", ylabel="weight in the mixture")
+        panel.set_xticks(range(len(shares)))
+    _legend(figure, axes)
     figure.suptitle(title)
     return figure
 
 
 def draw_gates(gates: Sequence[GateValues], title: str) -> Figure:
     """Mean and spread of each layer's gate: a thick line for half of all values, a thin one for nine tenths."""
-    parts = [(part, list(values)) for part, values in groupby(gates, key=lambda gate: gate.part)]
-    deepest = max(len(values) for _, values in parts)
-    figure, axes = panels(len(parts), 0.45 * deepest + 2.4, 3.6)
-    for panel, (part, values) in zip(axes, parts, strict=True):
-        layers = [gate.layer for gate in values]
-        lowest, low, high, highest = np.array([gate.quantiles for gate in values]).T
-        panel.vlines(layers, lowest, highest, color=COLOURS[0], linewidth=1.5, label="5 to 95 %")
-        panel.vlines(layers, low, high, color=COLOURS[5], linewidth=7, label="25 to 75 %")
-        panel.plot(layers, [gate.mean for gate in values], "o", color=COLOURS[1], label="mean")
-        panel.set(title=part, xlabel="layer", xlim=(min(layers) - 0.7, max(layers) + 0.7), ylim=(0, 1))
-        panel.set_xticks(layers)
-        panel.yaxis.set_major_formatter(_SHARE)
-        panel.grid(visible=False, axis="x")
-    axes[0].set_ylabel("weight of the context")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    figure.suptitle(title)
+    figure, (panel,) = panels(1, 7.0, 0.36 * len(gates) + 2.2)
+    rows = range(len(gates))
+    lowest, low, high, highest = np.array([gate.quantiles for gate in gates]).T
+    panel.hlines(rows, lowest, highest, color=COLOURS[0], linewidth=1.5, label="5 to 95 %")
+    panel.hlines(rows, low, high, color=COLOURS[5], linewidth=7, label="25 to 75 %")
+    panel.plot([gate.mean for gate in gates], rows, "o", color=COLOURS[1], label="mean")
+    panel.set_yticks(rows, [f"{gate.part}, layer {gate.layer}" for gate in gates])
+    panel.set(title=title, xlabel="weight of the context, over tokens and units", xlim=(0, 1))
+    panel.set_ylim(len(gates) - 0.5, -0.5)
+    panel.xaxis.set_major_formatter(_SHARE)
+    panel.grid(visible=False, axis="y")
+    _legend(figure, [panel])
     return figure
 
 
@@ -132,13 +132,6 @@ def draw_curves(curves: Sequence[Curve]) -> Figure:
             panel.yaxis.set_major_formatter(_FINE_SHARE)
     _legend(figure, axes)
     return figure
-
-
-def _mark_empty(panel: Axes, rows: Sequence[int], count: int) -> None:
-    """Hatch the rows of sentences that attend to no neighbour."""
-    for row in rows:
-        panel.axhspan(row - 0.5, row + 0.5, facecolor="white", edgecolor="#BBBBBB", hatch="///", linewidth=0)
-    panel.set(xlim=(0.5, count + 0.5), ylim=(count + 0.5, 0.5))
 
 
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:

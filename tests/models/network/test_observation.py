@@ -108,7 +108,7 @@ def check_places(attention: WatchedAttention, example: Example, weights: Tensor,
     """Every sentence that is read has its tokens among the keys of a row that have weight."""
     found = places[weights > 0].tolist()
     texts = example.own or example
-    before = example.translations if attention.part.endswith("target") else texts.preceding
+    before = example.translations if attention.part.endswith("target context") else texts.preceding
     sentences = dict(enumerate(before, -len(before))) | {0: texts.source} | dict(enumerate(texts.following, 1))
     for place in set(found) - {NOWHERE}:
         assert found.count(place) - len(sentences[place]) in {0, 1}

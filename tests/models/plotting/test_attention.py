@@ -87,7 +87,7 @@ def test_attention_is_the_papers(open_model: OpenModel, document: Document, orde
         (DocTransformerConfig(), ["encoder", "decoder"], [[], [0], [0, 1], [1, 2], [2, 3]]),
         (
             LayerWeightingConfig(context_sentences=3),
-            ["encoder, source", "decoder, source", "decoder, target"],
+            ["encoder: source context", "decoder: source context", "decoder: target context"],
             [[], [0], [0, 1], [0, 1, 2], [1, 2, 3]],
         ),
         (GlobalLocalConfig(block_sentences=3), ["encoder"], [[0, 1, 2], [0, 1, 2], [0, 1, 2], [3, 4], [3, 4]]),
@@ -132,3 +132,9 @@ def test_architecture_without_context_attention_says_so(
     """There is no picture of attention to sentences that a model does not attend to."""
     with pytest.raises(PictureError, match="no attention to the tokens of several sentences"):
         sentence_attention(open_model(architecture), document)
+
+
+def test_document_without_context_says_so(open_model: OpenModel, document: Document) -> None:
+    """A single sentence has no neighbours."""
+    with pytest.raises(PictureError, match="single: no sentence has others to attend to"):
+        sentence_attention(open_model(DocTransformerConfig()), Document(document.sentences[:1], "single"))

@@ -104,8 +104,13 @@ def test_gate_of_xu(open_model: OpenModel, document: Document) -> None:
                 c = attend(layer.input_attention, query, memory)
                 expected.append(sigmoid(linear(layer.gate.both, torch.cat([query, c]))))
     found = {gate.part: gate for gate in gate_values(runtime, document)}
-    assert list(found) == ["context", "encoder, source", "decoder, aware", "decoder, source"]
-    check(found["context"], expected)
+    assert list(found) == [
+        "context: input",
+        "encoder: source context",
+        "decoder: source in context",
+        "decoder: source context",
+    ]
+    check(found["context: input"], expected)
 
 
 def sigmoid(x: Tensor) -> Tensor:
