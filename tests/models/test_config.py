@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from models.config import load_config
+from models.config import ContextWindow, load_config
 from models.errors import ConfigError
 
 RUN = {
@@ -62,3 +62,12 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         load_config(write(tmp_path, [1]))
     with pytest.raises(ConfigError, match="inherits from itself"):
         load_config(write(tmp_path, {"inherit": "circle.yaml"}, "circle.yaml"))
+
+
+def test_window_of_fewer_sentences() -> None:
+    """Fewer preceding sentences, as many following ones; never more than there were."""
+    window = ContextWindow(kind="block", size=3, following=3)
+    assert window.at_most(None) == window
+    assert window.at_most(1) == ContextWindow(kind="block", size=1, following=3)
+    with pytest.raises(ConfigError, match="4 preceding sentences are more than the model reads: 3"):
+        window.at_most(4)

@@ -50,6 +50,7 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
         found = figures(file)
         assert {"bleu", "chrf", "document_bleu", "signature", "tokens_per_second", "loss"} <= found.keys()
         loss[context] = found["loss"]
+        assert (found["model"], found["context_sentences"]) == ("tiny", 2 if context == "real" else 0)
     assert len(set(loss.values())) == 3
     again = run("evaluate", bundle, *options[:4], "--beam", "1", "--baseline", tmp_path / "out", "--json", file)
     assert again.returncode == 0, again.stderr
@@ -67,6 +68,21 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     assert found["items"] == 2
     assert found["accuracy"] in (0.0, 1.0)
     assert found["by_class"] == {"he": found["macro"]}
+    assert (found["model"], found["context"], found["context_sentences"]) == ("tiny", "real", 2)
+
+
+def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """`--sentences 0` is empty context; more than the model reads is refused."""
+    options = ("--source", corpus[0], "--reference", corpus[1], "--beam", "1", "--json", tmp_path / "json")
+    done = run("evaluate", bundle, *options, "--sentences", "0")
+    assert done.returncode == 0, done.stderr
+    limited = figures(tmp_path / "json")
+    assert (limited["context"], limited["context_sentences"]) == ("real", 0)
+    assert run("evaluate", bundle, *options, "--context", "empty").returncode == 0
+    assert figures(tmp_path / "json")["loss"] == limited["loss"]
+    done = run("evaluate", bundle, *options, "--sentences", "3")
+    assert done.returncode == 2
+    assert "3 preceding sentences are more than the model reads: 2" in done.stderr
 
 
 def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
