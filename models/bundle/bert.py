@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import ctranslate2
 import numpy as np
 import torch
+import torch.nn.functional as F
 from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -69,14 +70,13 @@ class ConvertedBert:
     def states(self, tokens: Tensor) -> Tensor:
         """States (B, M, E) of padded ids (B, M) from 1, zero at padding."""
         real = tokens.ne(0)
-        lengths = real.sum(1).to("cpu", torch.int32).numpy()
-        ids = (tokens - 1).clamp(min=0).to("cpu", torch.int32).numpy()
-        found = self._encoder.forward_batch(
-            ctranslate2.StorageView.from_array(ids), ctranslate2.StorageView.from_array(lengths)
-        )
-        last = found.last_hidden_state.to_device(ctranslate2.Device.cpu).to(ctranslate2.DataType.float32)
-        states = torch.from_numpy(np.array(last)).to(tokens.device)
-        return torch.where(real[:, :, None], states, 0.0)  # in padded places there is anything, no numbers too
+        rows = [row[kept].sub(1).tolist() for row, kept in zip(tokens.cpu(), real.cpu(), strict=True)]
+        found = self._encoder.forward_batch(rows).last_hidden_state
+        exact = found.to_device(ctranslate2.Device.cpu).to(ctranslate2.DataType.float32)
+        states = torch.from_numpy(np.array(exact)).to(tokens.device)
+        # In padded places there is anything, no numbers too.
+        known = torch.where(real[:, : states.size(1), None], states, 0.0)
+        return F.pad(known, (0, 0, 0, tokens.size(1) - states.size(1)))
 
 
 def convert_bert(encoder: FrozenBert, folder: Path, quantization: Literal["float32", "float16"]) -> None:

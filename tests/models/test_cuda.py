@@ -11,6 +11,7 @@ from models.config import ContextWindow, load_config
 from models.data.documents import Sentence, windows
 from models.training.checkpoints import load_checkpoint
 from models.training.run import make_tokenizer
+from tests.support.bert import make_bert, tiny_bert_context
 from tests.support.bundles import documents, make_bundle
 from tests.support.training import train
 
@@ -36,6 +37,18 @@ def test_both_devices_give_the_same_translations(tmp_path: Path, strategy: str, 
         for device in ("cpu", "cuda")
     )
     assert [one.score for one in cuda] == pytest.approx([one.score for one in cpu], abs=1e-3)
+
+
+def test_bert_gives_the_same_on_both_devices(tmp_path: Path) -> None:
+    """In torch, of a checkpoint, and in CTranslate2, of its bundle."""
+    bert = make_bert(tmp_path / "bert", "かきくけこらりるれろ、。")
+    bundle = make_bundle(tmp_path / "bundle", tiny_bert_context(bert), quantization="float32")
+    for folder in (bundle, tmp_path / "bundle.checkpoint"):
+        cpu, cuda = (
+            Runtime.open(folder, device=device, compute_type="float32").translate(REQUESTS, Options())
+            for device in ("cpu", "cuda")
+        )
+        assert [one.score for one in cuda] == pytest.approx([one.score for one in cpu], abs=1e-3)
 
 
 def test_a_run_trains_on_cuda(make_run: Callable[..., Path]) -> None:

@@ -70,7 +70,9 @@ def test_converted_is_the_torch_one(bert: Path, tmp_path: Path, activation: str)
     found = converted(tmp_path / "out")
     assert states_differ(encoder, found, TEXTS) < EXACT_STATES / 5
     assert found.wordpiece.encode(TEXTS) == encoder.wordpiece.encode(TEXTS)
-    assert not found.states(torch.tensor([[3, 4, 0, 0], [3, 6, 7, 4]]))[0, 2:].any()
+    padded = found.states(torch.tensor([[3, 4, 0, 0, 0], [3, 6, 7, 4, 0]]))
+    assert padded.shape == (2, 5, WIDTH)
+    assert not padded[0, 2:].any()
 
 
 def test_half_precision_is_close_and_not_equal(bert: Path, tmp_path: Path) -> None:
