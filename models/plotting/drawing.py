@@ -52,7 +52,7 @@ def draw_attention(maps: Sequence[AttentionMap], title: str) -> Figure:
         for axis in (panel.xaxis, panel.yaxis):
             axis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
     bar = figure.colorbar(image, ax=list(axes), format=_SHARE, shrink=0.8)
-    bar.set_label("share of attention (grey: not read)")
+    bar.set_label("share of attention\n(grey: not read)")
     figure.suptitle(title)
     return figure
 
