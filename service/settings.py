@@ -87,7 +87,7 @@ class Settings(BaseSettings):
     """Characters of a batch, context included; a single longer sentence is a batch of its own."""
     batch_sentences: int = Field(32, ge=1)
     """Sentences of a batch."""
-    batch_wait_ms: float = Field(5, ge=0)
+    batch_wait_ms: float = Field(1, ge=0)
     """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""
     queue_limit: int = Field(512, ge=1)
     """Sentences that a request may find before its own, as many of each flow as it has itself; beyond it 429."""
