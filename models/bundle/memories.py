@@ -7,7 +7,6 @@ leaves what its whole translation leaves when it is read. One that is empty, has
 position table on either side leaves nothing, here as in training: the next one starts anew.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from models.bundle.batching import in_batches
 from models.data.batches import Example, Memory, Tokens, pad_memories, read_batch
 from models.data.tokenizer import PAD
 from models.network.model import TranslationModel
+from models.network.recent import Recent
 
 MEMORY_BYTES = 64 * 2**20
 """Of a model of six layers of width 512 some two hundred sentences: a document of each client at a time."""
@@ -50,7 +50,7 @@ class Memories:
         """Read translations with `model`, and keep memories of at most `limit` bytes."""
         self._model = model
         self._device = next(model.parameters()).device
-        self._kept = _Kept(limit)
+        self._kept: Recent[bytes, Memory] = Recent(limit)
 
     @property
     def kept_bytes(self) -> int:
@@ -82,7 +82,8 @@ class Memories:
         """Keep what search has left of a translation, if it has."""
         if memory and len(translation):
             key = self._key(example.source, [*example.translations, translation], example)
-            self._kept.put(key, {name: tensor.clone() for name, tensor in memory.items()})
+            own = {name: tensor.clone() for name, tensor in memory.items()}
+            self._kept.put(key, own, _size(own))
 
     def _find(self, key: bytes, found: dict[bytes, Memory]) -> bool:
         if key not in found and (kept := self._kept.get(key)) is not None:
@@ -132,7 +133,7 @@ class Memories:
         memories = in_batches([link.size for link in links], read)
         left = {link.key: memory for link, memory in zip(links, memories, strict=True)}
         for key, memory in left.items():
-            self._kept.put(key, memory)
+            self._kept.put(key, memory, _size(memory))
         return left
 
     @torch.inference_mode()
@@ -149,32 +150,6 @@ class Memories:
         return [
             {name: tensor[row, -length:].clone() for name, tensor in left.items()} for row, length in enumerate(lengths)
         ]
-
-
-class _Kept:
-    """The memories that were used most recently, up to so many bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._memories: OrderedDict[bytes, Memory] = OrderedDict()
-        self.size = 0
-        """Bytes."""
-
-    def get(self, key: bytes) -> Memory | None:
-        memory = self._memories.get(key)
-        if memory is not None:
-            self._memories.move_to_end(key)
-        return memory
-
-    def put(self, key: bytes, memory: Memory) -> None:
-        if key in self._memories:
-            self._memories.move_to_end(key)
-            return
-        self._memories[key] = memory
-        self.size += _size(memory)
-        while self.size > self._limit:
-            _, oldest = self._memories.popitem(last=False)
-            self.size -= _size(oldest)
 
 
 def _size(memory: Memory) -> int:

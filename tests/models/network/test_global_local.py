@@ -172,6 +172,24 @@ def test_following_sentences_are_hidden_in_half_of_the_batches(make_model: Make,
     assert all(sum(each) == 1 for each in found)
 
 
+def test_states_that_are_kept_change_nothing(make_model: Make, corpus: TokenizedCorpus) -> None:
+    """In inference sentences that were read before need not be encoded again, until weights may have changed."""
+    model: TranslationModel = make_model(GlobalLocalConfig(block_sentences=5))
+    few, all_of_them = (corpus.batch(range(count), model.architecture) for count in (5, 10))
+    expected = outputs(model, all_of_them)
+    with torch.inference_mode():
+        for batch in (few, all_of_them, all_of_them):
+            found = outputs(model, batch)
+    assert torch.allclose(found, expected, atol=1e-5)
+    model.train()
+    with torch.no_grad():
+        model.backbone.encoder[0].feed_forward.outer.weight.mul_(2)
+    model.eval()
+    expected = outputs(model, few)
+    with torch.inference_mode():
+        assert torch.allclose(outputs(model, few), expected, atol=1e-5)
+
+
 def test_reading_nothing_is_refused() -> None:
     """Neither the source document nor the history is no context."""
     with pytest.raises(ValueError, match="global_layer and target_memory"):
