@@ -128,7 +128,8 @@ class Sentences:
                     missing = _last_unfinished(model, read)
                     if missing is None:
                         return await self._translate(model, document, appended, read, lease)
-                    await self._finish_before(document, missing)
+                    work = self._finish_before(document, missing)
+                    await self._while_leased(document, appended.position, lease, work)
                 appended = await look()
         return appended.answer
 

@@ -120,6 +120,30 @@ def test_same_sentence_at_two_replicas_at_once(
     assert _translated(other) == before
 
 
+def test_sentence_that_waits_keeps_its_lease(
+    pair: list[Replica],
+    one: httpx.Client,
+    session: str,
+    pool: ThreadPoolExecutor,
+    redis_server: RedisServer,
+    tmp_path: Path,
+) -> None:
+    """However long it waits for the one before it, nobody takes it for one that a dead replica has left behind."""
+    gate = tmp_path / "gate"
+    first = pool.submit(say, one, session, f"wait-for:{gate}", 0)
+    eventually(lambda: _next_position(pair[0], session) == 1, "the first is in its place")
+    second = pool.submit(say, one, session, "二", 1)
+    with pytest.raises(TimeoutError):
+        second.result(timeout=2.0)
+    with redis.Redis(port=redis_server.port, decode_responses=True) as client:
+        (entries,) = client.keys(f"*{session.rpartition('/')[2]}*:entries")
+        expiry = int(client.hget(entries, "l1").rpartition(":")[2])
+        left = expiry - 1000 * client.time()[0]
+    gate.touch()
+    assert left > 0
+    assert (first.result().status_code, second.result().status_code) == (200, 200)
+
+
 def test_correction_is_read_by_later_sentences(one: httpx.Client, other: httpx.Client, session: str) -> None:
     """Retries get it, at every replica, with no score; the next sentence is translated with it."""
     say(one, session, "一", 0)
