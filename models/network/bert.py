@@ -77,8 +77,7 @@ class FrozenBert:
         """
         assert self.checksum
         model, found = _read(self._folder)
-        absent = {*found["missing_keys"], *found["mismatched_keys"]}
-        if absent := {name for name in map(str, absent) if "pooler" not in name}:
+        if absent := {*map(str, found["missing_keys"]), *map(str, found["mismatched_keys"])}:
             raise ConfigError(f"{self._folder}: {WEIGHTS} lacks weights of BERT, for instance {min(absent)}")
         return model.requires_grad_(requires_grad=False).eval()
 
@@ -135,10 +134,15 @@ def _read(folder: Path) -> tuple[nn.Module, dict[str, Any]]:
     except ImportError:
         raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
     try:
-        # New weights are drawn for what a folder lacks: that must not move the dropout of the run.
-        with _quiet(logging), torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        # The pooler is not read: some folders have none, and drawing one would move the random numbers of the run.
+        with _quiet(logging):
             loaded: Any = BertModel.from_pretrained(
-                folder, local_files_only=True, use_safetensors=True, output_loading_info=True, dtype=torch.float32
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                add_pooling_layer=False,
+                output_loading_info=True,
+                dtype=torch.float32,
             )
     except Exception as error:  # damaged weights make the package raise anything
         raise ConfigError(f"{folder}: cannot be read as BERT: {str(error).splitlines()[0]}") from error
