@@ -49,7 +49,7 @@ ARCHITECTURES: dict[str, ArchitectureConfig] = {
     ),
     "global_local, causal, as in the paper": GlobalLocalConfig(causal=True, depth="paper", segment_embedding=False),
     "global_local without memory": GlobalLocalConfig(target_memory=False, gate=False, reset_positions=False),
-    "global_local of the history": GlobalLocalConfig(block_sentences=3, global_layer=False),
+    "global_local of the history": GlobalLocalConfig(block_sentences=2, global_layer=False),
     "bert_context": tiny_bert_context(),
     "bert_context in the encoder, with what follows": tiny_bert_context(
         integration="encoder", context_sentences=2, following_sentences=1
