@@ -34,6 +34,11 @@ class StateCache:
         """Keep at most `limit` bytes between two calls."""
         self._kept: Recent[tuple[int, ...], Tensor] = Recent(limit)
 
+    @property
+    def kept_bytes(self) -> int:
+        """Of all states that are kept."""
+        return self._kept.size
+
     def states(self, encoder: PretrainedEncoder, tokens: Tensor) -> Tensor:
         """As `encoder.states`, which sees each input that is not kept once."""
         rows = [tuple(filter(None, row)) for row in tokens.tolist()]
