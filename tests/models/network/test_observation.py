@@ -1,17 +1,28 @@
 """Architectures say which of their modules are gates and which attend to neighbouring sentences."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from models.config import ArchitectureConfig, Norm
+from models.config import (
+    ArchitectureConfig,
+    AveragedDocumentConfig,
+    DocTransformerConfig,
+    GlobalLocalConfig,
+    LayerWeightingConfig,
+    Norm,
+)
 from models.data.batches import Batch, Example, TokenizedCorpus
+from models.data.documents import Document, Sentence
+from models.data.tokenizer import PAD
 from models.network.layers import Attention
 from models.network.observation import NOWHERE, WatchedAttention, observe
 from models.training.objective import target_of
+from tests.support.bert import tiny_bert_context, with_bert
 
 Make = Callable[..., Any]
 SENTENCES = 5
@@ -64,6 +75,47 @@ def test_gates_do_not_see_padding(
         assert len(values)
         assert bool(((values >= 0) & (values <= 1)).all())
         assert torch.allclose(values, torch.cat(expected), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        DocTransformerConfig(),
+        AveragedDocumentConfig(context="previous", attention_width=8, attention_heads=2),
+        LayerWeightingConfig(),
+        GlobalLocalConfig(target_memory=False),
+        tiny_bert_context(),
+    ],
+    ids=lambda config: config.kind,
+)
+def test_closed_gates_shut_out_the_context(
+    make_model: Make,
+    make_corpus: Make,
+    make_document: Make,
+    config: ArchitectureConfig,
+    norm: Norm,
+    request: pytest.FixtureRequest,
+) -> None:
+    """Where gates give the context no weight, what stands before makes no difference; where they do, it does."""
+    model = make_model(with_bert(config, request), norm=norm)
+    document = make_document(3, 2)
+    other = Document((Sentence("fed dad cab", document.sentences[0].target), document.sentences[1]))
+    batches = [read(make_corpus(each), model, [0, 1])[1] for each in (document, other)]
+    length = int(target_of(batches[0])[1].ne(PAD).sum()) - 1
+
+    def second(*, closed: bool) -> list[Tensor]:
+        """The hidden states of the second sentence, after either first one."""
+        found = []
+        for batch in batches:
+            with ExitStack() as stack:
+                for gate in model.architecture.gates(batch) if closed else []:
+                    constant = torch.zeros_like if gate.of_context else torch.ones_like
+                    stack.enter_context(gate.module.register_forward_hook(lambda _, __, y, same=constant: same(y)))
+                found.append(hidden(model, batch)[1, :length])
+        return found
+
+    assert torch.allclose(*second(closed=True), atol=1e-5)
+    assert not torch.allclose(*second(closed=False), atol=1e-3)
 
 
 @torch.no_grad()
