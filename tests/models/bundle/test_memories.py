@@ -172,6 +172,29 @@ def test_sentences_after_an_empty_one_start_anew(whole: Runtime) -> None:
     assert scores == pytest.approx([scores[0]] * 3, abs=1e-6)
 
 
+def test_an_empty_sentence_keeps_its_place(whole: Runtime) -> None:
+    """Its line stays empty, and the next one is read as the third of its block, not as the second."""
+    first, _, third = documents(1)[0].sentences[:3]
+    texts = Document((first, Sentence(""), third))
+    found = translate_documents(WindowTranslator(whole), [texts], whole.manifest.window)
+    assert [bool(each.text) for each in found] == [True, False, True]
+    before = (first, Sentence("", ""))
+    asked = [TranslationRequest(third.source, preceding) for preceding in (before, before[:1])]
+    placed, moved = whole.score(asked, ["kara"] * 2)
+    assert placed != pytest.approx(moved, abs=1e-3)
+
+
+def test_a_sentence_in_parts_leaves_what_its_whole_translation_leaves(whole: Runtime) -> None:
+    """A sentence that was divided is read again as one by the next sentence, wherever it was translated."""
+    long = TranslationRequest("、".join(["からりきくろ"] * 9) + "。", growing=True)
+    assert len(whole.tokenizer.encode_source(long.source)) > whole.manifest.limits.split_tokens
+    (made,) = whole.translate([long], Options())
+    asked = TranslationRequest("かりきる。", (Sentence(long.source, made.text),), growing=True)
+    warm, fresh = (runtime.translate([asked], Options())[0] for runtime in (whole, _fresh(whole)))
+    assert warm.text == fresh.text
+    assert warm.score == pytest.approx(fresh.score, abs=EXACT)
+
+
 def test_no_more_is_kept_than_the_limit(whole: Runtime) -> None:
     """The memories that were used longest ago go first, and are made again."""
     model = _model_of(whole)
