@@ -24,130 +24,15 @@ from models.config import BackboneConfig, ContextWindow, GlobalLocalConfig
 from models.data.batches import Batch, Example, Memory, Tokens, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.context import Architecture, Context, State
-from models.network.layers import Attention, FeedForward, Residual, final_norm, sinusoidal_positions
+from models.network.layers import Attention, Residual, sinusoidal_positions
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens
 from models.network.recent import Recent
+from models.network.segment_attention import Fusion, GlobalAttention, GlobalLayer
 from models.network.transformer import Transformer
 from models.network.transformer_xl import RelativeAttention
 
-REACH = 20
-"""Distances in sentences beyond this one are not told apart."""
 STATE_BYTES = 64 * 2**20
 """Of local states that inference keeps: a thousand sentences of width 512."""
-
-
-class SegmentAttention(nn.Module):
-    """Attention over a block: e = q (k + a_r) / sqrt(D/H), z = sum softmax(e) (v + b_r), r the distance in sentences.
-
-    `a` and `b` are tables that the heads share; without them (`relative`) it is plain attention.
-    """
-
-    def __init__(self, width: int, heads: int, *, relative: bool) -> None:
-        super().__init__()
-        self.attention = Attention(width, heads)
-        self.key_distances = nn.Embedding(2 * REACH + 1, width // heads) if relative else None
-        self.value_distances = nn.Embedding(2 * REACH + 1, width // heads) if relative else None
-
-    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
-        """Attend from N sentences of each of G blocks to its K sentences.
-
-        Args:
-            x: (G, N, S, D).
-            keys: (G, K, H, M, D/H).
-            values: (G, K, H, M, D/H).
-            mask: (G, N, K, M), true where a key may be seen.
-            distance: (G, N, K), sentences from query to key.
-
-        Returns:
-            (G, N, S, D).
-        """
-        weights = self.weights(x, keys, mask, distance)
-        mixed = torch.einsum("ghnskm,gkhmd->gnshd", weights, values)
-        if self.value_distances is not None:
-            mixed = mixed + torch.einsum("ghnsk,gnkd->gnshd", weights.sum(-1), self.value_distances(_row(distance)))
-        output: Tensor = self.attention.output(mixed.flatten(-2))
-        return output
-
-    def weights(self, x: Tensor, keys: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
-        """What the values are mixed by, (G, H, N, S, K, M)."""
-        queries = self.attention.query(x).unflatten(-1, (self.attention.heads, -1))  # (G, N, S, H, D/H)
-        scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, keys)
-        if self.key_distances is not None:
-            scores = scores + torch.einsum("gnshd,gnkd->ghnsk", queries, self.key_distances(_row(distance)))[..., None]
-        # No infinity: a row that nobody reads may see nothing at all.
-        scores = (scores * queries.size(-1) ** -0.5).masked_fill(~mask[:, None, :, None], torch.finfo(scores.dtype).min)
-        return scores.flatten(-2).softmax(-1).unflatten(-1, scores.shape[-2:])
-
-
-def _row(distance: Tensor) -> Tensor:
-    """Where the tables have a distance."""
-    return distance.clamp(-REACH, REACH) + REACH
-
-
-class GlobalLayer(nn.Module):
-    """One more encoder layer, over the block (`code`)."""
-
-    def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig, dropout: float) -> None:
-        super().__init__()
-        self.attention = SegmentAttention(backbone.width, backbone.heads, relative=config.segment_relative)
-        self.self_residual = Residual(backbone.width, backbone.norm, dropout)
-        self.feed_forward = FeedForward(backbone.width, backbone.feed_forward, backbone.activation)
-        self.feed_residual = Residual(backbone.width, backbone.norm, dropout)
-
-    def keys_values(self, local: Tensor) -> tuple[Tensor, Tensor]:
-        """Of the local states (U, M, D): each (U, H, M, D/H)."""
-        normed = self.self_residual.norm(local) if self.self_residual.pre else local
-        return self.attention.attention.keys_values(normed)
-
-    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
-        """Global states (G, N, S, D) of local ones; arguments as in `SegmentAttention`."""
-        x = self.self_residual(x, lambda y: self.attention(y, keys, values, mask, distance))
-        output: Tensor = self.feed_residual(x, self.feed_forward)
-        return output
-
-
-class GlobalAttention(nn.Module):
-    """The attention of such a layer alone, without a residual connection (`paper`)."""
-
-    def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig, dropout: float) -> None:
-        super().__init__()
-        self.attention = SegmentAttention(backbone.width, backbone.heads, relative=config.segment_relative)
-        self.norm = final_norm(backbone.width, backbone.norm)
-        self.dropout = nn.Dropout(dropout)
-
-    def keys_values(self, local: Tensor) -> tuple[Tensor, Tensor]:
-        """As in `GlobalLayer`."""
-        return self.attention.attention.keys_values(self.norm(local))
-
-    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
-        """As in `GlobalLayer`."""
-        attended: Tensor = self.dropout(self.attention(self.norm(x), keys, values, mask, distance))
-        return attended
-
-
-class Fusion(nn.Module):
-    """h = LN((1 - g) * l + g * o) with g = sigmoid(W [l; o] + b) of local states l and global ones o.
-
-    Without a gate, h = LN(o), to which l is added where the global layer has not done so (`paper`).
-    """
-
-    def __init__(self, config: GlobalLocalConfig, backbone: BackboneConfig) -> None:
-        super().__init__()
-        self.gate = nn.Linear(2 * backbone.width, backbone.width) if config.gate else None
-        self.open = nn.Sigmoid()
-        self.adds = config.depth == "paper"
-        # A pre-norm backbone closes its encoder itself.
-        self.norm = nn.LayerNorm(backbone.width) if backbone.norm == "post" else nn.Identity()
-
-    def forward(self, local: Tensor, whole: Tensor) -> Tensor:
-        """Of two tensors (B, S, D)."""
-        if self.gate is not None:
-            g = self.open(self.gate(torch.cat([local, whole], dim=-1)))
-            mixed = (1 - g) * local + g * whole
-        else:
-            mixed = local + whole if self.adds else whole
-        normed: Tensor = self.norm(mixed)
-        return normed
 
 
 class GlobalLocal(Architecture):

@@ -19,8 +19,9 @@ from models.config import (
 from models.data.documents import Document
 from models.data.tokenizer import EOS
 from models.errors import PictureError
+from models.network.aware_layers import SourceContextLayer
 from models.network.doc_transformer import ContextAttention, DocTransformer
-from models.network.layer_weighting import LayerWeighting, SourceContextLayer
+from models.network.layer_weighting import LayerWeighting
 from models.network.transformer import EncoderLayer
 from models.plotting.gates import GateValues, gate_values
 from models.plotting.passage import network_of

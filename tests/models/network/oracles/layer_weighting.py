@@ -5,16 +5,16 @@ from torch import Tensor, nn
 
 from models.config import LayerWeightingConfig
 from models.data.tokenizer import BOS, EOS
-from models.network.layer_weighting import (
+from models.network.aware_layers import (
     AwareDecoderLayer,
     AwareSourceLayer,
     Block,
     Gate,
     GatedAttention,
-    LayerWeighting,
     Mixture,
     SourceContextLayer,
 )
+from models.network.layer_weighting import LayerWeighting
 from models.network.model import TranslationModel
 from models.network.transformer import Transformer
 from tests.models.network.oracles.transformer import (

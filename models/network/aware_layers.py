@@ -1,0 +1,138 @@
+"""The layers of `layer_weighting`: over the context, over the source that is aware of it, over the decoder."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from models.config import BackboneConfig, Norm
+from models.network.context import Context, State, over_past
+from models.network.layers import Attention, FeedForward, Residual, final_norm
+
+
+class Gate(nn.Module):
+    """g = sigmoid(W [x; y] + b), a vector for each position."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.both = nn.Linear(2 * width, width)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Of x and y, both (B, S, D)."""
+        return torch.sigmoid(self.both(torch.cat([x, y], dim=-1)))
+
+
+class GatedAttention(nn.Module):
+    """o = g * x + (1 - g) * y, where y is what attention to a context finds for x."""
+
+    def __init__(self, config: BackboneConfig, dropout: float, memory_width: int | None = None) -> None:
+        super().__init__()
+        self.attention = Attention(config.width, config.heads, memory_width, bias=False)
+        self.gate = Gate(config.width)
+        self.norm = nn.LayerNorm(config.width)
+        self.dropout = nn.Dropout(dropout)
+        self.order: Norm = config.norm
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """Mix the context into x (R, T, D); others as in `Attention`."""
+        query = self.norm(x) if self.order == "pre" else x
+        y = self.dropout(self.attention(query, keys, values, mask))
+        g = self.gate(query, y)
+        return x + (1 - g) * y if self.order == "pre" else self.norm(g * x + (1 - g) * y)
+
+
+class Block(nn.Module):
+    """Self-attention and feed-forward sub-layers, with what a subclass puts between them."""
+
+    def __init__(self, config: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = Attention(config.width, config.heads, bias=False)
+        self.self_residual = Residual(config.width, config.norm, dropout)
+        self.feed_forward = FeedForward(config.width, config.feed_forward, config.activation)
+        self.feed_residual = Residual(config.width, config.norm, dropout)
+
+
+class SourceContextLayer(Block):
+    """A layer over one context sentence, whose states the current sentence lets pass or not."""
+
+    def __init__(self, config: BackboneConfig, dropout: float, *, gating: bool) -> None:
+        super().__init__(config, dropout)
+        self.input_attention = Attention(config.width, config.heads, bias=False) if gating else None
+        self.input_norm = final_norm(config.width, config.norm) if gating else nn.Identity()
+        self.gate = Gate(config.width) if gating else None
+
+    def alone(self, x: Tensor, mask: Tensor) -> Tensor:
+        """A = SelfAttn(i): what does not depend on the current sentence, of (U, M, D)."""
+        return self.self_residual(x, self.self_attention.over_itself(mask))
+
+    def aware(self, a: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """FFN(a * g), g = sigmoid(W [a; CrossAttn(a, memory)] + b); a (B, K x M, D), memory (B, S, D)."""
+        if self.input_attention is not None and self.gate is not None:
+            query = self.input_norm(a)
+            c = self.input_attention(query, *self.input_attention.keys_values(memory), mask)
+            a = a * self.gate(query, c)
+        return self.feed_residual(a, self.feed_forward)
+
+
+class AwareSourceLayer(Block):
+    """Makes the current source aware of its context."""
+
+    def __init__(self, config: BackboneConfig, dropout: float) -> None:
+        super().__init__(config, dropout)
+        self.context = GatedAttention(config, dropout)
+        self.norm = final_norm(config.width, config.norm)
+
+    def forward(self, x: Tensor, mask: Tensor, states: Tensor, visible: Tensor) -> Tensor:
+        """Of the last encoder layer's output (B, S, D) and the source context (B, K x M, D)."""
+        x = self.self_residual(x, self.self_attention.over_itself(mask))
+        x = self.context(x, *self.context.attention.keys_values(states), visible)
+        return self.norm(self.feed_residual(x, self.feed_forward))
+
+
+class AwareDecoderLayer(Block):
+    """A decoder layer that reads, one after the other, the aware source, the source and the target context."""
+
+    def __init__(self, config: BackboneConfig, dropout: float, *, target: bool) -> None:
+        super().__init__(config, dropout)
+        widths = {"aware": config.width, "source": config.width} | ({"target": 2 * config.width} if target else {})
+        self.reads = nn.ModuleDict({part: GatedAttention(config, dropout, width) for part, width in widths.items()})
+
+    def prepare(self, name: str, context: Context, state: State) -> None:
+        """Keys and values of what is read, once a sentence."""
+        for part, sublayer in self.reads.items():
+            assert isinstance(sublayer, GatedAttention)
+            keys, values = sublayer.attention.keys_values(context[part])
+            state.fixed |= {f"{name}.{part}.keys": keys, f"{name}.{part}.values": values}
+            state.fixed[f"{part}.visible"] = context[f"{part}.visible"]
+
+    def forward(self, x: Tensor, name: str, state: State) -> Tensor:
+        """Of the output of the decoder, or of the layer below, (R, T, D)."""
+        x = self.self_residual(x, over_past(name, self.self_attention, state))
+        for part, sublayer in self.reads.items():
+            fixed = state.fixed
+            x = sublayer(x, fixed[f"{name}.{part}.keys"], fixed[f"{name}.{part}.values"], fixed[f"{part}.visible"])
+        return self.feed_residual(x, self.feed_forward)
+
+    def start_at_zero(self) -> None:
+        """Let it add nothing to a pre-norm stream."""
+        nn.init.zeros_(self.self_attention.output.weight)
+        nn.init.zeros_(self.feed_forward.outer.weight)
+        for sublayer in self.reads.values():
+            assert isinstance(sublayer, GatedAttention)
+            nn.init.zeros_(sublayer.attention.output.weight)
+
+
+class Mixture(nn.Module):
+    """sum_j p_j o_j with p = softmax(w): one weight for each layer's output, the embeddings included."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers + 1))
+
+    def shares(self) -> Tensor:
+        """p, one for each output."""
+        return self.weights.softmax(0)
+
+    def forward(self, outputs: Sequence[Tensor]) -> Tensor:
+        """Of (U, M, D) each."""
+        return (torch.stack(list(outputs), dim=-1) * self.shares()).sum(-1)
