@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from models.errors import PictureError
 
-FOLDER = "curves"
+FOLDER: Final = "curves"
+FIGURES: Final = ("train/loss", "dev/loss", "dev/bleu", "dev/contrastive")
+"""That are drawn, as in TensorBoard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,7 @@ class Curve:
 
     run: str
     figure: str
-    """As in TensorBoard, for instance `dev/loss`."""
+    """One of `FIGURES`."""
     updates: list[int]
     values: list[float]
 
@@ -40,7 +43,7 @@ def _curves(run: Path, name: str) -> list[Curve]:
     events = EventAccumulator(str(run / FOLDER), size_guidance={"scalars": 0})
     events.Reload()
     found = []
-    for figure in sorted(events.Tags()["scalars"]):
+    for figure in (figure for figure in FIGURES if figure in events.Tags()["scalars"]):
         points = {
             event.step: event.value for event in sorted(events.Scalars(figure), key=lambda event: event.wall_time)
         }

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from models.plotting.attention import AttentionMap
 from models.plotting.context_sizes import Figure as Measured
 from models.plotting.context_sizes import Series
-from models.plotting.curves import Curve
+from models.plotting.curves import FIGURES, Curve
 from models.plotting.gates import GateValues
 from models.plotting.style import COLOURS, SHADES, looks, panels
 
@@ -118,7 +118,7 @@ def draw_curves(curves: Sequence[Curve]) -> Figure:
     """Figures over updates, a panel for each figure and a line for each run."""
     runs = list(dict.fromkeys(curve.run for curve in curves))
     look = dict(zip(runs, looks(len(runs)), strict=True))
-    shown = [name for name in _CURVES if any(curve.figure == name for curve in curves)]
+    shown = [name for name in FIGURES if any(curve.figure == name for curve in curves)]
     figure, axes = panels(len(shown), 4.6, 3.4)
     for panel, name in zip(axes, shown, strict=True):
         for curve in (curve for curve in curves if curve.figure == name):

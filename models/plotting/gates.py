@@ -1,6 +1,7 @@
 """How far the gates of each layer let the context in, over the tokens of a document."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from torch import Tensor
@@ -10,7 +11,7 @@ from models.data.documents import Document
 from models.errors import PictureError
 from models.plotting.passage import read_passage
 
-QUANTILES = (0.05, 0.25, 0.75, 0.95)
+QUANTILES: Final = (0.05, 0.25, 0.75, 0.95)
 
 
 @dataclass(frozen=True, slots=True)

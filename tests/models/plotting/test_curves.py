@@ -24,12 +24,12 @@ def test_curves_are_what_training_wrote(tmp_path: Path) -> None:
     runs = [train(tmp_path / "a", {1: 4.0, 2: 3.0}), train(tmp_path / "b", {5: 2.0})]
     assert all(map(is_run, runs))
     assert read_curves(runs) == [
-        Curve("a", "dev/bleu", [1, 2], [1.0, 1.0]),
-        Curve("a", "dev/loss", [1, 2], [2.0, 1.5]),
         Curve("a", "train/loss", [1, 2], [4.0, 3.0]),
-        Curve("b", "dev/bleu", [5], [1.0]),
-        Curve("b", "dev/loss", [5], [1.0]),
+        Curve("a", "dev/loss", [1, 2], [2.0, 1.5]),
+        Curve("a", "dev/bleu", [1, 2], [1.0, 1.0]),
         Curve("b", "train/loss", [5], [2.0]),
+        Curve("b", "dev/loss", [5], [1.0]),
+        Curve("b", "dev/bleu", [5], [1.0]),
     ]
 
 
