@@ -67,6 +67,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
         summary="Documents translated sentence by sentence, each with the sentences before it",
         version="1",
         lifespan=lifespan,
+        redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
         telemetry=_NO_NATIVE_TELEMETRY,

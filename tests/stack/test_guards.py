@@ -33,6 +33,13 @@ def client(replica: Replica) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.parametrize("path", ["/v1/models/", "/v1/info/", "/health/live/"])
+def test_path_with_a_slash_too_many_is_not_found(client: httpx.Client, path: str) -> None:
+    """It is a problem like any other path that does not exist, and not redirected."""
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
