@@ -11,12 +11,12 @@ from service.http import api_page
 from service.http.authentication import AuthenticationMiddleware
 from service.http.body_limit import BodyLimitMiddleware
 from service.http.hosts import LoopbackHostMiddleware
-from service.http.json_body import JsonLimits
 from service.http.middleware import REQUEST_ID, RequestMiddleware
 from service.http.origins import OriginMiddleware
 from service.http.security import SecurityHeadersMiddleware
 from service.http.tracing import TraceMiddleware
 from service.settings import Settings
+from service.strict_json import JsonLimits
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
 

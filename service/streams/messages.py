@@ -10,6 +10,10 @@ from service.errors import InvalidMessageError
 from service.http.problems import message_of
 from service.schemas import SentenceRequest, TranslatedSentence
 from service.store.document import State
+from service.strict_json import JsonLimits, NotStrictJsonError, parse
+
+_LIMITS = JsonLimits(depth=16, values=64)
+"""Of a message, far beyond what a sentence has: what is wrong with one that is a little odd is told by its members."""
 
 
 def sentence(message: str | bytes) -> SentenceRequest:
@@ -21,7 +25,9 @@ def sentence(message: str | bytes) -> SentenceRequest:
     if isinstance(message, bytes):
         raise InvalidMessageError("a message is text, not binary")
     try:
-        return SentenceRequest.model_validate_json(message)
+        return SentenceRequest.model_validate(parse(message.encode(), _LIMITS))
+    except NotStrictJsonError as error:
+        raise InvalidMessageError(f"the message {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         known = [str(part) for part in first["loc"] if part in SentenceRequest.model_fields]
