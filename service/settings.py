@@ -48,6 +48,8 @@ class Settings(BaseSettings):
     """Arithmetic of the workers: `auto`, `float32` or `bfloat16`; on all replicas the same, or answers may differ."""
     worker_memory_mib: int | None = Field(None, ge=1)
     """A worker that holds more mebibytes than this after a batch is replaced; without it, none is."""
+    worker_start_seconds: float = Field(120, gt=0)
+    """A worker that takes longer than this to load its bundle is killed, and the bundle is refused."""
     worker_timeout_seconds: float = Field(120, gt=0)
     """A worker that takes longer than this over one batch is killed and started anew."""
 

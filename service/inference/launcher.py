@@ -49,6 +49,7 @@ class Launcher:
             device=settings.device,
             compute_type=settings.compute_type,
             timeout=settings.worker_timeout_seconds,
+            start_timeout=settings.worker_start_seconds,
             translator=self._translator,
             otlp_endpoint=settings.otlp_endpoint,
         )

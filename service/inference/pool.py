@@ -1,6 +1,7 @@
 """A fixed number of worker processes, each started anew when it dies."""
 
 import asyncio
+from contextvars import Context
 from typing import Protocol
 
 from models.errors import AntecedentError
@@ -90,7 +91,8 @@ class WorkerPool:
     async def _open(self, slot: int) -> None:
         worker = await self._start(self_test=slot == 0)
         self._take_in(slot, worker)
-        self._keepers.append(asyncio.create_task(self._keep(slot, worker)))
+        # In a context of its own: what becomes of the worker is not the doing of the request that had it started.
+        self._keepers.append(asyncio.create_task(self._keep(slot, worker), context=Context()))
 
     def _take_in(self, slot: int, worker: Worker) -> None:
         self._workers[slot] = worker

@@ -38,7 +38,7 @@ class WorkerCommand:
     """How to start a worker.
 
     `fingerprint` is the bundle's: another one that is in its folder by then is refused. `timeout` is the seconds after
-    which a worker that is silent over a batch is killed.
+    which a worker that is silent over a batch is killed, `start_timeout` those after which one that still loads is.
     """
 
     bundle: Path
@@ -46,6 +46,7 @@ class WorkerCommand:
     device: str
     compute_type: str
     timeout: float
+    start_timeout: float
     translator: str = TRANSLATOR
     otlp_endpoint: str | None = None
 
@@ -77,8 +78,8 @@ class Worker:
         """Start a process and wait until its bundle is loaded and, if wanted, has passed its self-test.
 
         Raises:
-            BundleError: it cannot be served, in the worker's own words; or the process ended without any, or could not
-                be started.
+            BundleError: it cannot be served, in the worker's own words; or the process ended without any, took too
+                long, or could not be started.
         """
         try:
             process, ours = await _connected(command, self_test=self_test)
@@ -86,9 +87,16 @@ class Worker:
             raise BundleError(f"{command.bundle}: no worker process can be started: {error.strerror}") from None
         worker = cls(process, *await asyncio.open_connection(sock=ours), command.timeout)
         try:
-            greeting = GREETING.validate_json(await worker._frame())
+            async with asyncio.timeout(command.start_timeout):
+                greeting = GREETING.validate_json(await worker._frame())
             if greeting.failure is not None:
                 raise error_of(greeting.failure)
+        except TimeoutError:
+            await worker._kill_stuck()
+            raise BundleError(
+                f"{command.bundle}: a worker process has not loaded this bundle within {command.start_timeout:g} s, and"
+                " was killed; look at the disk, or allow more (ANTECEDENT_WORKER_START_SECONDS)"
+            ) from None
         except WorkerDiedError:
             await worker.stop()
             raise BundleError(
@@ -162,6 +170,12 @@ class Worker:
         except TimeoutError:
             self._kill()
             await self._process.wait()
+
+    async def _kill_stuck(self) -> None:
+        """Kill it; one that is stuck in its disk ends when the disk lets go, which may be never."""
+        self._kill()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), _STOP_SECONDS)
 
     async def _frame(self) -> bytes:
         try:

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, TranslationRequest
@@ -21,12 +23,13 @@ from service.inference.wire import Batch, Failure
 from service.inference.worker import Worker, WorkerCommand, error_of
 from service.telemetry.metrics import Metrics
 from tests.support import stand_in
-from tests.support.servers import bundle
+from tests.support.servers import bundle, children
 
 
 def command(folder: Path, *, timeout: float = 60.0) -> WorkerCommand:
     """How to start a worker on the stand-in runtime."""
-    return WorkerCommand(folder, Manifest.load(folder).fingerprint, "cpu", "auto", timeout, stand_in.LOAD)
+    fingerprint = Manifest.load(folder).fingerprint
+    return WorkerCommand(folder, fingerprint, "cpu", "auto", timeout, 60.0, stand_in.LOAD)
 
 
 def batch(*sources: str) -> Batch:
@@ -124,6 +127,28 @@ async def test_worker_that_ends_while_it_loads_is_reported(stand_in_bundle: Path
     broken = replace(command(stand_in_bundle), translator="tests.support.stand_in:missing")
     with pytest.raises(BundleError, match=f"{stand_in_bundle}.* ended while it loaded this bundle, with status 70"):
         await Worker.start(broken)
+
+
+async def test_worker_that_does_not_come_to_an_end_of_loading_is_killed(tmp_path: Path) -> None:
+    """A disk that hangs costs an error, and leaves no process behind."""
+    bundle(tmp_path)
+    (tmp_path / "held").touch()
+    with pytest.raises(BundleError, match=r"has not loaded this bundle within 0\.1 s"):
+        await Worker.start(replace(command(tmp_path), start_timeout=0.1))
+    assert not any("worker_process" in line for _, line in children(os.getpid()))
+
+
+async def test_lines_about_workers_are_of_no_request(stand_in_bundle: Path) -> None:
+    """What becomes of a worker later is not told in the name of the request that had it started."""
+    with structlog.contextvars.bound_contextvars(request_id="r1"):
+        pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 1, Metrics())
+        await pool.open()
+    with capture_logs([structlog.contextvars.merge_contextvars]) as lines:
+        os.kill((await pool.acquire()).pid, signal.SIGKILL)
+        await pool.acquire()
+    await pool.close()
+    assert [line["event"] for line in lines] == ["worker_died"]
+    assert "request_id" not in lines[0]
 
 
 async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle: Path) -> None:
