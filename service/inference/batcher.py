@@ -1,8 +1,9 @@
 """Feeds workers from the backlog, and sees to it that every caller gets a result or an error, whatever happens."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from contextvars import Context
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
@@ -14,11 +15,14 @@ from service.inference.backlog import Backlog, Budget, Priority, Turn, Waiting
 from service.inference.batch_span import batch_span
 from service.inference.wire import Batch, Failure, Outcomes
 from service.inference.worker import error_of
+from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER, current
 
 ATTEMPTS = 2
 """Workers that may die over a sentence before it is given up."""
+
+_log = get_logger(__name__)
 
 _L = TypeVar("_L", bound="Lane")
 
@@ -54,9 +58,15 @@ class Batcher(Generic[_L]):
         self._arrived = asyncio.Event()
         self._dispatcher: asyncio.Task[None] | None = None
         self._running: dict[asyncio.Task[None], list[Waiting]] = {}
-        self._submitted = 0
+        self._bug: Exception | None = None
+        self._submitted: set[Waiting] = set()
         self._drained = asyncio.Event()
         self._drained.set()
+
+    @property
+    def alive(self) -> bool:
+        """Whether what is queued gets to the workers: not before `open`, nor after `close` or a bug of our own."""
+        return self._dispatcher is not None and self._bug is None
 
     @property
     def waiting(self) -> int:
@@ -77,8 +87,8 @@ class Batcher(Generic[_L]):
         return self._backlog.ahead(flow, sentences)
 
     def open(self) -> None:
-        """Begin to dispatch."""
-        self._dispatcher = asyncio.create_task(self._dispatch())
+        """Begin to dispatch; whoever asks for that is no concern of the sentences' logs and traces."""
+        self._dispatcher = asyncio.create_task(self._dispatch_until_bug(), context=Context())
 
     async def close(self) -> None:
         """Stop; whoever still waits gets ShuttingDownError."""
@@ -111,27 +121,39 @@ class Batcher(Generic[_L]):
             DeadlineError: it took too long.
             WorkerDiedError: two workers died over it.
             ShuttingDownError: the service ends.
+            Exception: nothing is dispatched any more, because of this bug of our own.
         """
         loop = asyncio.get_running_loop()
         waiting = Waiting(request, options, turn, loop.time(), loop.create_future(), origin=current())
         deadline = loop.call_later(self._deadline, _fail, [waiting], DeadlineError)
-        self._submitted += 1
+        self._submitted.add(waiting)
         self._drained.clear()
 
         def forget(_: asyncio.Future[Translation]) -> None:
             deadline.cancel()
-            self._backlog.discard(waiting)
-            self._submitted -= 1
-            if self._submitted == 0:
+            self._submitted.discard(waiting)
+            if not self._submitted:
                 self._drained.set()
+            self._backlog.discard(waiting)
 
         waiting.future.add_done_callback(forget)
-        if self._dispatcher is None:
+        if self._bug is not None:
+            waiting.future.set_exception(self._bug)
+        elif self._dispatcher is None:
             _fail([waiting], ShuttingDownError)
         else:
             self._backlog.put(waiting)
             self._arrived.set()
         return waiting.future
+
+    async def _dispatch_until_bug(self) -> None:
+        try:
+            await self._dispatch()
+        except Exception as error:  # noqa: BLE001 - a bug of our own, which may be in the backlog: nothing goes on from here
+            bug = self._bug = error
+            _log.exception("dispatcher_failed")
+            running = {waiting for batch in self._running.values() for waiting in batch}
+            _fail(self._submitted - running, lambda: bug)
 
     async def _dispatch(self) -> None:
         while True:
@@ -198,12 +220,15 @@ class Batcher(Generic[_L]):
     def _try_again(self, batch: list[Waiting]) -> None:
         for waiting in batch:
             waiting.attempts += 1
+        if (bug := self._bug) is not None:
+            _fail(batch, lambda: bug)
+            return
         _fail([waiting for waiting in batch if waiting.attempts == ATTEMPTS], WorkerDiedError)
         self._backlog.put_back([waiting for waiting in batch if not waiting.future.done()])
         self._arrived.set()
 
 
-def _fail(batch: Sequence[Waiting], error: Callable[[], Exception]) -> None:
+def _fail(batch: Iterable[Waiting], error: Callable[[], Exception]) -> None:
     """Give each an error of its own: whoever gets it may say in it which sentence that was."""
     for waiting in batch:
         if not waiting.future.done():

@@ -45,6 +45,11 @@ class Model:
         """Source and target language, in lower case."""
         return self.manifest.languages.source.lower(), self.manifest.languages.target.lower()
 
+    def obstacles(self) -> list[str]:
+        """Why nothing would be translated now, each in a few words; none if it would."""
+        obstacles = [] if self.pool.alive else [f"no worker of {self.name} is alive"]
+        return obstacles if self.batcher.alive else [*obstacles, f"nothing feeds the workers of {self.name}"]
+
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Keep it from ending until the end of the block."""

@@ -48,11 +48,11 @@ async def live() -> Health:
     responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "Not now; the reasons are named."}},
 )
 async def ready(parts: ServicesDep, response: Response) -> Health:
-    """A model is loaded, each has a living worker, the keys are known, and the process is not about to end.
+    """A model is loaded, each has a living worker that is fed, the keys are known, and the process is not about to end.
 
     Redis being away does not count: whole documents are served without it.
     """
-    reasons = [f"no worker of {model.name} is alive" for model in parts.catalogue.models if model.pool.alive == 0]
+    reasons = [obstacle for model in parts.catalogue.models for obstacle in model.obstacles()]
     if not parts.catalogue.models:
         reasons.append("no model is loaded")
     if not parts.access.ready:

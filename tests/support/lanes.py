@@ -15,12 +15,13 @@ TURN = Turn("a flow", "interactive")
 
 
 class Lanes:
-    """One lane whose behaviour a test decides; `batches` is what it was given."""
+    """One lane whose behaviour a test decides; `batches` is what it was given, `failure` what asking for it raises."""
 
     def __init__(self, behave: Callable[[Batch], Coroutine[Any, Any, Outcomes]]) -> None:
         self._behave = behave
         self._free = asyncio.Semaphore(1)
         self.batches: list[list[str]] = []
+        self.failure: Exception | None = None
 
     async def translate(self, batch: Batch) -> Outcomes:
         """As the test wants it."""
@@ -30,6 +31,8 @@ class Lanes:
     async def acquire(self) -> "Lanes":
         """The lane, once it is free."""
         await self._free.acquire()
+        if self.failure is not None:
+            raise self.failure
         return self
 
     def release(self, _worker: "Lanes") -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from structlog.testing import capture_logs
 
 from models.errors import RequestError
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
@@ -138,6 +139,52 @@ async def test_document_does_not_make_a_session_wait(bench: Callable[..., Bench]
     gate.set()
     await asyncio.gather(session, *document)
     assert used.lanes.batches[1] == ["s", "d4", "d5", "d6"]
+
+
+async def test_dispatcher_that_fails_leaves_nobody_waiting(bench: Callable[..., Bench]) -> None:
+    """Whoever waits and whoever comes later is told, what a worker is at is finished, and it is logged and seen."""
+    gate = asyncio.Event()
+
+    async def gated(batch: Batch) -> Outcomes:
+        await gate.wait()
+        return await echo(batch)
+
+    used = bench(gated)
+    running = asyncio.create_task(used.translate("running"))
+    await until(lambda: bool(used.lanes.batches))
+    assert used.batcher.alive
+    waiting = asyncio.create_task(used.translate("waiting"))
+    await until(lambda: used.batcher.waiting == 1)
+    with capture_logs() as lines:
+        used.lanes.failure = ZeroDivisionError("a user's text")
+        gate.set()
+        assert await running == "running"
+        with pytest.raises(ZeroDivisionError):
+            await waiting
+    assert [line["event"] for line in lines] == ["dispatcher_failed"]
+    assert not used.batcher.alive
+    with pytest.raises(ZeroDivisionError):
+        await used.translate("late")
+
+
+async def test_worker_that_dies_after_the_dispatcher(bench: Callable[..., Bench]) -> None:
+    """A sentence that would be tried again is told, as nobody would."""
+    gate = asyncio.Event()
+
+    async def dies(_batch: Batch) -> Outcomes:
+        await gate.wait()
+        raise WorkerDiedError
+
+    used = bench(dies)
+    caller = asyncio.create_task(used.translate("a"))
+    await until(lambda: bool(used.lanes.batches))
+    used.lanes.failure = ZeroDivisionError()
+    used.lanes.release(used.lanes)
+    waiting = asyncio.create_task(used.translate("b"))
+    await until(lambda: not used.batcher.alive)
+    gate.set()
+    found = await asyncio.gather(caller, waiting, return_exceptions=True)
+    assert [type(error) for error in found] == [ZeroDivisionError] * 2
 
 
 async def test_each_caller_gets_an_error_of_its_own(bench: Callable[..., Bench]) -> None:

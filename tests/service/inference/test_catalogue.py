@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -50,6 +51,19 @@ def test_what_is_served_is_named_where_something_else_is_asked_for(catalogue: Ca
     with pytest.raises(ModelNotFoundError) as name:
         catalogue.choose("ja", "en", "third")
     assert name.value.extras == {"models": ["first", "german", "second"]}
+
+
+async def test_model_that_is_not_dispatched_is_not_ready(bench: Callable[..., Bench], catalogue: Catalogue) -> None:
+    """Workers without one that feeds them serve nobody, so requests should go elsewhere."""
+    used, living = bench(), SimpleNamespace(alive=1)
+    manifest = catalogue.models[0].manifest
+    model = Model(manifest, cast(WorkerPool, living), cast("Batcher[Worker]", used.batcher), "first")
+    assert model.obstacles() == []
+    used.lanes.failure = ZeroDivisionError()
+    with pytest.raises(ZeroDivisionError):
+        await used.translate("a")
+    living.alive = 0
+    assert model.obstacles() == ["no worker of first is alive", "nothing feeds the workers of first"]
 
 
 def test_first_of_what_is_left_is_the_default(catalogue: Catalogue) -> None:
