@@ -7,9 +7,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from service.access.caller import Caller
 from service.access.quota import Demand, KeyedLimits, Quota, Verdict
 from service.errors import ConcurrencyLimitError, RateLimitedError, StoreUnavailableError
+from service.telemetry.logs import get_logger
 
 _RENEWALS = 3
 """How often a place is renewed within its lease: two renewals may fail before it is lost."""
+
+_log = get_logger(__name__)
 
 
 class Limiter:
@@ -101,8 +104,12 @@ class Limiter:
     async def _renew(self, limits: KeyedLimits, key_id: str, token: str) -> None:
         while True:
             await asyncio.sleep(self._lease_seconds / _RENEWALS)
-            with suppress(StoreUnavailableError):
+            try:
                 await limits.renew(key_id, token)
+            except StoreUnavailableError:
+                continue
+            except Exception:  # noqa: BLE001 - whatever it was, the next renewal may do better
+                _log.exception("place_not_renewed")
 
 
 def _refusal(demand: Demand, verdict: Verdict) -> RateLimitedError | ConcurrencyLimitError:

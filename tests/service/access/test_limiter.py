@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
+from structlog.testing import capture_logs
 
 from service.access.caller import Caller, KeyLimits
 from service.access.limiter import Limiter
@@ -135,6 +136,25 @@ async def test_place_of_a_long_stream_is_renewed(new_replica: NewReplica, mortal
                 ends |= {
                     end for _, end in await client.zrange("antecedent:{limits:key}:places", 0, -1, withscores=True)
                 }
+
+
+async def test_renewal_that_fails_unforeseen_is_tried_again(
+    new_replica: NewReplica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is logged, and the place is not lost over it."""
+    outcomes = iter([ZeroDivisionError("a tenant's name")])
+    renewed = asyncio.Event()
+
+    async def renew(_limits: SharedLimits, _key_id: str, _token: str) -> None:
+        if (failure := next(outcomes, None)) is not None:
+            raise failure
+        renewed.set()
+
+    monkeypatch.setattr(SharedLimits, "renew", renew)
+    with capture_logs() as lines:
+        async with new_replica(concurrency=1, lease_seconds=0.03).hold(CALLER), asyncio.timeout(60):
+            await renewed.wait()
+    assert [line["event"] for line in lines] == ["place_not_renewed"]
 
 
 async def test_each_replica_counts_alone_while_redis_is_away(
