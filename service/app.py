@@ -26,7 +26,7 @@ from service.inference.catalogue import Catalogue
 from service.inference.fleet import Fleet
 from service.inference.launcher import Launcher
 from service.inference.worker_process import TRANSLATOR
-from service.models import Models
+from service.model_changes import Models
 from service.routes import documents, health, models, sessions, streams
 from service.routes.dependencies import Services
 from service.schemas import Limits

@@ -23,7 +23,7 @@ from service.errors import (
 )
 from service.inference.backlog import Turn
 from service.inference.catalogue import Model
-from service.models import Models
+from service.model_changes import Models
 from service.store.context_store import ContextStore
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from service.errors import DeadlineError, InvalidInputError, SessionsNotServedError
 from service.inference.admission import Admission
 from service.limits import check_length
-from service.models import Models
+from service.model_changes import Models
 from service.schemas import SessionRequest, TranslatedSentence
 from service.sentences import Sentences
 from service.settings import Settings

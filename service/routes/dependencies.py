@@ -19,7 +19,7 @@ from service.documents import Documents
 from service.errors import ClientLeftError, SessionNotFoundError
 from service.inference.admission import Admission
 from service.inference.catalogue import Catalogue
-from service.models import Models
+from service.model_changes import Models
 from service.schemas import Limits
 from service.sessions import Sessions
 from service.store.commands import Commands

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from service.errors import StoreUnavailableError
 from service.http.responses import problems
 from service.inference.catalogue import Model
-from service.models import NotLoaded
+from service.model_changes import NotLoaded
 from service.routes.dependencies import CallerDep, Services, ServicesDep
 from service.routes.raised import BY_KEY
 from service.schemas import Dependencies, Dependency, Health, ServiceInfo

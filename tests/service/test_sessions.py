@@ -5,7 +5,7 @@ from typing import cast
 from uuid import uuid4
 
 from service.inference.admission import Admission
-from service.models import Models
+from service.model_changes import Models
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
