@@ -6,13 +6,14 @@ a Unix socket that only this user can open.
 
 import asyncio
 import fcntl
+import hashlib
 import os
 import shutil
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
@@ -61,8 +62,8 @@ async def own_redis(folder: Path, metrics: Metrics, max_memory_mb: int = 512) ->
     binary = find_redis_server()
     lock = await _lock(folder)
     try:
-        with tempfile.TemporaryDirectory(prefix="antecedent-") as private:
-            socket = Path(private) / "redis.sock"  # here, because a socket's path has at most 107 bytes
+        with _socket_folder(folder) as private:
+            socket = private / "redis.sock"
             server = _Server(binary, folder, socket, lock, max_memory_mb)
             try:
                 await server.start()
@@ -80,6 +81,21 @@ async def own_redis(folder: Path, metrics: Metrics, max_memory_mb: int = 512) ->
                 await server.stop()
     finally:
         os.close(lock)
+
+
+@contextmanager
+def _socket_folder(folder: Path) -> Iterator[Path]:
+    """A folder that only this user can enter, with a short path: that of a socket has at most 107 bytes.
+
+    Whoever holds the lock of the data's `folder` may remove those of services that had it before and were killed.
+    """
+    prefix = f"antecedent-{hashlib.sha256(bytes(folder.resolve())).hexdigest()[:16]}-"
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with suppress(OSError):
+            if left.lstat().st_uid == os.getuid():
+                shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=prefix) as private:
+        yield Path(private)
 
 
 class _StartError(Exception):

@@ -1,9 +1,12 @@
 """The service's own Redis, as a real process."""
 
 import asyncio
+import os
 import resource
 import signal
 import stat
+import sys
+import tempfile
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +20,20 @@ from service.store.commands import Commands
 from service.store.connection import RedisClient, connect
 from service.store.redis_process import find_redis_server, own_redis
 from service.telemetry.metrics import Metrics
+
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from service.store.redis_process import own_redis
+from service.telemetry.metrics import Metrics
+
+async def be_killed():
+    async with own_redis(Path(sys.argv[1]), Metrics()):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(be_killed())
+"""
+"""A service that has no time to tidy up."""
 
 
 async def _answers(url: str) -> bool:
@@ -94,6 +111,24 @@ async def test_it_ends_with_the_service(tmp_path: Path) -> None:
     async with own_redis(tmp_path, Metrics()) as url:
         assert await _answers(url)
     assert not await _answers(url)
+
+
+async def test_what_a_killed_service_leaves_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next service of the folder removes the folder of the last one's socket, and nothing that is another's."""
+    with tempfile.TemporaryDirectory() as short:  # a socket's path has at most 107 bytes
+        sockets, data = Path(short) / "tmp", Path(short) / "data"
+        sockets.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(sockets))
+        environment = os.environ | {"TMPDIR": str(sockets)}
+        killed = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(data), env=environment)
+        assert await killed.wait() == -signal.SIGKILL
+        assert len(list(sockets.iterdir())) == 1
+        async with own_redis(Path(short) / "other", Metrics()):
+            assert len(list(sockets.iterdir())) == 2
+            async with own_redis(data, Metrics()) as url:
+                assert await _answers(url)
+                assert len(list(sockets.iterdir())) == 2
+        assert list(sockets.iterdir()) == []
 
 
 async def test_only_this_user_can_connect(tmp_path: Path) -> None:
