@@ -129,7 +129,7 @@ async def test_worker_that_ends_while_it_loads_is_reported(stand_in_bundle: Path
         await Worker.start(broken)
 
 
-async def test_worker_that_does_not_come_to_an_end_of_loading_is_killed(tmp_path: Path) -> None:
+async def test_worker_that_hangs_while_it_loads_is_killed(tmp_path: Path) -> None:
     """A disk that hangs costs an error, and leaves no process behind."""
     bundle(tmp_path)
     (tmp_path / "held").touch()
