@@ -16,7 +16,7 @@ from pathlib import Path
 import orjson
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 
 LOAD = "loadtests.stand_in:load"
 SECONDS = "LOADTESTS_SECONDS_PER_SENTENCE"
@@ -44,6 +44,10 @@ class StandIn:
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Every request can be translated."""
+
+    def cache_use(self) -> CacheUse:
+        """Nothing is kept."""
+        return CacheUse()
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Write the requests down, take the time for them, answer each alone."""

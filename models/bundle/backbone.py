@@ -11,6 +11,7 @@ import torch
 
 from models.bundle.batching import BATCH_TOKENS
 from models.bundle.conversion import vocabulary_tokens
+from models.bundle.requests import CacheUse
 from models.bundle.strategies import TokenizedRequest
 from models.data.batches import Example, Tokens
 from models.data.tokenizer import Tokenizer
@@ -85,6 +86,10 @@ class BackboneEngine:
             max_input_length=0,
         )
         return [list(result.log_probs) for result in found]
+
+    def cache_use(self) -> CacheUse:
+        """Nothing is kept."""
+        return CacheUse()
 
     def _translate(
         self, requests: Sequence[TokenizedRequest], options: SearchOptions, max_length: int

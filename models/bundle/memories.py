@@ -53,9 +53,9 @@ class Memories:
         self._kept: Recent[bytes, Memory] = Recent(limit)
 
     @property
-    def kept_bytes(self) -> int:
-        """Of all memories that are kept."""
-        return self._kept.size
+    def kept(self) -> Recent[bytes, Memory]:
+        """The memories by what they depend on."""
+        return self._kept
 
     def recall(self, examples: Sequence[Example]) -> list[Memory]:
         """What the sentence before each of these left; nothing, where it left nothing.

@@ -21,6 +21,18 @@ class TranslationRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheUse:
+    """How often states of the context were kept from an earlier request, and how often they were not."""
+
+    hits: int = 0
+    misses: int = 0
+
+    def __sub__(self, other: "CacheUse") -> "CacheUse":
+        """What came after `other`."""
+        return CacheUse(self.hits - other.hits, self.misses - other.misses)
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """How to translate; without a beam size, the bundle's own."""
 

@@ -21,7 +21,7 @@ from models.bundle.clauses import join_translations
 from models.bundle.description import describe
 from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest
 from models.bundle.preparation import Preparation, Prepared
-from models.bundle.requests import Hypothesis, Options, Strategy, Translation, TranslationRequest
+from models.bundle.requests import CacheUse, Hypothesis, Options, Strategy, Translation, TranslationRequest
 from models.bundle.step_one import sentence_model_of
 from models.bundle.strategies import Engine, TorchEngine
 from models.config import RunConfig
@@ -169,6 +169,10 @@ class Runtime:
         for tokens in encoded:
             self._preparation.check_length(tokens, "a sentence or its translation has {} tokens")
         return [sum(values) for values in self.engine(options.strategy).log_probabilities(sources, encoded)]
+
+    def cache_use(self) -> CacheUse:
+        """How often states of the context were kept from an earlier request, since the runtime was loaded."""
+        return self._engines["direct"].cache_use()
 
     def engine(self, strategy: Strategy) -> Engine:
         """What translates token ids by a strategy.

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from models.bundle.batching import in_batches
 from models.bundle.memories import Memories
+from models.bundle.requests import CacheUse
 from models.data.batches import Batch, Example, Memory, Tokens, pad_memories, read_batch
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
@@ -48,6 +49,9 @@ class Engine(Protocol):
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
         """For each request the log-probability of every token of its target, and of the end of sentence."""
 
+    def cache_use(self) -> CacheUse:
+        """How often states of the context were kept, since the engine was made."""
+
 
 class TorchEngine:
     """A translation model in torch, with the context that its architecture reads.
@@ -72,6 +76,11 @@ class TorchEngine:
         return [
             values for part in self._parts(requests) for values in self._score(part, list(islice(remaining, len(part))))
         ]
+
+    def cache_use(self) -> CacheUse:
+        """How often states of the context were kept, since the engine was made."""
+        caches = [*self.model.architecture.caches(), *([] if self._memories is None else [self._memories.kept])]
+        return CacheUse(sum(cache.hits for cache in caches), sum(cache.misses for cache in caches))
 
     def _parts(self, requests: Sequence[TokenizedRequest]) -> Iterator[Sequence[TokenizedRequest]]:
         """All requests at once, or as many as their memories allow: those of a document stand together."""

@@ -16,7 +16,7 @@ all of it, but never BERT.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +30,7 @@ from models.network.context import Architecture, Attend, Context, State
 from models.network.layers import Attention, Residual, padding_mask
 from models.network.observation import WatchedAttention, WatchedGate, source_tokens, target_tokens
 from models.network.pretrained import StateCache
+from models.network.recent import Recent
 from models.network.transformer import Transformer
 
 
@@ -115,6 +116,10 @@ class BertContext(Architecture):
     def pieces(self, texts: Sequence[str]) -> list[list[int]] | None:
         """Texts in BERT's word pieces."""
         return None if self.pretrained is None else self.pretrained.wordpiece.encode(texts)
+
+    def caches(self) -> Sequence[Recent[Any, Any]]:
+        """BERT's states."""
+        return (self.cache.kept,)
 
     def select(self, example: Example) -> Example:
         """The nearest sentences, as far as BERT has positions for a piece of them."""

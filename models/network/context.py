@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +18,7 @@ from models.data.batches import Batch, Example, Memory, Tokens
 from models.network.layers import Attention, Residual
 from models.network.observation import WatchedAttention, WatchedGate
 from models.network.pretrained import PretrainedEncoder
+from models.network.recent import Recent
 
 if TYPE_CHECKING:
     from models.network.transformer import Transformer
@@ -135,6 +136,10 @@ class Architecture(nn.Module):
     def source(self, example: Example) -> Tokens:
         """What the encoder reads of what was selected, without the end of sentence."""
         return example.source
+
+    def caches(self) -> Sequence[Recent[Any, Any]]:
+        """What is kept of the context from one batch to the next."""
+        return ()
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Tensors of what was selected for each sentence of a batch; becomes `Batch.context`."""

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 import torch.nn.functional as F
@@ -71,6 +71,10 @@ class GlobalLocal(Architecture):
         """Initialise the decoder's biases of position and content."""
         if self.memory is not None:
             self.memory.reset()
+
+    def caches(self) -> Sequence[Recent[Any, Any]]:
+        """The local states of sentences."""
+        return (self._states,)
 
     def select(self, example: Example) -> Example:
         """The block; a sentence without room in the position table keeps its place there, but not its words."""

@@ -35,9 +35,9 @@ class StateCache:
         self._kept: Recent[tuple[int, ...], Tensor] = Recent(limit)
 
     @property
-    def kept_bytes(self) -> int:
-        """Of all states that are kept."""
-        return self._kept.size
+    def kept(self) -> Recent[tuple[int, ...], Tensor]:
+        """The states by input."""
+        return self._kept
 
     def states(self, encoder: PretrainedEncoder, tokens: Tensor) -> Tensor:
         """As `encoder.states`, which sees each input that is not kept once."""

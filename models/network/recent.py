@@ -17,18 +17,25 @@ class Recent(Generic[K, V]):
         self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self.size = 0
         """Bytes of all that is kept."""
+        self.hits = 0
+        """How often a value that was asked for was kept."""
+        self.misses = 0
+        """How often it was not."""
 
     def get(self, key: K) -> V | None:
         """The value of a key, if it is kept; it counts as used."""
         found = self._kept.get(key)
         if found is None:
+            self.misses += 1
             return None
+        self.hits += 1
         self._kept.move_to_end(key)
         return found[0]
 
     def put(self, key: K, value: V, size: int) -> None:
         """Keep a value of so many bytes, unless the key has one already; it counts as used."""
-        if self.get(key) is not None:
+        if key in self._kept:
+            self._kept.move_to_end(key)
             return
         self._kept[key] = value, size
         self.size += size

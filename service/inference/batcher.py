@@ -208,6 +208,8 @@ class Batcher(Generic[_L]):
 
     def _resolve(self, batch: list[Waiting], outcomes: Outcomes) -> None:
         self._metrics.model_seconds.observe(outcomes.seconds)
+        self._metrics.context_states.labels("kept").inc(outcomes.cache_use.hits)
+        self._metrics.context_states.labels("made").inc(outcomes.cache_use.misses)
         for waiting, result in zip(batch, outcomes.results, strict=True):
             if isinstance(result, Failure):
                 _fail([waiting], partial(error_of, result))

@@ -5,12 +5,12 @@ end of the stream means that the other side is gone.
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import orjson
 from pydantic import TypeAdapter
 
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 
 HEADER = struct.Struct(">I")
 """Length of the frame that follows, in bytes."""
@@ -46,6 +46,8 @@ class Outcomes:
 
     results: tuple[Translation | Failure, ...]
     seconds: float
+    cache_use: CacheUse = field(default_factory=CacheUse)
+    """Of the batch."""
 
 
 GREETING = TypeAdapter(Greeting)

@@ -16,7 +16,7 @@ from typing import BinaryIO, Protocol, cast
 from opentelemetry.trace import Tracer
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 from models.errors import AntecedentError, BundleError, RequestError
 from service.inference.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
 from service.telemetry.logs import configure, get_logger, where
@@ -37,6 +37,9 @@ class Translator(Protocol):
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """A translation for each request, in their order."""
+
+    def cache_use(self) -> CacheUse:
+        """How often states of the context were kept from an earlier request, so far."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -92,10 +95,10 @@ def _serve(translator: Translator, stream: BinaryIO, tracer: Tracer) -> None:
     _send(stream, Greeting())
     while header := stream.read(HEADER.size):
         batch = BATCH.validate_json(stream.read(HEADER.unpack(header)[0]))
-        began = time.perf_counter()
+        began, used = time.perf_counter(), translator.cache_use()
         with span(tracer, "translate", parent=context_of(batch.traceparent)):
             results = _translate(translator, batch)
-        _send(stream, Outcomes(results, time.perf_counter() - began))
+        _send(stream, Outcomes(results, time.perf_counter() - began, translator.cache_use() - used))
 
 
 def _translate(translator: Translator, batch: Batch) -> tuple[Translation | Failure, ...]:

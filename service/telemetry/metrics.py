@@ -37,6 +37,9 @@ class Metrics:
         self.stored_answers = self._counter(
             "stored_answers", "Sentences of sessions that had their answer already: retries, translated once."
         )
+        self.context_states = self._counter(
+            "context_states", "States of context that workers had kept from earlier sentences, or made.", "origin"
+        )
         self.tokens = self._counter("tokens", "Target tokens generated.")
         self.redis_seconds = self._histogram("redis_seconds", "Time of a Redis round trip.", _SECONDS, "operation")
         self.redis_failures = self._counter("redis_failures", "Redis round trips that failed.", "operation")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 
 LOAD = "tests.support.phrase_book:load"
 _PHRASES = {
@@ -23,6 +23,10 @@ class PhraseBook:
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Every request is taken."""
+
+    def cache_use(self) -> CacheUse:
+        """Nothing is kept."""
+        return CacheUse()
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Look each sentence up."""

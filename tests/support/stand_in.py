@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 from models.data.documents import Sentence
 from models.errors import BundleError, RequestError, SelfTestError
 
@@ -41,6 +41,10 @@ class StandIn:
         del options
         if "refuse" in request.source:
             raise RequestError("the model refuses this sentence")
+
+    def cache_use(self) -> CacheUse:
+        """Nothing is kept."""
+        return CacheUse()
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Translate each alone."""

@@ -86,3 +86,15 @@ def test_batch_mates_change_nothing(runtimes: tuple[Runtime, Runtime]) -> None:
     together = runtime.translate(given, Options(beam_size=2))
     alone = [runtime.translate([request], Options(beam_size=2))[0] for request in given[:6]]
     assert [(one.text, one.score) for one in alone] == [outcome(one) for one in together[:6]]
+
+
+def test_cache_use_is_counted(runtimes: tuple[Runtime, Runtime]) -> None:
+    """What is translated a second time finds all states of context that were kept the first time, where any are."""
+    _, runtime = runtimes
+    given = requests(runtime.manifest.window)
+    runtime.translate(given, Options(beam_size=1))
+    before = runtime.cache_use()
+    runtime.translate(given, Options(beam_size=1))
+    again = runtime.cache_use() - before
+    assert again.misses == 0
+    assert (again.hits > 0) == (before.hits + before.misses > 0)

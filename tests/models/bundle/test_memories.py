@@ -206,7 +206,7 @@ def test_no_more_is_kept_than_the_limit(whole: Runtime) -> None:
         (found,) = memories.recall([example])
         assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
         memories.keep(Example([12]), [13], {"real": torch.zeros(2 * size, dtype=torch.bool)})
-        assert memories.kept_bytes <= 2 * size
+        assert memories.kept.size <= 2 * size
 
 
 def _fresh(runtime: Runtime) -> Runtime:

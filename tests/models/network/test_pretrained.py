@@ -45,7 +45,7 @@ def test_the_oldest_go_first(bert: Path) -> None:
     for batch in (one, two, one, three, one, two):
         cache.states(encoder, torch.tensor(batch))
     assert encoder.asked == [one, two, three, two]
-    assert cache.kept_bytes == 6 * ROW
+    assert cache.kept.size == 6 * ROW
 
 
 def test_a_batch_may_be_larger_than_what_is_kept(bert: Path) -> None:
@@ -53,4 +53,4 @@ def test_a_batch_may_be_larger_than_what_is_kept(bert: Path) -> None:
     encoder, cache = Counting(bert), StateCache(limit=4 * ROW)
     batch = torch.tensor([[3, piece, 4] for piece in range(5, 12)])
     assert torch.allclose(cache.states(encoder, batch), FrozenBert.states(encoder, batch), atol=1e-5)
-    assert cache.kept_bytes <= 4 * ROW
+    assert cache.kept.size <= 4 * ROW

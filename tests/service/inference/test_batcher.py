@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
 
+from models.bundle.requests import CacheUse
 from models.errors import RequestError
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
 from service.inference.backlog import Turn
@@ -210,3 +212,17 @@ async def test_closing_answers_a_batch_that_has_not_begun(bench: Callable[..., B
     await used.batcher.close()
     with pytest.raises(ShuttingDownError):
         await caller
+
+
+async def test_states_that_workers_had_kept_are_counted(bench: Callable[..., Bench]) -> None:
+    """What a worker says of its cache is added up over the batches."""
+
+    async def keeps(batch: Batch) -> Outcomes:
+        return replace(await echo(batch), cache_use=CacheUse(hits=3, misses=1))
+
+    used = bench(keeps)
+    for text in "ab":
+        await used.translate(text)
+    exposition = used.metrics.render().decode()
+    assert 'antecedent_context_states_total{origin="kept"} 6.0' in exposition
+    assert 'antecedent_context_states_total{origin="made"} 2.0' in exposition
