@@ -7,7 +7,8 @@ import sys
 
 import typer
 
-from models.commands.bundles import bench, export, translate
+from models.commands.benchmarks import bench
+from models.commands.bundles import export, translate
 from models.commands.evaluation import contrast, evaluate
 from models.commands.pictures import plot
 from models.commands.training import describe, tokenizer, train

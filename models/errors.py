@@ -52,6 +52,13 @@ class PictureError(AntecedentError):
     code = "invalid_picture"
 
 
+class ClusterError(AntecedentError):
+    """A cluster that cannot be reached, or that could not finish what it was given."""
+
+    code = "cluster_failed"
+    retryable = True
+
+
 class BundleError(AntecedentError):
     """A bundle that cannot be served: damaged, of an unknown format, or of another language pair."""
 

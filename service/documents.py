@@ -126,6 +126,7 @@ class Documents:
             with self._admission.reserve(document, self._places(self._fewest(request))):
                 segmented = await self._segmented(request)
                 self._check_sentences(segmented.sentences)
+                self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
                 yield PreparedDocument(document, request, model, segmented, place)
 
@@ -146,16 +147,17 @@ class Documents:
     def _queue(self, prepared: PreparedDocument) -> DocumentQueue:
         request, model = prepared.request, prepared.model
         manifest = model.manifest
-        direct = request.strategy == "direct"
-        options = Options(request.strategy, request.beam_size)
+        in_context = request.strategy != "sentence"
+        options = Options(request.strategy if request.drafts is None else "verify", request.beam_size)
         turn = Turn(prepared.id, "bulk")
         return DocumentQueue(
             prepared.sentences,
             request.context,
             lambda sentence: model.batcher.enqueue(sentence, options, turn),
-            around=manifest.window.around if direct else _alone,
+            drafts=request.drafts,
+            around=manifest.window.around if in_context else _alone,
             room=lambda: self._places(self._admission.share()),
-            in_turn=direct and manifest.reads_target_context,
+            in_turn=in_context and manifest.reads_target_context,
         )
 
     def _places(self, sentences: int) -> int:
@@ -188,6 +190,10 @@ class Documents:
         check_number(len(sentences), settings.max_document_sentences)
         for position, sentence in enumerate(sentences):
             check_length(sentence, settings.max_sentence_characters, f"sentence {position}", position=position)
+
+    def _check_drafts(self, drafts: Sequence[str | None]) -> None:
+        for position, draft in enumerate(drafts):
+            check_length(draft or "", self._settings.max_sentence_characters, f"draft {position}", position=position)
 
 
 def _as_given(sentences: Sequence[str]) -> Segmented:

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 MAX_BEAM = 8
-MAX_POSITION = 2**31
-Strategy = Literal["direct", "sentence"]
+MAX_POSITION = MAX_SECONDS = 2**31
+Strategy = Literal["direct", "sentence", "rerank"]
 
 
 def _encodable(text: str) -> str:
@@ -27,11 +27,12 @@ def _number(value: object) -> object:
 
 _IS_NUMBER = BeforeValidator(_number)
 BeamSize = Annotated[int, Field(ge=1, le=MAX_BEAM), _IS_NUMBER]
-Seconds = Annotated[int, Field(ge=1), _IS_NUMBER]
+Seconds = Annotated[int, Field(ge=1, le=MAX_SECONDS), _IS_NUMBER]
 Position = Annotated[int, Field(ge=0, le=MAX_POSITION), _IS_NUMBER]
 Text = Annotated[str, AfterValidator(_encodable)]
 Texts = Annotated[list[Text], Field(fail_fast=True)]
 """Only the first that is wrong is told: an error for each of a million would take gigabytes."""
+Drafts = Annotated[list[Text | None], Field(fail_fast=True)]
 Language = Annotated[
     str,
     Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=32, description="ISO 639 code.", examples=["ja"]),
@@ -68,14 +69,34 @@ class DocumentRequest(Body):
     """
     model: ModelName | None = None
     strategy: Strategy = "direct"
-    """`direct` reads the preceding sentences; `sentence` translates each sentence alone."""
+    """How the model translates.
+
+    `direct` reads the preceding sentences; `sentence` translates each sentence alone; `rerank` translates each alone,
+    as often as the beam is wide, and chooses with the preceding sentences.
+    """
     beam_size: BeamSize | None = None
-    """Hypotheses that search keeps; default: the model's."""
+    """Hypotheses that search keeps; default: the model's, or 1 with drafts."""
+    drafts: Drafts | None = None
+    """What the translation of each of `sentences` may be, as it was before an edit; null where there is none.
+
+    Translations are what they are without drafts with `beam_size` 1: of a draft, as much is kept as agrees with that,
+    and only what comes after it is decoded.
+    """
 
     @model_validator(mode="after")
     def _one_of_text_and_sentences(self) -> Self:
         if (self.text is None) == (self.sentences is None):
             raise ValueError("give exactly one of text and sentences")
+        return self
+
+    @model_validator(mode="after")
+    def _drafts_go_with_greedy_search(self) -> Self:
+        if self.drafts is None:
+            return self
+        if self.sentences is None or len(self.drafts) != len(self.sentences):
+            raise ValueError("drafts go with sentences: as many of them, null where there is none")
+        if self.strategy != "direct" or self.beam_size not in (None, 1):
+            raise ValueError("drafts go with the strategy direct and a beam_size of 1, the default with them")
         return self
 
 

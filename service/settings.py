@@ -45,13 +45,13 @@ class Settings(BaseSettings):
     device: str = Field("cpu", pattern=r"^(cpu|cuda(:\d+)?)$")
     """Where the workers translate: `cpu`, `cuda` or, of several GPUs, for example `cuda:1`."""
     compute_type: str = "auto"
-    """Arithmetic of the workers: `auto`, `float32` or `bfloat16`; on all replicas the same, or answers may differ."""
+    """Arithmetic of the workers: `auto`, `int8`, `float32` or `bfloat16`; on all replicas alike."""
     worker_memory_mib: int | None = Field(None, ge=1)
-    """A worker that holds more mebibytes than this after a batch is replaced; without it, none is."""
+    """A worker that holds more mebibytes than this is replaced once it has nothing left to do; without it, none is."""
     worker_start_seconds: float = Field(120, gt=0)
     """A worker that takes longer than this to load its bundle is killed, and the bundle is refused."""
     worker_timeout_seconds: float = Field(120, gt=0)
-    """A worker that takes longer than this over one batch is killed and started anew."""
+    """A worker that has sentences and answers none for longer than this is killed and started anew."""
 
     redis_url: SecretStr | None = None
     """Redis that keeps the sessions, alone, behind Sentinel or a Cluster; without it, on loopback, one of our own."""

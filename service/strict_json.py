@@ -85,7 +85,7 @@ def _no_constant(_name: str) -> NoReturn:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits.removeprefix("-")) > _MOST_DIGITS:
         _refuse(f"has an integer of more than {_MOST_DIGITS} digits")
     return int(digits)
 

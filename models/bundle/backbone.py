@@ -11,6 +11,7 @@ import torch
 
 from models.bundle.batching import BATCH_TOKENS
 from models.bundle.conversion import vocabulary_tokens
+from models.bundle.flow import AtOnce, Flow
 from models.bundle.requests import CacheUse
 from models.bundle.strategies import TokenizedRequest
 from models.data.batches import Example, Tokens
@@ -35,6 +36,7 @@ class BackboneEngine:
         compute_type: str,
         threads: int,
         source: Callable[[Example], Tokens] = attrgetter("source"),
+        lanes: int = 1,
     ) -> None:
         """Describe the engine; nothing is read yet.
 
@@ -45,6 +47,7 @@ class BackboneEngine:
             compute_type: one of CTranslate2's; float32 where the device does not offer it.
             threads: that compute, on a CPU.
             source: what the encoder reads of an example: the sentence, or the sentence joined with its context.
+            lanes: batches of several callers' that are translated at once on a CPU, each by `threads`.
         """
         self._folder = folder
         self._source_tokens = vocabulary_tokens(tokenizer.source_pieces)
@@ -53,6 +56,7 @@ class BackboneEngine:
         self._compute_type = compute_type
         self._threads = threads
         self._source = source
+        self._lanes = lanes
 
     @cached_property
     def _translator(self) -> ctranslate2.Translator:
@@ -60,7 +64,12 @@ class BackboneEngine:
         offered = ctranslate2.get_supported_compute_types(kind, index)
         compute_type = self._compute_type if self._compute_type in offered else "float32"
         return ctranslate2.Translator(
-            str(self._folder), kind, device_index=index, compute_type=compute_type, intra_threads=self._threads
+            str(self._folder),
+            kind,
+            device_index=index,
+            compute_type=compute_type,
+            inter_threads=self._lanes,
+            intra_threads=self._threads,
         )
 
     @cached_property
@@ -76,6 +85,10 @@ class BackboneEngine:
             results |= zip(indices, self._translate([requests[i] for i in indices], options, max_length), strict=True)
         return [results[i] for i in range(len(requests))]
 
+    def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
+        """A flow of whole batches: CTranslate2 has no steps that others could see."""
+        return AtOnce(lambda requests: self.translate(requests, options))
+
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
         """For each request the log-probability of every token of its target, and of the end of sentence."""
         found = self._translator.score_batch(
@@ -86,6 +99,14 @@ class BackboneEngine:
             max_input_length=0,
         )
         return [list(result.log_probs) for result in found]
+
+    def score_candidates(
+        self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
+    ) -> list[list[list[float]]]:
+        """For each request, and each of its candidates, what `log_probabilities` gives."""
+        repeated = [request for request, each in zip(requests, candidates, strict=True) for _ in each]
+        values = iter(self.log_probabilities(repeated, [tokens for each in candidates for tokens in each]))
+        return [[next(values) for _ in each] for each in candidates]
 
     def cache_use(self) -> CacheUse:
         """Nothing is kept."""

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+import torch
+
 BATCH_TOKENS = 2048
 """Padded source tokens of a batch: on a CPU more of them gain nothing."""
+GPU_BATCH_TOKENS = 8 * BATCH_TOKENS
+"""There 256 sentences of 64 tokens take hardly longer than one."""
 
 Result = TypeVar("Result")
 
@@ -14,12 +18,25 @@ def in_batches(sizes: Sequence[int], work: Callable[[list[int]], Sequence[Result
 
     Args:
         sizes: tokens of each piece of work.
-        work: takes the indices of a batch and gives a result for each.
+        work: takes the indices of a batch and gives a result for each; what the device has no memory for, it is given
+            again in halves.
     """
     results: dict[int, Result] = {}
     for indices in _batches(sizes):
-        results |= zip(indices, work(indices), strict=True)
+        results |= zip(indices, _in_parts(indices, work), strict=True)
     return [results[i] for i in range(len(sizes))]
+
+
+def _in_parts(indices: list[int], work: Callable[[list[int]], Sequence[Result]]) -> Sequence[Result]:
+    """What work gives for a batch, done in as many parts as it takes."""
+    try:
+        return work(indices)
+    except torch.OutOfMemoryError:
+        if len(indices) == 1:
+            raise
+    # Here nobody holds the frames, and with them the tensors, of what has failed.
+    half = len(indices) // 2
+    return [result for part in (indices[:half], indices[half:]) for result in _in_parts(part, work)]
 
 
 def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:

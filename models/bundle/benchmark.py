@@ -1,113 +1,204 @@
-"""Tokens per second with context against the same backbone without it in CTranslate2.
+"""Tokens per second in every way to translate, against the same backbone without context in CTranslate2.
 
-All strategies take turns on the same sentences within one run, so that a machine that grows slower or faster does so
-for each of them; a strategy's figure is the median of its rounds, and only ratios within a run mean anything.
+All ways take turns on the same sentences within one run, so that a machine that grows slower or faster does so for each
+of them; a way's figure is the median of its rounds, a ratio the median of the rounds' own ratios.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import cycle, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle, islice, product
 from statistics import median
-from typing import Final
+from typing import Final, Protocol
 
-from models.bundle.requests import Options, Strategy, TranslationRequest
+from models.bundle.lane import Way, Work, has_torch_weights, keeps_states
+from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.config import ContextWindow
 from models.data.documents import Document, windows
 from models.errors import DataError
+from models.search.hypotheses import SearchOptions
 
-PEER: Final[Strategy] = "sentence"
-STRATEGIES: Final[tuple[Strategy, ...]] = (PEER, "direct")
+PEER: Final[Way] = "sentence"
+PLAIN: Final[Way] = "plain"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One strategy on one batch size."""
+    """One way with one beam and one batch size."""
 
     architecture: str
-    strategy: Strategy
+    strategy: Way
     device: str
     compute_type: str
+    lanes: int
     beam: int
     batch: int
+    """Sentences of each lane."""
     tokens_per_second: float
-    """Target tokens generated a second: the median of the rounds."""
+    """Target tokens that all lanes generate in a second: the median of the rounds."""
     slowest: float
     fastest: float
     """Of the rounds, in tokens a second."""
+    milliseconds: float
+    """For a batch in each lane, side by side: the median of the rounds."""
     ratio: float
-    """To CTranslate2 alone, the strategy `sentence`, in this run."""
+    """Of speed, to CTranslate2 with the backbone alone."""
+    plain_ratio: float | None
+    """Of speed, to the plain way, if that was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Under which strategies are compared; the runtime has been loaded for `device` and `compute_type`."""
+    """Under which ways are compared."""
 
     device: str
     compute_type: str
-    beam: int
+    lanes: int
+    beams: Sequence[int]
     batches: Sequence[int]
-    """Sentences in a call."""
     rounds: int = 5
     """After one that is not counted."""
+    length: int | None = None
+    """Of every translation, in tokens; without it, a translation ends where the model ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A way, measured once."""
+
+    tokens: int
+    seconds: float
+
+    @property
+    def speed(self) -> float:
+        """Tokens a second."""
+        return self.tokens / self.seconds
+
+
+class Team(Protocol):
+    """Who translates: `models.bundle.lanes.Lanes`."""
+
+    def give(self, work: Sequence[Work]) -> None:
+        """Hand each lane its next sentences."""
+
+    def forget(self) -> None:
+        """Let no lane have states of any context."""
+
+    def run(self, way: Way, options: SearchOptions) -> int:
+        """Let every lane translate its sentences; gives the target tokens of all."""
 
 
 def benchmark(
     runtime: Runtime,
     documents: Sequence[Document],
     conditions: Conditions,
+    team: Team,
     *,
     clock: Callable[[], float] = time.perf_counter,
-    progress: Callable[[Iterator[int]], Iterator[int]] = iter,
+    progress: Callable[[Sequence[int]], Iterable[int]] = iter,
 ) -> list[Row]:
-    """Measure every strategy with every batch size.
+    """Measure every way with every beam and batch size.
 
     Args:
-        runtime: of a bundle.
-        documents: whose sentences are translated; repeated where a batch takes more.
+        runtime: of the bundle that the lanes have, to prepare the sentences.
+        documents: whose sentences are translated; repeated where the lanes take more, which spares those a part of
+            their work that read a context only once.
         conditions: the same for all.
+        team: of `conditions.lanes` lanes.
         clock: seconds.
-        progress: wraps what is iterated over.
+        progress: wraps what is iterated over: the rounds of every beam and batch size.
 
     Raises:
         DataError: there is no sentence.
     """
-    requests = _requests(documents, runtime.manifest.window)
-    speeds: dict[tuple[Strategy, int], list[float]] = {
-        (s, batch): [] for batch in conditions.batches for s in STRATEGIES
+    work = _work(runtime, documents, conditions.length)
+    settings = list(product(conditions.beams, conditions.batches))
+    turns = range(conditions.rounds + 1)
+    measured: dict[tuple[int, int], dict[Way, list[Round]]] = {
+        (beam, batch): {way: [] for way in _ways(runtime, beam, conditions.length)} for beam, batch in settings
     }
-    for turn in progress(iter(range(conditions.rounds + 1))):
-        for (strategy, batch), measured in speeds.items():
-            given = list(islice(cycle(requests), batch))
-            start = clock()
-            translated = runtime.translate(given, Options(strategy=strategy, beam_size=conditions.beam))
-            seconds = clock() - start
+    for number in progress(range(len(settings) * len(turns))):
+        setting, turn = settings[number // len(turns)], number % len(turns)
+        options = _options(runtime, setting[0], conditions.length)
+        team.give(_parts(work, turn, conditions.lanes, setting[1]))
+        for way, rounds in measured[setting].items():
+            found = _measure(team, way, options, clock)
             if turn:
-                measured.append(sum(each.tokens for each in translated) / seconds)
+                rounds.append(found)
     return [
-        Row(
+        row for (beam, batch), rounds in measured.items() for row in _rows(runtime, conditions, beam, batch, rounds)
+    ]
+
+
+def _measure(team: Team, way: Way, options: SearchOptions, clock: Callable[[], float]) -> Round:
+    if way != "warm":  # what comes before has kept its states
+        team.forget()
+    start = clock()
+    tokens = team.run(way, options)
+    return Round(tokens, clock() - start)
+
+
+def _ways(runtime: Runtime, beam: int, length: int | None) -> list[Way]:
+    runtime.engine("sentence")  # says so if there is no backbone to compare with
+    ways: list[Way] = [PEER, "direct"]
+    if keeps_states(runtime):
+        ways.append("warm")
+    if beam > 1:  # else there is nothing to choose from
+        ways.append("rerank")
+    if length is not None or has_torch_weights(runtime):
+        ways.append(PLAIN)  # untrained weights would know no end
+    return ways
+
+
+def _work(runtime: Runtime, documents: Sequence[Document], length: int | None) -> Work:
+    requests = list(_requests(documents, runtime.manifest.window))
+    work = [part for prepared in runtime.prepare(requests, Options()) for part in prepared.parts]
+    if not work:
+        raise DataError("there is no sentence to measure with")
+    return work if length is None else [replace(request, max_length=length) for request in work]
+
+
+def _requests(documents: Sequence[Document], window: ContextWindow) -> Iterator[TranslationRequest]:
+    for document in documents:
+        for each in windows(document, window):
+            yield TranslationRequest(each.current.source, each.preceding, each.following)
+
+
+def _parts(work: Work, turn: int, lanes: int, batch: int) -> list[Work]:
+    """What each lane translates in a round: other sentences than in the last one, while there are more."""
+    first = turn * lanes * batch % len(work)
+    chosen = list(islice(cycle(work), first, first + lanes * batch))
+    return [chosen[lane * batch : (lane + 1) * batch] for lane in range(lanes)]
+
+
+def _options(runtime: Runtime, beam: int, length: int | None) -> SearchOptions:
+    decoding = runtime.manifest.decoding
+    least = 1 if length is None else length
+    return SearchOptions(beam, 1, decoding.normalization, decoding.alpha, min_length=least)
+
+
+def _rows(
+    runtime: Runtime, conditions: Conditions, beam: int, batch: int, rounds: dict[Way, list[Round]]
+) -> Iterator[Row]:
+    for way, measured in rounds.items():
+        speeds = [each.speed for each in measured]
+        yield Row(
             architecture=runtime.manifest.architecture.kind,
-            strategy=strategy,
+            strategy=way,
             device=conditions.device,
             compute_type=conditions.compute_type,
-            beam=conditions.beam,
+            lanes=conditions.lanes,
+            beam=beam,
             batch=batch,
-            tokens_per_second=median(measured),
-            slowest=min(measured),
-            fastest=max(measured),
-            ratio=median(measured) / median(speeds[PEER, batch]),
+            tokens_per_second=median(speeds),
+            slowest=min(speeds),
+            fastest=max(speeds),
+            milliseconds=1000 * median(each.seconds for each in measured),
+            ratio=_ratio(measured, rounds[PEER]),
+            plain_ratio=_ratio(measured, rounds[PLAIN]) if PLAIN in rounds else None,
         )
-        for (strategy, batch), measured in speeds.items()
-    ]
 
 
-def _requests(documents: Sequence[Document], window: ContextWindow) -> list[TranslationRequest]:
-    requests = [
-        TranslationRequest(each.current.source, each.preceding, each.following)
-        for document in documents
-        for each in windows(document, window)
-    ]
-    if not requests:
-        raise DataError("there is no sentence to measure with")
-    return requests
+def _ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:
+    return median(one.speed / other.speed for one, other in zip(ours, theirs, strict=True))

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from models.config import ContextWindow
-from models.data.documents import Document, read_documents, read_lines
+from models.data.documents import Document, Sentence, decode_line, read_documents, read_lines
 from models.data.replacement import REAL, Replacement
+from models.errors import DataError
 from models.training.document_translation import Translator, translate_documents
 
 CHUNK = 512
@@ -13,7 +14,12 @@ CHUNK = 512
 
 
 def translate_file(
-    translator: Translator, source: Path, window: ContextWindow, *, replacement: Replacement = REAL
+    translator: Translator,
+    source: Path,
+    window: ContextWindow,
+    *,
+    replacement: Replacement = REAL,
+    drafts: Path | None = None,
 ) -> Iterator[str]:
     """Translate the documents of a file: for each of its lines one, empty where that is.
 
@@ -22,20 +28,46 @@ def translate_file(
         source: a sentence a line, an empty line between documents.
         window: which sentences around each one the translator is given.
         replacement: what it is given in their place.
+        drafts: of the translations, line for line; empty where there is none.
 
     Raises:
-        DataError: the file is missing, or a line cannot be used.
+        DataError: a file is missing, a line cannot be used, or there are not as many lines of drafts.
     """
     documents = read_documents(source)
+    if drafts is not None:
+        documents = _with_drafts(documents, source, drafts)
     # A replacement may take its sentences from any document, so it is given them all.
     chunks = _chunks(documents) if replacement.kind == "real" else [documents]
     texts = (
         translated.text
         for chunk in chunks
-        for translated in translate_documents(translator, chunk, window, replacement=replacement)
+        for translated in translate_documents(
+            translator, chunk, window, replacement=replacement, drafted=drafts is not None
+        )
     )
     for line in read_lines(source):
-        yield next(texts) if line.strip() else ""
+        yield next(texts) if _has_text(line) else ""
+
+
+def _with_drafts(documents: Sequence[Document], source: Path, drafts: Path) -> list[Document]:
+    """The documents of a file, with drafts for targets."""
+    sources, lines = read_lines(source), read_lines(drafts)
+    if len(sources) != len(lines):
+        raise DataError(f"has {len(lines)} lines, and {source} has {len(sources)}", drafts)
+    texts = (
+        decode_line(drafts, number, line) or None
+        for number, (given, line) in enumerate(zip(sources, lines, strict=True), 1)
+        if _has_text(given)
+    )
+    return [
+        Document(tuple(Sentence(sentence.source, next(texts)) for sentence in document.sentences), document.name)
+        for document in documents
+    ]
+
+
+def _has_text(line: bytes) -> bool:
+    """Whether a line is a sentence; an ideographic space alone is none."""
+    return bool(line.decode().strip())
 
 
 def _chunks(documents: Sequence[Document]) -> Iterator[list[Document]]:

@@ -11,27 +11,24 @@ from pathlib import Path
 from typing import Final
 
 import torch
-from safetensors.torch import save
 
 from models.bundle.agreement import CLOSE, Sample, exact_disagreement, mean_shift
 from models.bundle.backbone import BackboneEngine
 from models.bundle.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
-from models.bundle.conversion import convert_backbone
-from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, BERT, JOINED, MANIFEST, WEIGHTS, Manifest, Quantization, sha256
+from models.bundle.manifest import BACKBONE, MANIFEST, Manifest, Quantization
 from models.bundle.runtime import Runtime
 from models.bundle.step_one import sentence_model_of
 from models.bundle.strategies import TokenizedRequest, TorchEngine
+from models.bundle.writing import Contents, convert, write_bundle
 from models.config import Provenance, RunConfig, data_folder
 from models.data.batches import ContextReader, TokenizedCorpus
 from models.data.documents import Document, read_documents
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError
 from models.network.bert import FrozenBert
-from models.network.context import Architecture
 from models.network.model import TranslationModel
 from models.search.hypotheses import max_target_length
-from models.training.checkpoints import Checkpoint, load_checkpoint, load_model, weights_of
+from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
 
 CHECKED_SENTENCES: Final = 200
 
@@ -74,24 +71,14 @@ def export_bundle(
     trained = load_checkpoint(checkpoint)
     model = load_model(trained)
     sample = _sample(_documents(trained.config, documents), trained, model.architecture)
+    contents = Contents(trained.config, trained.tokenizer, model, sentence_model_of(trained, model))
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
-        _write(partial, trained, model, quantization)
-        if (sentence := sentence_model_of(trained, model)) is not None:
-            _convert(sentence, trained.tokenizer, partial / BACKBONE, quantization)
-            _check_backbone(partial / BACKBONE, sentence, trained.tokenizer, quantization, sample)
+        manifest = write_bundle(partial, contents, quantization, provenance=provenance, scores=scores)
+        if contents.sentence is not None:
+            _check_backbone(partial / BACKBONE, contents.sentence, trained.tokenizer, quantization, sample)
         if isinstance(bert := model.architecture.pretrained, FrozenBert):
-            _write_bert(partial / BERT, bert, quantization, trained.tokenizer)
-        manifest = describe(
-            _as_in_bundle(trained.config, model.architecture),
-            trained.tokenizer,
-            model.architecture,
-            quantization=quantization,
-            provenance=provenance,
-            scores=scores,
-            files=_checksums(partial),
-        )
-        manifest.save(partial)
+            _check_bert(bert, trained.tokenizer)
         _check_weights(partial, model, sample)
         _replace(partial, out)
     except OSError as error:
@@ -135,38 +122,14 @@ def _translated(document: Document) -> Document:
     return Document(tuple(sentence for sentence in document.sentences if sentence.target is not None), document.name)
 
 
-def _write(folder: Path, trained: Checkpoint, model: TranslationModel, quantization: Quantization) -> None:
-    folder.mkdir(parents=True)
-    trained.tokenizer.save(folder)
-    precision = torch.float32 if quantization == "float32" else torch.float16
-    if model.architecture.joins_source:
-        _convert(model, trained.tokenizer, folder / JOINED, quantization)
-        return
-    weights = {name: tensor.to(precision).contiguous() for name, tensor in weights_of(model).items()}
-    (folder / WEIGHTS).write_bytes(save(weights))  # `save_file` would let nobody else read it
-
-
-def _convert(model: TranslationModel, tokenizer: Tokenizer, folder: Path, quantization: Quantization) -> None:
-    convert_backbone(model.backbone, tokenizer.source_pieces, tokenizer.target_pieces, folder, quantization)
-
-
-def _write_bert(folder: Path, bert: FrozenBert, quantization: Quantization, tokenizer: Tokenizer) -> None:
-    """Convert a BERT, and compare the conversion as such, in float32; it is stored as the other weights are."""
+def _check_bert(bert: FrozenBert, tokenizer: Tokenizer) -> None:
+    """Compare the conversion as such, in float32."""
     texts = ["".join(tokenizer.source_pieces[4::step]) for step in (5, 9, 7)]
     with tempfile.TemporaryDirectory() as name:
         convert_bert(bert, Path(name), "float32")
         converted = ConvertedBert(Path(name), "cpu", "float32", torch.get_num_threads())
         if not (difference := states_differ(bert, converted, texts)) <= EXACT_STATES:
             raise BundleError(f"the converted BERT differs by {difference:.2g} in its states, so no bundle is made")
-    convert_bert(bert, folder, "float32" if quantization == "float32" else "float16")
-
-
-def _as_in_bundle(config: RunConfig, architecture: Architecture) -> RunConfig:
-    """The config with what is read beside the weights where the bundle has it."""
-    if architecture.pretrained is None:
-        return config
-    inside = config.architecture.model_copy(update={"bert": Path(BERT)})
-    return config.model_copy(update={"architecture": inside})
 
 
 def _check_backbone(
@@ -177,7 +140,7 @@ def _check_backbone(
     threads = torch.get_num_threads()
     with tempfile.TemporaryDirectory() as name:
         exact = Path(name)
-        _convert(model, tokenizer, exact, "float32")
+        convert(model, tokenizer, exact, "float32")
         converted = BackboneEngine(exact, tokenizer, "cpu", "float32", threads)
         if difference := exact_disagreement(ours, converted, sample):
             raise BundleError(
@@ -199,11 +162,6 @@ def _check_shift(what: str, shift: float) -> None:
             f"{what} changed the mean log-probability of the checked translations by {shift:.3f} nats a token,"
             f" more than {CLOSE}, so no bundle is made; try --quantization float32"
         )
-
-
-def _checksums(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in files}
 
 
 def _replace(partial: Path, out: Path) -> None:

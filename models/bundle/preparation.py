@@ -31,14 +31,19 @@ class Preparation:
     tokenizer: Tokenizer
     reader: ContextReader
 
-    def prepare(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[Prepared]:
-        """What to translate of each request.
+    def prepare(
+        self, requests: Sequence[TranslationRequest], *, in_context: bool, drafted: bool = False
+    ) -> list[Prepared]:
+        """What to translate of each request; `drafted` says whether drafts are read.
+
+        A sentence that is divided has no draft: nobody knows which part of it belongs to which.
 
         Raises:
             SentenceTooLongError: a part without clause boundaries has more tokens than the model has positions.
         """
         examples = self._examples(requests, in_context=in_context)
-        return [self._divided(request, example) for request, example in zip(requests, examples, strict=True)]
+        prepared = [self._divided(request, example) for request, example in zip(requests, examples, strict=True)]
+        return self._with_drafts(prepared, requests) if drafted else prepared
 
     def whole(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[TokenizedRequest]:
         """Each request undivided.
@@ -108,6 +113,13 @@ class Preparation:
             own = [replace(example.own, source=pieces[text]) for text in texts]
             parts = [replace(part, own=one) for part, one in zip(parts, own, strict=True)]
         return [part for part in parts if part.source]
+
+    def _with_drafts(self, prepared: list[Prepared], requests: Sequence[TranslationRequest]) -> list[Prepared]:
+        drafts = self.tokenizer.encode_targets([request.draft or "" for request in requests])
+        return [
+            replace(one, parts=[replace(one.parts[0], draft=draft)]) if len(one.parts) == 1 else one
+            for one, draft in zip(prepared, drafts, strict=True)
+        ]
 
     def _request(self, example: Example) -> TokenizedRequest:
         # CTranslate2 takes one maximum length for a call: with the source's length rounded up, many share one.

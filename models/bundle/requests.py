@@ -5,8 +5,14 @@ from typing import Literal
 
 from models.data.documents import Sentence
 
-Strategy = Literal["direct", "sentence"]
-"""`direct`: the model with its context; `sentence`: the sentence backbone, whatever context there is."""
+Strategy = Literal["direct", "sentence", "rerank", "verify"]
+"""How a model translates.
+
+- `direct`: with its context;
+- `sentence`: by its sentence backbone, whatever context there is;
+- `rerank`: as many translations as the beam is wide are proposed by the backbone, and the model with context chooses;
+- `verify`: as `direct` and greedy, faster where there is a draft: as much of it is kept as `direct` would give.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,8 @@ class TranslationRequest:
     following: tuple[Sentence, ...] = ()
     growing: bool = False
     """Whether the document may still grow: none of its sentences was translated with those that follow it."""
+    draft: str | None = None
+    """What the translation may be, which only the strategy `verify` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,7 @@ class CacheUse:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to translate; without a beam size, the bundle's own."""
+    """How to translate; without a beam size, the bundle's own, and 1 to verify."""
 
     strategy: Strategy = "direct"
     beam_size: int | None = None
@@ -62,3 +70,5 @@ class Translation:
     """Target tokens generated, without the end of sentence."""
     alternatives: tuple[Hypothesis, ...]
     """The n best, this one first."""
+    kept: int = 0
+    """Of the target tokens those that the draft had."""

@@ -11,19 +11,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from models.bundle.backbone import BackboneEngine
 from models.bundle.bert import ConvertedBert
 from models.bundle.clauses import join_translations
+from models.bundle.computation import place, resolve_compute_type
 from models.bundle.description import describe
+from models.bundle.flow import Flow
 from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest
 from models.bundle.preparation import Preparation, Prepared
 from models.bundle.requests import CacheUse, Hypothesis, Options, Strategy, Translation, TranslationRequest
+from models.bundle.rerank import combined
 from models.bundle.step_one import sentence_model_of
 from models.bundle.strategies import Engine, TorchEngine
+from models.bundle.text_flow import TextFlow
 from models.config import RunConfig
 from models.data.batches import ContextReader
 from models.data.documents import Window
@@ -38,7 +41,8 @@ __all__ = ["Hypothesis", "Options", "Runtime", "Translation", "TranslationReques
 
 DEFAULT_OPTIONS: Final = Options()
 MAX_BEAM: Final = 64
-_PRECISIONS: Final = {"auto": torch.float32, "float32": torch.float32, "bfloat16": torch.bfloat16}
+MOST_REPEATED: Final = 32
+"""Tokens that repetitions of an n-gram may fill: a row of ten characters that are three tokens each goes through."""
 
 
 class Runtime:
@@ -49,8 +53,9 @@ class Runtime:
     ) -> None:
         self.manifest: Final = manifest
         self.tokenizer: Final = tokenizer
-        self._engines = engines
+        self._engines = combined(engines)
         self._preparation = Preparation(manifest, tokenizer, reader)
+        self._joins_source = reader.joins_source
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
@@ -59,9 +64,8 @@ class Runtime:
         Args:
             folder: of the bundle.
             device: a name of torch's, as `cpu` or `cuda:1`.
-            compute_type: `float32`, `bfloat16` or `auto`: float32 with context, and without it the type that the
-                backbone is stored in. bfloat16 is faster where a CPU has it, but its rounding depends on the batch,
-                and with it now and then a translation.
+            compute_type: `float32`, `int8`, `bfloat16` or `auto` (see `resolve_compute_type`). In float32 and int8 a
+                translation depends on nothing else in the batch; in bfloat16, now and then, it does.
             threads: that compute on a CPU, of torch in this whole process.
 
         Raises:
@@ -69,7 +73,7 @@ class Runtime:
         """
         manifest = Manifest.load(folder)
         manifest.verify(folder)
-        _check_compute_type(compute_type)
+        computed = resolve_compute_type(compute_type, device)
         try:
             tokenizer = Tokenizer.load(folder)
             model = _model_of(manifest, tokenizer)
@@ -77,9 +81,10 @@ class Runtime:
                 load_weights(model, load_file(folder / WEIGHTS))
         except (CheckpointError, DataError, OSError, SafetensorError) as error:
             raise BundleError(f"{folder}: cannot be loaded: {error}") from error
-        _place(model, device, compute_type, threads)
+        place(model, device, computed, threads, to_serve=True)
         if model.architecture.pretrained is not None:
-            exact = "float32" if compute_type == "auto" else compute_type
+            # Rounded to 8 bits its states would be another input than the model has learnt to read.
+            exact = "float32" if computed == "int8" else computed
             model.architecture.pretrained = ConvertedBert(folder / BERT, device, exact, threads)
         stored = manifest.quantization if compute_type == "auto" else compute_type
         engines: dict[Strategy, Engine] = {}
@@ -105,15 +110,17 @@ class Runtime:
         """
         if not is_checkpoint(folder):
             return cls.load(folder, device=device, compute_type=compute_type, threads=threads)
-        _check_compute_type(compute_type)
+        exact = "float32" if compute_type == "auto" else resolve_compute_type(compute_type, device)
+        if exact == "int8":
+            raise BundleError("a checkpoint computes in float32 or bfloat16; export it for int8")
         checkpoint = load_checkpoint(folder)
         model = load_model(checkpoint)
-        _place(model, device, compute_type, threads)
+        place(model, device, exact, threads, to_serve=False)
         sentence: TranslationModel | None = None
         with suppress(CheckpointError):
             sentence = sentence_model_of(checkpoint, model)
         if sentence is not None:
-            _place(sentence, device, compute_type, threads)
+            place(sentence, device, exact, threads, to_serve=False)
         return cls.of(checkpoint.config, checkpoint.tokenizer, model, sentence)
 
     @classmethod
@@ -139,7 +146,16 @@ class Runtime:
         """
         self._search_options(options)
         self.engine(options.strategy)
-        self._preparation.prepare([request], in_context=self._in_context(options))
+        self.prepare([request], options)
+
+    def prepare(self, requests: Sequence[TranslationRequest], options: Options) -> list[Prepared]:
+        """What an engine is asked for each request.
+
+        Raises:
+            SentenceTooLongError: a sentence is too long, and has no clause boundaries at which to divide it.
+        """
+        drafted = options.strategy == "verify"
+        return self._preparation.prepare(requests, in_context=self._in_context(options), drafted=drafted)
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Translate sentences, each in its context, in their order; an empty sentence gives an empty text.
@@ -151,9 +167,18 @@ class Runtime:
             RequestError: what `check` raises for any of them.
         """
         search_options, engine = self._search_options(options), self.engine(options.strategy)
-        prepared = self._preparation.prepare(requests, in_context=self._in_context(options))
+        prepared = self.prepare(requests, options)
         results = iter(engine.translate([part for one in prepared for part in one.parts], search_options))
         return [self._translation(one, list(islice(results, len(one.parts)))) for one in prepared]
+
+    def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
+        """A flow that translates requests as they come, each as `translate` does; they are checked before.
+
+        Raises:
+            UnsupportedOptionError: there is no such strategy or beam.
+        """
+        parts = self.engine(options.strategy).flow(self._search_options(options))
+        return TextFlow(parts, lambda requests: self.prepare(requests, options), self._translation)
 
     def score(
         self, requests: Sequence[TranslationRequest], targets: Sequence[str], options: Options = DEFAULT_OPTIONS
@@ -182,7 +207,7 @@ class Runtime:
         """
         engine = self._engines.get(strategy)
         if engine is None:
-            offered = " and ".join(self._engines)
+            offered = ", ".join(self._engines)
             raise UnsupportedOptionError(f"there is no strategy {strategy!r}; this model offers {offered}")
         return engine
 
@@ -191,18 +216,29 @@ class Runtime:
 
     def _search_options(self, options: Options) -> SearchOptions:
         decoding = self.manifest.decoding
-        beam_size = decoding.beam_size if options.beam_size is None else options.beam_size
+        default = 1 if options.strategy == "verify" else decoding.beam_size
+        beam_size = default if options.beam_size is None else options.beam_size
+        if options.strategy == "verify" and beam_size > 1:
+            raise UnsupportedOptionError(
+                f"beam_size {beam_size} is too large: drafts go with greedy search, beam_size 1"
+            )
         largest = min(MAX_BEAM, (self.manifest.vocabulary.target - 4) // 2)
         if beam_size > max(1, largest):
             raise UnsupportedOptionError(f"beam_size {beam_size} is more than this model offers, which is {largest}")
-        return SearchOptions(beam_size, options.n_best, decoding.normalization, decoding.alpha)
+        # CTranslate2, which searches for the others, has no such guard.
+        guarded = options.strategy in {"direct", "verify"} and not self._joins_source
+        most_repeated = MOST_REPEATED if guarded else None
+        return SearchOptions(
+            beam_size, options.n_best, decoding.normalization, decoding.alpha, most_repeated=most_repeated
+        )
 
     def _translation(self, prepared: Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
         if not parts:
             return Translation("", 0.0, 0, 0, ())
         best, *others = [self._joined(list(ranked)) for ranked in zip(*parts, strict=True)]
         tokens = sum(len(part[0].tokens) for part in parts)
-        return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others))
+        kept = sum(part[0].kept for part in parts)
+        return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others), kept)
 
     def _joined(self, parts: list[found.Hypothesis]) -> Hypothesis:
         texts = [self.tokenizer.decode_target(part.tokens) for part in parts]
@@ -212,7 +248,10 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class WindowTranslator:
-    """A runtime as evaluation sees it: translates and scores windows of documents, always with the same options."""
+    """A runtime as evaluation sees it: translates and scores windows of documents, always with the same options.
+
+    A window's current sentence may have a draft as its target, which the strategy `verify` reads.
+    """
 
     runtime: Runtime
     options: Options = DEFAULT_OPTIONS
@@ -232,12 +271,7 @@ class WindowTranslator:
 
 
 def _request_of(window: Window) -> TranslationRequest:
-    return TranslationRequest(window.current.source, window.preceding, window.following)
-
-
-def _check_compute_type(compute_type: str) -> None:
-    if compute_type not in _PRECISIONS:
-        raise BundleError(f"there is no compute type {compute_type!r}; there are {', '.join(_PRECISIONS)}")
+    return TranslationRequest(window.current.source, window.preceding, window.following, draft=window.current.target)
 
 
 def _model_of(manifest: Manifest, tokenizer: Tokenizer) -> TranslationModel:
@@ -246,11 +280,3 @@ def _model_of(manifest: Manifest, tokenizer: Tokenizer) -> TranslationModel:
     if (vocabulary.source, vocabulary.target, vocabulary.joint) != (*sizes, tokenizer.joint):
         raise DataError("the tokenizer has other vocabularies than the manifest says")
     return TranslationModel(manifest.backbone, manifest.architecture, *sizes).eval()
-
-
-def _place(model: TranslationModel, device: str, compute_type: str, threads: int) -> None:
-    torch.set_num_threads(threads)
-    try:
-        model.to(torch.device(device), _PRECISIONS[compute_type])
-    except (RuntimeError, AssertionError) as error:  # torch's ways to say that there is no such device
-        raise BundleError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}") from error

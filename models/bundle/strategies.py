@@ -1,22 +1,24 @@
 """Ways to translate tokenized sentences: what every engine behind a runtime offers, and the one that is torch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
-import torch
-from torch import Tensor
-
-from models.bundle.batching import in_batches
+from models.bundle.batching import BATCH_TOKENS, GPU_BATCH_TOKENS, in_batches
+from models.bundle.candidates import score
+from models.bundle.continuous import Continuous
+from models.bundle.flow import Flow, run
 from models.bundle.memories import Memories
 from models.bundle.requests import CacheUse
 from models.data.batches import Batch, Example, Memory, Tokens, pad_memories, read_batch
-from models.network.decoding import ModelDecoder
+from models.network.graph_decoder import decoder_of
 from models.network.model import TranslationModel
+from models.network.recent import Recent
+from models.search.decoder import Decoder
 from models.search.hypotheses import Hypothesis, SearchOptions
-from models.search.search import search
-from models.training.objective import token_losses
+from models.search.search import new_search
 
 RECALLED = 256
 """Sentences whose memories are at hand together, where a model has any."""
@@ -29,6 +31,8 @@ class TokenizedRequest:
     example: Example
     max_length: int
     """The most target tokens to generate, end of sentence included."""
+    draft: Tokens = ()
+    """What the translation may be; empty where there is none."""
 
     @property
     def size(self) -> int:
@@ -46,8 +50,16 @@ class Engine(Protocol):
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
         """For each request its `n_best` hypotheses, best first."""
 
+    def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
+        """A flow in which requests are translated as they come; it has nothing to do yet."""
+
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
         """For each request the log-probability of every token of its target, and of the end of sentence."""
+
+    def score_candidates(
+        self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
+    ) -> list[list[list[float]]]:
+        """For each request, and each of its candidates, of which it has some, what `log_probabilities` gives."""
 
     def cache_use(self) -> CacheUse:
         """How often states of the context were kept, since the engine was made."""
@@ -59,71 +71,138 @@ class TorchEngine:
     Where sentences leave something to the next ones, it is kept, and read again from the texts where it is not.
     """
 
-    def __init__(self, model: TranslationModel, memories: Memories | None = None) -> None:
-        """Translate with `model`, which is in evaluation mode, on its device and in its precision."""
+    def __init__(
+        self, model: TranslationModel, memories: Memories | None = None, decoder: Decoder[Any] | None = None
+    ) -> None:
+        """Translate with `model`, which is in evaluation mode, on its device and in its precision.
+
+        Args:
+            model: that translates and scores.
+            memories: in place of new ones.
+            decoder: of the model, in place of the one that keeps what it has computed.
+        """
         self.model = model
-        self._decoder = ModelDecoder(model)
+        self._decoder = decoder or decoder_of(model)
         self._device = next(model.parameters()).device
         self._memories = (memories or Memories(model)) if model.architecture.recurrent else None
 
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
         """For each request its `n_best` hypotheses, best first."""
-        return [found for part in self._parts(requests) for found in self._translate(part, options)]
+        return [found for part in self._parts(requests) for found in run(self.flow(options), part)]
+
+    def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
+        """A flow in which requests are translated as they come; finished ones make room for others."""
+        begin = partial(new_search, self._decoder, options)
+        budget = BATCH_TOKENS if self._device.type == "cpu" else GPU_BATCH_TOKENS
+        continuous = Continuous(begin, self._decoder.joins, self._batch_of, budget)
+        return _Remembering(continuous, self._recall, self._memories)
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
         """For each request the log-probability of every token of its target, and of the end of sentence."""
-        remaining = iter(targets)
+        return [values for (values,) in self.score_candidates(requests, [[target] for target in targets])]
+
+    def score_candidates(
+        self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
+    ) -> list[list[list[float]]]:
+        """For each request, and each of its candidates, what `log_probabilities` gives; each sentence is read once."""
+        remaining = iter(candidates)
         return [
             values for part in self._parts(requests) for values in self._score(part, list(islice(remaining, len(part))))
         ]
 
+    @property
+    def caches(self) -> list[Recent[Any, Any]]:
+        """States of the context that are kept from one call to the next; none, if the architecture keeps none."""
+        return [*self.model.architecture.caches(), *([] if self._memories is None else [self._memories.kept])]
+
     def cache_use(self) -> CacheUse:
         """How often states of the context were kept, since the engine was made."""
-        caches = [*self.model.architecture.caches(), *([] if self._memories is None else [self._memories.kept])]
-        return CacheUse(sum(cache.hits for cache in caches), sum(cache.misses for cache in caches))
+        return CacheUse(sum(cache.hits for cache in self.caches), sum(cache.misses for cache in self.caches))
 
     def _parts(self, requests: Sequence[TokenizedRequest]) -> Iterator[Sequence[TokenizedRequest]]:
         """All requests at once, or as many as their memories allow: those of a document stand together."""
         size = max(1, len(requests)) if self._memories is None else RECALLED
         return (requests[start : start + size] for start in range(0, len(requests), size))
 
-    def _translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
+    def _score(
+        self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
+    ) -> list[list[list[float]]]:
         memories = self._recall(requests)
 
-        def translate(indices: list[int]) -> list[list[Hypothesis]]:
-            batch = self._batch(requests, None, memories, indices)
-            return search(self._decoder, batch, options, [requests[i].max_length for i in indices])
+        def score_some(indices: list[int]) -> list[list[list[float]]]:
+            recalled = [_Recalled(requests[i], memories[i]) for i in indices]
+            return score(self.model, self._batch_of(recalled), [candidates[i] for i in indices])
 
-        found = in_batches([request.size for request in requests], translate)
-        if self._memories is not None:
-            for request, hypotheses in zip(requests, found, strict=True):
-                self._memories.keep(request.example, hypotheses[0].tokens, hypotheses[0].memory)
+        pairs = zip(requests, candidates, strict=True)
+        sizes = [max(request.size, sum(len(tokens) + 1 for tokens in each)) for request, each in pairs]
+        return in_batches(sizes, score_some)
+
+    def _recall(self, requests: Sequence[TokenizedRequest]) -> Sequence[Memory | None]:
+        if self._memories is None:
+            return [None] * len(requests)
+        return self._memories.recall([request.example for request in requests])
+
+    def _batch_of(self, recalled: Sequence["_Recalled"]) -> Batch:
+        examples = [one.request.example for one in recalled]
+        batch = read_batch(examples, None, self.model.architecture).to(self._device)
+        memories = [one.memory for one in recalled if one.memory is not None]
+        return replace(batch, memory=pad_memories(memories)) if memories else batch
+
+
+@dataclass(frozen=True, slots=True)
+class _Recalled:
+    """A request, and what the sentence before it has left, where the model reads that."""
+
+    request: TokenizedRequest
+    memory: Memory | None
+
+    @property
+    def size(self) -> int:
+        return self.request.size
+
+    @property
+    def max_length(self) -> int:
+        return self.request.max_length
+
+    @property
+    def draft(self) -> Tokens:
+        return self.request.draft
+
+
+class _Remembering:
+    """A flow that recalls what its requests go on from, and keeps what they leave."""
+
+    def __init__(
+        self,
+        flow: Continuous[_Recalled],
+        recall: Callable[[Sequence[TokenizedRequest]], Sequence[Memory | None]],
+        memories: Memories | None,
+    ) -> None:
+        self._flow = flow
+        self._recall = recall
+        self._memories = memories
+        self._examples: dict[int, Example] = {}
+
+    @property
+    def running(self) -> int:
+        return self._flow.running
+
+    def add(self, requests: Mapping[int, TokenizedRequest]) -> None:
+        memories = self._recall(list(requests.values()))
+        self._flow.add(
+            {key: _Recalled(each, memory) for (key, each), memory in zip(requests.items(), memories, strict=True)}
+        )
+        self._examples |= {key: request.example for key, request in requests.items()}
+
+    def step(self) -> list[tuple[int, list[Hypothesis]]]:
+        found = self._flow.step()
+        for key, (best, *_) in found:
+            example = self._examples.pop(key)
+            if self._memories is not None:
+                self._memories.keep(example, best.tokens, best.memory)
         return found
 
-    def _score(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
-        memories = self._recall(requests)
-
-        def score(indices: list[int]) -> list[list[float]]:
-            losses = self._losses(self._batch(requests, targets, memories, indices))
-            return [(-row[: len(targets[i]) + 1]).tolist() for row, i in zip(losses, indices, strict=True)]
-
-        pairs = zip(requests, targets, strict=True)
-        return in_batches([max(request.size, len(target) + 1) for request, target in pairs], score)
-
-    def _recall(self, requests: Sequence[TokenizedRequest]) -> list[Memory] | None:
-        return None if self._memories is None else self._memories.recall([request.example for request in requests])
-
-    @torch.inference_mode()
-    def _losses(self, batch: Batch) -> Tensor:
-        return token_losses(self.model, batch).cpu()
-
-    def _batch(
-        self,
-        requests: Sequence[TokenizedRequest],
-        targets: Sequence[Tokens] | None,
-        memories: Sequence[Memory] | None,
-        indices: Sequence[int],
-    ) -> Batch:
-        wanted = None if targets is None else [targets[i] for i in indices]
-        batch = read_batch([requests[i].example for i in indices], wanted, self.model.architecture).to(self._device)
-        return batch if memories is None else replace(batch, memory=pad_memories([memories[i] for i in indices]))
+    def drop(self, keys: Collection[int]) -> None:
+        self._flow.drop(keys)
+        for key in keys:
+            self._examples.pop(key, None)

@@ -1,4 +1,4 @@
-"""Bundles: made of checkpoints, used on whole files, measured."""
+"""Bundles: made of checkpoints, used on whole files."""
 
 import json
 import shutil
@@ -6,15 +6,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
 import typer
 
+from models.commands.bulk import Decoding, PartSentences, Ray, Workers, translate_on_cluster
 from models.commands.context import replacement_of, translator_of
-from models.commands.options import Beam, Bundle, ComputeType, Device, JsonFile, Kind, Seed, Threads
-from models.commands.output import print_table, write_json
+from models.commands.options import Beam, Bundle, ComputeType, Device, How, Kind, Seed, Threads
 from models.data.documents import read_documents
 
 
@@ -45,12 +44,31 @@ def translate(
     out: Annotated[Path | None, typer.Option("--out", metavar="F", help="Without it, the output.")] = None,
     context: Kind = "real",
     seed: Seed = 1,
+    strategy: How = None,
+    drafts: Annotated[
+        Path | None, typer.Option(metavar="F", help="What the translations may be; empty where there is no draft.")
+    ] = None,
     beam: Beam = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
     threads: Threads = 1,
+    ray: Ray = None,
+    workers: Workers = None,
+    part: PartSentences = None,
 ) -> None:
     """Translate documents: a sentence a line, an empty line between documents, and the same lines out."""
+    if drafts is not None:
+        if strategy not in (None, "verify") or ray is not None:
+            raise typer.BadParameter(
+                "--drafts goes with --strategy verify, which is the default then, and without --ray"
+            )
+        strategy = "verify"
+    if ray is not None:
+        how = Decoding(context, beam, device, compute_type, threads, strategy)
+        translate_on_cluster(bundle, source, out, how, ray, workers, part)
+        return
+    if workers is not None or part is not None:
+        raise typer.BadParameter("--workers and --part go with --ray")
     from tqdm import tqdm
 
     from models.bundle.corpus import translate_file
@@ -58,40 +76,12 @@ def translate(
     from models.training.document_translation import Piecewise
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-    translator, replacement = translator_of(runtime, context, beam), replacement_of(runtime, context, seed)
+    translator = translator_of(runtime, context, beam, strategy)
+    replacement = replacement_of(runtime, context, seed)
     with _readable(source) as file, _writable(out) as stream, tqdm(unit="sentence") as bar:
         piecewise = Piecewise(translator, bar.update)
-        lines = translate_file(piecewise, file, runtime.manifest.window, replacement=replacement)
+        lines = translate_file(piecewise, file, runtime.manifest.window, replacement=replacement, drafts=drafts)
         stream.writelines(line + "\n" for line in lines)
-
-
-def bench(
-    bundle: Bundle,
-    source: Annotated[Path, typer.Option("--in", metavar="F", help="Documents to translate.", show_default=False)],
-    device: Device = "cpu",
-    beam: Annotated[int, typer.Option(min=1, help="Hypotheses of search.")] = 1,
-    batch: Annotated[list[int] | None, typer.Option(min=1, help="Sentences in a call; may be repeated.")] = None,
-    compute_type: ComputeType = "float32",
-    threads: Threads = 1,
-    rounds: Annotated[int, typer.Option(min=1, help="Of which the median is taken.")] = 5,
-    json_file: JsonFile = None,
-) -> None:
-    """Measure tokens per second with context against the same backbone without it in CTranslate2."""
-    from tqdm import tqdm
-
-    from models.bundle.benchmark import Conditions, benchmark
-    from models.bundle.runtime import Runtime
-
-    runtime = Runtime.load(bundle, device=device, compute_type=compute_type, threads=threads)
-    rows = benchmark(
-        runtime,
-        read_documents(source),
-        Conditions(device, compute_type, beam, batch or [1, 8, 32], rounds),
-        progress=lambda turns: iter(tqdm(turns, total=rounds + 1, unit="round")),
-    )
-    cells = [(row.strategy, row.batch, f"{row.tokens_per_second:.0f}", f"{row.ratio:.2f}") for row in rows]
-    print_table(("strategy", "batch", "tokens/s", "ratio"), cells)
-    write_json({"rows": [asdict(row) for row in rows]}, json_file)
 
 
 @contextmanager

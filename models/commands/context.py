@@ -2,17 +2,33 @@
 
 from typing import TYPE_CHECKING
 
+import typer
+
+from models.bundle.requests import Options, Strategy
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 
 if TYPE_CHECKING:
     from models.bundle.runtime import Runtime, WindowTranslator
 
 
-def translator_of(runtime: "Runtime", context: ContextKind, beam: int | None) -> "WindowTranslator":
-    """The model as evaluation sees it; its sentence backbone for no context."""
-    from models.bundle.runtime import Options, WindowTranslator
+def options_of(context: ContextKind, beam: int | None, strategy: Strategy | None = None) -> Options:
+    """How a runtime translates: unless a strategy says otherwise, with its sentence backbone for no context.
 
-    return WindowTranslator(runtime, Options(strategy="sentence" if context == "none" else "direct", beam_size=beam))
+    Raises:
+        typer.BadParameter: a strategy that reads context, and none to read.
+    """
+    if context == "none" and strategy not in (None, "sentence"):
+        raise typer.BadParameter(f"--strategy {strategy} reads context: for none of its own, --context empty")
+    return Options(strategy or ("sentence" if context == "none" else "direct"), beam_size=beam)
+
+
+def translator_of(
+    runtime: "Runtime", context: ContextKind, beam: int | None, strategy: Strategy | None = None
+) -> "WindowTranslator":
+    """The model as evaluation sees it."""
+    from models.bundle.runtime import WindowTranslator
+
+    return WindowTranslator(runtime, options_of(context, beam, strategy))
 
 
 def replacement_of(runtime: "Runtime", context: ContextKind, seed: int) -> Replacement:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from models.bundle.requests import Strategy
 from models.data.replacement import ContextKind
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of a run.", show_default=False)]
@@ -12,10 +13,14 @@ Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Folder of a bund
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be used; count and name them.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures there.")]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses of search; without it, the model's own.")]
+How = Annotated[
+    Strategy | None,
+    typer.Option("--strategy", help="How to translate; without it, direct, or sentence for no context."),
+]
 Kind = Annotated[ContextKind, typer.Option("--context", help="What the model is given as context.")]
 Seed = Annotated[int, typer.Option(help="Of replaced context.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
-ComputeType = Annotated[str, typer.Option(help="auto, float32 or bfloat16.")]
+ComputeType = Annotated[str, typer.Option(help="auto, float32, bfloat16 or int8.")]
 Sentences = Annotated[
     int | None, typer.Option(min=0, metavar="N", help="Of context at most; without it, as many as the model reads.")
 ]

@@ -133,10 +133,10 @@ class _Reader:
         return zip(sources, targets, strict=True)
 
     def _sentence(self, line: int, source: bytes, target: bytes) -> Sentence | None:
-        source_text = self._text(self.source, line, source)
+        source_text = decode_line(self.source, line, source, self.max_characters)
         if self.target is None:
             return Sentence(source_text) if source_text else None
-        target_text = self._text(self.target, line, target)
+        target_text = decode_line(self.target, line, target, self.max_characters)
         if source_text and target_text:
             return Sentence(source_text, target_text)
         if source_text or target_text:
@@ -144,14 +144,20 @@ class _Reader:
             raise DataError(f"is empty, which ends a document, but {full} has a sentence there", empty, line)
         return None
 
-    def _text(self, path: Path, line: int, raw: bytes) -> str:
-        try:
-            text = raw.decode("utf-8").strip()
-        except UnicodeDecodeError as error:
-            raise DataError(f"is not valid UTF-8 at byte {error.start + 1}", path, line) from None
-        if len(text) > self.max_characters:
-            raise DataError(f"has {len(text)} characters, more than the limit of {self.max_characters}", path, line)
-        return text
+
+def decode_line(path: Path, line: int, raw: bytes, max_characters: int = MAX_CHARACTERS) -> str:
+    """Give the sentence of a line, without the space around it; empty where a document ends.
+
+    Raises:
+        DataError: it is not UTF-8 or longer than `max_characters`; names the file and the line.
+    """
+    try:
+        text = raw.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not valid UTF-8 at byte {error.start + 1}", path, line) from None
+    if len(text) > max_characters:
+        raise DataError(f"has {len(text)} characters, more than the limit of {max_characters}", path, line)
+    return text
 
 
 def _is_blank(raw: bytes) -> bool:

@@ -19,9 +19,11 @@ from torch import Tensor, nn
 from models.config import AveragedDocumentConfig, BackboneConfig, ContextWindow
 from models.data.batches import Batch, Example, Tokens, latest, pad
 from models.data.tokenizer import BOS, EOS, PAD
-from models.network.context import Architecture, Attend, Context, State
+from models.network.context import Architecture, Attend, Context
 from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
 from models.network.observation import WatchedGate, target_tokens
+from models.network.state import State
+from models.network.state_cache import StateCache
 from models.network.transformer import EncoderLayer, Transformer
 
 MARK = BOS
@@ -75,6 +77,7 @@ class AveragedDocument(Architecture):
         self.max_length = backbone.max_length
         self.plain = Architecture()
         self.context_layer = ContextLayer(config, backbone, dropout) if previous else None
+        self.cache = StateCache() if previous else None
         layers = backbone.decoder_layers if previous else 0
         self.decoder = nn.ModuleList(ContextAttention(config, backbone, dropout) for _ in range(layers))
         self.document = FeedForward(backbone.width, backbone.feed_forward, "relu") if document else None
@@ -104,11 +107,15 @@ class AveragedDocument(Architecture):
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
         """States of the sentence before (B, C, D), and the averaged document (B, 1, D)."""
         context: Context = {}
-        if self.context_layer is not None:
+        if (layer := self.context_layer) is not None:
+
+            def compute(tokens: Tensor) -> list[Tensor]:
+                shared = backbone.encode_layers(tokens, self.plain, {}, depth=len(backbone.encoder) - 1)[-1]
+                return [layer(shared, padding_mask(tokens, PAD))]
+
             tokens = batch.context["previous"]
-            mask = padding_mask(tokens, PAD)
-            shared = backbone.encode_layers(tokens, self.plain, {}, depth=len(backbone.encoder) - 1)[-1]
-            context |= {"states": self.context_layer(shared, mask), "mask": mask}
+            (context["states"],) = self.reuse(compute, tokens)
+            context["mask"] = padding_mask(tokens, PAD)
         if self.document is not None:
             context["average"] = self._average(batch.context["document"], backbone, self.document)
         return context

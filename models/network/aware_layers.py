@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, Norm
-from models.network.context import Context, State, over_past
+from models.network.context import Context, over_past
 from models.network.layers import Attention, FeedForward, Residual, final_norm
+from models.network.state import State
 
 
 class Gate(nn.Module):
@@ -103,14 +104,14 @@ class AwareDecoderLayer(Block):
             assert isinstance(sublayer, GatedAttention)
             keys, values = sublayer.attention.keys_values(context[part])
             state.fixed |= {f"{name}.{part}.keys": keys, f"{name}.{part}.values": values}
-            state.fixed[f"{part}.visible"] = context[f"{part}.visible"]
+            state.fixed[f"{name}.{part}.mask"] = context[f"{part}.visible"]
 
     def forward(self, x: Tensor, name: str, state: State) -> Tensor:
         """Of the output of the decoder, or of the layer below, (R, T, D)."""
         x = self.self_residual(x, over_past(name, self.self_attention, state))
         for part, sublayer in self.reads.items():
-            fixed = state.fixed
-            x = sublayer(x, fixed[f"{name}.{part}.keys"], fixed[f"{name}.{part}.values"], fixed[f"{part}.visible"])
+            keys, values, mask = (state.fixed[f"{name}.{part}.{what}"] for what in ("keys", "values", "mask"))
+            x = sublayer(x, keys, values, mask)
         return self.feed_residual(x, self.feed_forward)
 
     def start_at_zero(self) -> None:

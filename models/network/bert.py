@@ -86,8 +86,7 @@ class FrozenBert:
         if next(self.model.parameters()).device != tokens.device:
             self.model.to(tokens.device)
         real = tokens.ne(0)
-        # Plain tensors even where inference mode is on: they may be kept, and meet gradients later.
-        with torch.inference_mode(mode=False), torch.no_grad():
+        with torch.no_grad():
             ids = (tokens - 1).clamp(min=0)
             states: Tensor = self.model(input_ids=ids, attention_mask=real.long()).last_hidden_state
             return states.masked_fill(~real[:, :, None], 0)

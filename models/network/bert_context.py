@@ -16,7 +16,7 @@ all of it, but never BERT.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -26,11 +26,11 @@ from models.data.batches import Batch, Example, Tokens, pad
 from models.data.tokenizer import PAD
 from models.network.bert import FrozenBert
 from models.network.bert_input import fit, places, row, with_random_context
-from models.network.context import Architecture, Attend, Context, State
+from models.network.context import Architecture, Attend, Context
 from models.network.layers import Attention, Residual, padding_mask
 from models.network.observation import WatchedAttention, WatchedGate, source_tokens, target_tokens
-from models.network.pretrained import StateCache
-from models.network.recent import Recent
+from models.network.state import State
+from models.network.state_cache import StateCache
 from models.network.transformer import Transformer
 
 
@@ -81,9 +81,9 @@ class BertContext(Architecture):
         )
         if reads:
             self.pretrained = FrozenBert(config.bert, config.bert_width, config.bert_pieces, config.bert_checksum)
+            self.cache = StateCache()
         self.needs_following = self.window.following > 0
         self.pre_norm = backbone.norm == "pre"
-        self.cache = StateCache()
         self.encoder = self._sublayers(backbone.encoder_layers, config, backbone, "encoder")
         self.decoder = self._sublayers(backbone.decoder_layers, config, backbone, "decoder")
 
@@ -117,10 +117,6 @@ class BertContext(Architecture):
         """Texts in BERT's word pieces."""
         return None if self.pretrained is None else self.pretrained.wordpiece.encode(texts)
 
-    def caches(self) -> Sequence[Recent[Any, Any]]:
-        """BERT's states."""
-        return (self.cache.kept,)
-
     def select(self, example: Example) -> Example:
         """The nearest sentences, as far as BERT has positions for a piece of them."""
         if self.pretrained is None or example.own is None:
@@ -136,12 +132,13 @@ class BertContext(Architecture):
         return {"bert": pad([self._row(self._fitted(example)) for example in examples])}
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
-        """BERT's last states (B, M, E); in evaluation, those of an input that comes again are kept."""
-        if self.pretrained is None:
+        """BERT's last states (B, M, E)."""
+        encoder = self.pretrained
+        if encoder is None:
             return {}
-        tokens = batch.context["bert"]
-        states = self.pretrained.states(tokens) if self.training else self.cache.states(self.pretrained, tokens)
-        return {"states": states.to(backbone.output.weight.dtype), "mask": padding_mask(tokens, PAD)}
+        tokens, dtype = batch.context["bert"], backbone.positions.dtype
+        (states,) = self.reuse(lambda new: [encoder.states(new).to(dtype)], tokens)
+        return {"states": states, "mask": padding_mask(tokens, PAD)}
 
     def encoder_self_attention(
         self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context

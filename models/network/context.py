@@ -1,4 +1,4 @@
-"""What an architecture may change of the sentence Transformer, and the state that decoding carries.
+"""What an architecture may change of the sentence Transformer.
 
 The base class `Architecture` is the null object: backbone + base class is the sentence model.
 """
@@ -6,11 +6,9 @@ The base class `Architecture` is the null object: backbone + base class is the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config import ArchitectureConfig, ContextWindow
@@ -19,6 +17,8 @@ from models.network.layers import Attention, Residual
 from models.network.observation import WatchedAttention, WatchedGate
 from models.network.pretrained import PretrainedEncoder
 from models.network.recent import Recent
+from models.network.state import State
+from models.network.state_cache import Compute, StateCache
 
 if TYPE_CHECKING:
     from models.network.transformer import Transformer
@@ -29,68 +29,17 @@ Attend = Callable[[Tensor], Tensor]
 Context = dict[str, Tensor]
 """Context states of a batch: batch-first tensors that the architecture names."""
 
-CACHE_BLOCK = 32
-"""Positions by which a cache grows: fewer copies than one by one, less waste than the maximum length."""
-
-
-@dataclass
-class State:
-    """What decoding carries from step to step: tensors by name, batch-first.
-
-    `fixed` belongs to the sentence (B, ...) and is never reordered; `moving` belongs to the hypothesis (R, ...);
-    `shared` belongs to no row: what depends on the weights alone, computed as it is needed.
-    With `cached` unset nothing is kept between calls: the whole target is decoded at once, as in training.
-    """
-
-    fixed: dict[str, Tensor]
-    moving: dict[str, Tensor] = field(default_factory=dict)
-    position: int = 0
-    cached: bool = False
-    shared: dict[str, Tensor] = field(default_factory=dict)
-
-    def extend(self, name: str, new: Tensor) -> Tensor:
-        """Append keys or values (R, H, T, D/H) of the new positions; gives all so far (R, H, position + T, D/H)."""
-        if not self.cached:
-            return new
-        end = self.position + new.size(2)
-        cache = self.moving.get(name)
-        if cache is None or cache.size(2) < end:
-            room = -(-end // CACHE_BLOCK) * CACHE_BLOCK
-            shape = (*new.shape[:2], room, new.size(3))
-            cache = new.new_zeros(shape) if cache is None else F.pad(cache, (0, 0, 0, room - cache.size(2)))
-            self.moving[name] = cache
-        cache[:, :, self.position : end] = new
-        return cache[:, :, :end]
-
-    def reorder(self, rows: Tensor) -> None:
-        """Let hypothesis i continue from what `rows[i]` was; `rows` (R',) may also widen or narrow the beam."""
-        self.moving = {name: tensor.index_select(0, rows) for name, tensor in self.moving.items()}
-
-    def keep(self, sentences: Tensor) -> None:
-        """Keep these sentences (B',) only, in this order; the caller reorders the hypotheses."""
-        self.fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
-
-    def select(self, sentences: Tensor) -> State:
-        """A state of these sentences (B',) alone, before their first token."""
-        fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
-        return State(fixed, cached=self.cached, shared=self.shared)
-
-    def recall(self, memory: Memory) -> None:
-        """Let `fixed` have, as `memory.<name>`, what the preceding sentences left behind; nothing, if they did not."""
-        self.fixed |= {f"memory.{name}": tensor for name, tensor in memory.items()}
-
 
 def over_past(name: str, attention: Attention, state: State) -> Attend:
     """Self-attention of new positions (R, T, D) to themselves and all before them, cached under `name`."""
 
     def attend(x: Tensor) -> Tensor:
-        keys, values = attention.keys_values(x)
-        keys, values = state.extend(f"{name}.keys", keys), state.extend(f"{name}.values", values)
-        new, total = x.size(1), keys.size(2)
-        if new in (1, total):
-            return attention(x, keys, values, causal=new > 1)
-        visible = torch.ones(new, total, dtype=torch.bool, device=x.device).tril(total - new)
-        return attention(x, keys, values, visible)
+        queries, keys, values = attention.project(x)
+        keys = attention.split(state.extend(f"{name}.keys", keys))
+        values = attention.split(state.extend(f"{name}.values", values))
+        if x.size(1) == 1:
+            return attention.mix(queries, keys, values, state.unseen(x.dtype))
+        return attention.mix(queries, keys, values, causal=True)
 
     return attend
 
@@ -113,6 +62,8 @@ class Architecture(nn.Module):
 
     pretrained: PretrainedEncoder | None = None
     """An encoder that is read and never trained; its weights are none of the model's."""
+    cache: StateCache | None = None
+    """Of states of context, where any can come again."""
 
     def trains(self, parameter: str) -> bool:
         """Whether step two trains this parameter, named as in `TranslationModel.named_parameters`."""
@@ -139,7 +90,27 @@ class Architecture(nn.Module):
 
     def caches(self) -> Sequence[Recent[Any, Any]]:
         """What is kept of the context from one batch to the next."""
-        return ()
+        return () if self.cache is None else (self.cache.kept,)
+
+    def reuse(self, compute: Compute, *inputs: Tensor) -> Sequence[Tensor]:
+        """States of context as `StateCache.states` gives them; outside of inference, as `compute` does."""
+        if self.cache is None or self.training or not torch.is_inference_mode_enabled():
+            return compute(*inputs)
+        return self.cache.states(compute, *inputs)
+
+    def train(self, mode: bool = True) -> Self:
+        """As every module; forgets states, since weights may change from here on."""
+        self._forget()
+        return super().train(mode)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        self._forget()
+        moved: Self = super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return moved
+
+    def _forget(self) -> None:
+        for kept in self.caches():
+            kept.clear()
 
     def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
         """Tensors of what was selected for each sentence of a batch; becomes `Batch.context`."""
@@ -155,11 +126,11 @@ class Architecture(nn.Module):
 
     def embed_source(self, tokens: Tensor, backbone: Transformer, context: Context) -> Tensor:
         """Embed (B, S) to (B, S, D), with scaling and positions."""
-        return backbone.embed(backbone.source_embedding, tokens)
+        return backbone.embed(backbone.source_embedding, tokens, slice(tokens.size(1)))
 
     def embed_target(self, tokens: Tensor, backbone: Transformer, state: State) -> Tensor:
         """Embed the next tokens (R, T) to (R, T, D), with scaling and positions."""
-        return backbone.embed(backbone.target_embedding, tokens, state.position)
+        return backbone.embed(backbone.target_embedding, tokens, state.places(tokens.size(1)))
 
     def encoder_self_attention(
         self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context

@@ -6,8 +6,11 @@ import torch
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
-from models.network.context import State
 from models.network.model import TranslationModel
+from models.network.state import State
+
+STRIDE = 8
+"""A GPU computes while Python is some steps ahead of it; a sentence that has ended costs half of these on average."""
 
 
 class ModelDecoder:
@@ -17,19 +20,38 @@ class ModelDecoder:
         """Decode with `model`, which must be in evaluation mode."""
         self.model = model
 
+    @property
+    def joins(self) -> bool:
+        """Whether sentences can be decoded together that have not started together."""
+        return not self.model.architecture.recurrent
+
+    @property
+    def stride(self) -> int:
+        """Steps from one look at what was found to the next."""
+        on_cpu = self.model.backbone.positions.device.type == "cpu"
+        return 1 if on_cpu or self.model.architecture.recurrent else STRIDE
+
     def start(self, batch: Batch) -> State:
         """Encode a batch with its context."""
-        return self.model.start(batch, cached=True)
+        return self.model.start(batch, cached=True).settle()
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
         """Scores of the next token, (R, V) in float32, after the last ones (R,)."""
-        hidden = self.model.decode(tokens[:, None], state)
-        return self.model.logits(hidden[:, 0]).float()
+        return self.scores(self.read(tokens[:, None], state)[:, 0])
+
+    def read(self, tokens: Tensor, state: State) -> Tensor:
+        """Hidden states (R, T, D) of the first tokens (R, T), all at once."""
+        return self.model.decode(tokens, state)
+
+    def scores(self, read: Tensor) -> Tensor:
+        """Scores of the next token, (X, V) in float32, of hidden states (X, D)."""
+        return self.model.logits(read).float()
 
     def leave(self, rows: Sequence[int], state: State) -> Sequence[Memory]:
         """What these hypotheses leave to the next sentences; nothing, if the architecture reads nothing."""
         if not self.model.architecture.recurrent:
             return [{}] * len(rows)
-        device = next(iter(state.moving.values())).device
+        device = next(iter(state.past.values())).device
         left = self.model.architecture.finish(state, torch.tensor(rows, device=device))
-        return [{name: tensor[i] for name, tensor in left.items()} for i in range(len(rows))]
+        padding = left["real"].size(1) - left["real"].sum(1)
+        return [{name: tensor[i, first:] for name, tensor in left.items()} for i, first in enumerate(padding.tolist())]

@@ -18,9 +18,11 @@ from torch import Tensor, nn
 from models.config import BackboneConfig, ContextWindow, DocTransformerConfig, Norm
 from models.data.batches import Batch, Example, Tokens, latest, pad
 from models.data.tokenizer import EOS, PAD
-from models.network.context import Architecture, Attend, Context, State
+from models.network.context import Architecture, Attend, Context
 from models.network.layers import Attention, Residual, final_norm, padding_mask
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
+from models.network.state import State
+from models.network.state_cache import StateCache
 from models.network.transformer import EncoderLayer, Transformer
 
 
@@ -90,6 +92,7 @@ class DocTransformer(Architecture):
         in_decoder = backbone.decoder_layers if config.integration in ("decoder", "both") else 0
         layers = config.context_layers if self.window.size else 0
         self.context_encoder = ContextEncoder(backbone, layers, dropout) if layers else None
+        self.cache = StateCache() if layers else None
         self.encoder = self._sublayers(in_encoder, config, backbone, dropout)
         self.decoder = self._sublayers(in_decoder, config, backbone, dropout)
 
@@ -116,12 +119,17 @@ class DocTransformer(Architecture):
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
         """Context states (B, C, D); the context input has no dropout, as in the authors' code."""
-        if self.context_encoder is None:
+        encoder = self.context_encoder
+        if encoder is None:
             return {}
+
+        def compute(tokens: Tensor) -> list[Tensor]:
+            embedded = backbone.embed(backbone.source_embedding, tokens, slice(tokens.size(1)))
+            return [encoder(embedded, padding_mask(tokens, PAD))]
+
         tokens = batch.context["tokens"]
-        mask = padding_mask(tokens, PAD)
-        embedded = backbone.embed(backbone.source_embedding, tokens)
-        return {"states": self.context_encoder(embedded, mask), "mask": mask}
+        (states,) = self.reuse(compute, tokens)
+        return {"states": states, "mask": padding_mask(tokens, PAD)}
 
     def encoder_self_attention(
         self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context

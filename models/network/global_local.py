@@ -10,29 +10,26 @@ the sentences that are translated. Step two trains everything.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 
 from models.config import BackboneConfig, ContextWindow, GlobalLocalConfig
 from models.data.batches import Batch, Example, Memory, Tokens, pad
 from models.data.tokenizer import EOS, PAD
-from models.network.context import Architecture, Context, State
+from models.network.context import Architecture, Context
 from models.network.layers import Attention, Residual, sinusoidal_positions
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens
-from models.network.recent import Recent
 from models.network.segment_attention import Fusion, GlobalAttention, GlobalLayer
+from models.network.state import State
+from models.network.state_cache import StateCache
 from models.network.transformer import Transformer
 from models.network.transformer_xl import RelativeAttention
-
-STATE_BYTES = 64 * 2**20
-"""Of local states that inference keeps: a thousand sentences of width 512."""
 
 
 class GlobalLocal(Architecture):
@@ -58,7 +55,7 @@ class GlobalLocal(Architecture):
         self.global_layer = layer(config, backbone, dropout) if config.global_layer else None
         self.fusion = Fusion(config, backbone) if config.global_layer else None
         self.memory = RelativeAttention(backbone) if config.target_memory else None
-        self._states: Recent[tuple[int, ...], Tensor] = Recent(STATE_BYTES)
+        self.cache = StateCache()
         if not self.resets:
             table = sinusoidal_positions(config.block_sentences * backbone.max_length, backbone.width)
             self.register_buffer("positions", table, persistent=False)
@@ -71,10 +68,6 @@ class GlobalLocal(Architecture):
         """Initialise the decoder's biases of position and content."""
         if self.memory is not None:
             self.memory.reset()
-
-    def caches(self) -> Sequence[Recent[Any, Any]]:
-        """The local states of sentences."""
-        return (self._states,)
 
     def select(self, example: Example) -> Example:
         """The block; a sentence without room in the position table keeps its place there, but not its words."""
@@ -196,32 +189,14 @@ class GlobalLocal(Architecture):
         blocks, rows = batch.context["blocks"], batch.context["rows"]
         return blocks[rows[:, 1]].gt(0) & (torch.arange(blocks.size(1), device=rows.device) < rows[:, 3:])
 
-    def train(self, mode: bool = True) -> Self:
-        """As every module; forgets states, since weights may change from here on."""
-        self._states.clear()
-        return super().train(mode)
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        self._states.clear()
-        moved: Self = super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        return moved
-
     def _local(self, sentences: Tensor, at: Tensor, backbone: Transformer) -> Tensor:
-        """The local states (U, M, D); in inference those of the latest sentences are kept for the next ones."""
-        if not torch.is_inference_mode_enabled():
-            return backbone.encode_layers(sentences, self, {"at": at}, depth=self.local_layers)[-1]
-        lengths = sentences.ne(PAD).sum(1).tolist()
-        rows = zip(sentences.tolist(), at.tolist(), lengths, strict=True)
-        keys = [(*where, *tokens[:length]) for tokens, where, length in rows]
-        known = [self._states.get(key) for key in keys]
-        missing = [row for row, states in enumerate(known) if states is None]
-        if missing:
-            read = sentences[missing, : max(lengths[row] for row in missing)]
-            new = backbone.encode_layers(read, self, {"at": at[missing]}, depth=self.local_layers)[-1]
-            for row, states in zip(missing, new, strict=True):
-                known[row] = own = states[: lengths[row]].clone()
-                self._states.put(keys[row], own, own.nbytes)
-        return pad_sequence([states for states in known if states is not None], batch_first=True)
+        """The local states (U, M, D)."""
+
+        def compute(sentences: Tensor, from_one: Tensor) -> list[Tensor]:
+            return backbone.encode_layers(sentences, self, {"at": from_one - 1}, depth=self.local_layers)[-1:]
+
+        (states,) = self.reuse(compute, sentences, at + 1)  # in which nothing looks like padding
+        return states
 
     def _global(
         self, own: Tensor, local: Tensor, context: Context, layer: GlobalLayer | GlobalAttention

@@ -13,6 +13,7 @@ A sentence without context is the frozen model's. In a pre-norm backbone the str
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import torch
@@ -22,10 +23,12 @@ from models.config import BackboneConfig, ContextWindow, LayerWeightingConfig
 from models.data.batches import Batch, Example, pad
 from models.data.tokenizer import BOS, EOS, PAD
 from models.network.aware_layers import AwareDecoderLayer, AwareSourceLayer, GatedAttention, Mixture, SourceContextLayer
-from models.network.context import Architecture, Context, State
+from models.network.context import Architecture, Context
 from models.network.layers import padding_mask
 from models.network.neighbours import distinct, gather, visible
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
+from models.network.state import State
+from models.network.state_cache import StateCache
 from models.network.transformer import Transformer
 
 _READ: Final = {"aware": "source in context", "source": "source context", "target": "target context"}
@@ -69,6 +72,7 @@ class LayerWeighting(Architecture):
             AwareDecoderLayer(backbone, dropout, target=config.target_context) for _ in range(config.target_layers)
         )
         self.keeps_stream = backbone.norm == "pre"
+        self.cache = StateCache()
 
     def reset(self) -> None:
         """Start at the sentence model where the backbone is pre-norm."""
@@ -96,17 +100,15 @@ class LayerWeighting(Architecture):
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
         """What the frozen model makes of the context sentences, (U, M, D) for source and target."""
-        sources = batch.context["sources"]
-        mask = padding_mask(sources, PAD)
-        layers = backbone.encode_layers(sources, self.plain, {})
-        memory = backbone.encoder_norm(layers[-1])
-        mixed = memory if self.mixture is None else self.mixture([*layers[:-1], memory])
-        first = self.source_layers[0]
-        assert isinstance(first, SourceContextLayer)
-        context: Context = {"source.mask": padding_mask(batch.source, PAD), "index": batch.context["index"]}
-        context |= {"source.alone": first.alone(mixed, mask), "source.real": mask[:, 0, 0]}
-        if self.reads_target:
-            context |= self._target_states(batch, memory, backbone)
+        read, index = batch.context, batch.context["index"]
+        sides = [read["sources"], read["targets"]] if self.reads_target else [read["sources"]]
+        alone, *targets = self.reuse(partial(self._alone, backbone), *sides)
+        context: Context = {"source.mask": padding_mask(batch.source, PAD), "index": index}
+        context |= {"source.alone": alone, "source.real": read["sources"].ne(PAD)}
+        if self.target_offset is not None:
+            (states,) = targets
+            context["target"] = _with_offsets(gather(states, index), self.target_offset).flatten(1, 2)
+            context["target.visible"] = visible(read["targets"].ne(PAD), index)
         return context
 
     def encoder_output(self, layers: list[Tensor], memory: Tensor, context: Context) -> Tensor:
@@ -195,19 +197,26 @@ class LayerWeighting(Architecture):
             x = layer.aware(x.flatten(1, 2), memory, context["source.mask"]).reshape(x.shape)
         return _with_offsets(x, self.source_offset).flatten(1, 2)
 
-    def _target_states(self, batch: Batch, memory: Tensor, backbone: Transformer) -> Context:
-        """[embedding; last decoder output] of each word of the translations, with their offsets, (B, K x M, 2 D)."""
-        assert self.target_offset is not None
-        targets, index = batch.context["targets"], batch.context["index"]
-        state = backbone.start(batch.context["sources"], memory, cached=False)
+    def _alone(self, backbone: Transformer, sources: Tensor, targets: Tensor | None = None) -> list[Tensor]:
+        """What the frozen model makes of sentences and their translations, if they are read.
+
+        Returns:
+            (U, M, D), through the part of the first layer that reads nothing else, and (U, M', 2 D): [embedding; last
+            decoder output] of each word.
+        """
+        layers = backbone.encode_layers(sources, self.plain, {})
+        memory = backbone.encoder_norm(layers[-1])
+        mixed = memory if self.mixture is None else self.mixture([*layers[:-1], memory])
+        first = self.source_layers[0]
+        assert isinstance(first, SourceContextLayer)
+        alone = first.alone(mixed, padding_mask(sources, PAD))
+        if targets is None:
+            return [alone]
+        state = backbone.start(sources, memory, cached=False)
         layers = backbone.decode_layers(targets, self.words, state)
         closed = backbone.decoder_norm(layers[-1])
         mixed = closed if self.target_mixture is None else self.target_mixture([*layers[:-1], closed])
-        states = gather(torch.cat([layers[0], mixed], dim=-1), index)
-        return {
-            "target": _with_offsets(states, self.target_offset).flatten(1, 2),
-            "target.visible": visible(targets.ne(PAD), index),
-        }
+        return [alone, torch.cat([layers[0], mixed], dim=-1)]
 
 
 def _with_offsets(states: Tensor, offsets: nn.Embedding) -> Tensor:

@@ -6,6 +6,7 @@ S source length, T target length, C context length, D width, H heads, V vocabula
 
 import math
 from collections.abc import Callable
+from typing import overload
 
 import torch
 import torch.nn.functional as F
@@ -33,6 +34,10 @@ def sinusoidal_positions(length: int, width: int, first: int = 1) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
+Kernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, bool], Tensor]
+"""Of queries (B, H, N, D/H), keys and values (B, H, S, D/H), what is added to scores, and whether it is causal."""
+
+
 class Attention(nn.Module):
     """Multi-head attention (Vaswani et al. 2017, section 3.2.2) with its four projections.
 
@@ -49,6 +54,10 @@ class Attention(nn.Module):
         self.query = nn.Linear(width, inner, bias)
         self.key_value = nn.Linear(memory_width or width, 2 * inner, bias)
         self.output = nn.Linear(inner, width, bias)
+        self.joined: nn.Module | None = None
+        """Query and key_value as one, where inference has joined them."""
+        self.kernel: Kernel | None = None
+        """What computes attention in inference, if not torch."""
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Project what is attended to.
@@ -60,43 +69,108 @@ class Attention(nn.Module):
             Keys and values, each (B, H, S, D/H).
         """
         keys, values = self.key_value(memory).chunk(2, dim=-1)
-        return self._split(keys), self._split(values)
+        return self.split(keys), self.split(values)
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of self-attention, each (B, S, D), the heads side by side."""
+        if self.joined is not None:
+            queries, keys, values = self.joined(x).chunk(3, dim=-1)
+        else:
+            queries = self.query(x)
+            keys, values = self.key_value(x).chunk(2, dim=-1)
+        return queries, keys, values
+
+    def split(self, x: Tensor) -> Tensor:
+        """(B, S, D) by heads, (B, H, S, D/H)."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
     ) -> Tensor:
+        """Attend from x (R, T, D); others, and the result, as in `mix`."""
+        return self.mix(self.query(x), keys, values, mask, causal=causal)
+
+    def mix(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
+    ) -> Tensor:
         """Attend; the N hypotheses of a sentence share its keys, so nothing is ever copied for them.
 
         Args:
-            x: (R, T, D), with R a multiple of the B of the keys.
+            queries: (R, T, D), with R a multiple of the B of the keys.
             keys: (B, H, S, D/H).
             values: (B, H, S, D/H).
-            mask: broadcastable to (B, 1, N x T, S); true where a key may be seen.
-            causal: query t sees keys 0..t (for equally long queries and keys).
+            mask: (B, 1, 1, S); true where a key may be seen, or what is added to the scores.
+            causal: the last query sees all keys, each before it one less; without a mask.
 
         Returns:
             (R, T, D).
         """
-        queries = self._queries(x, keys)
-        mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, is_causal=causal)
-        return self.output(mixed.transpose(1, 2).reshape(*x.shape[:2], -1))
+        folded = self._fold(queries, keys)
+        if self.kernel is not None:
+            mixed = self.kernel(folded, keys, values, additive(mask, folded.dtype), causal)
+        elif queries.size(1) == 1 and not torch.is_grad_enabled():
+            mixed = _look_up(folded, keys, values, mask)
+        else:
+            mixed = _look_up_many(folded, keys, values, mask, causal=causal)
+        output: Tensor = self.output(mixed.reshape(queries.shape))
+        return output
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
         """What `forward` mixes the values by, (B, H, N x T, S); only for looking at, arguments as there."""
-        scores = self._queries(x, keys) @ keys.transpose(2, 3) / math.sqrt(keys.size(-1))
+        scores = self._fold(self.query(x), keys) @ keys.transpose(2, 3) / math.sqrt(keys.size(-1))
         return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
     def over_itself(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
         """Self-attention under `mask` as a function of (B, S, D)."""
-        return lambda x: self.forward(x, *self.keys_values(x), mask)
 
-    def _queries(self, x: Tensor, keys: Tensor) -> Tensor:
-        """(B, H, N x T, D/H)."""
-        queries = self.query(x)
-        return self._split(queries.reshape(keys.size(0), -1, queries.size(-1)))
+        def attend(x: Tensor) -> Tensor:
+            queries, keys, values = self.project(x)
+            return self.mix(queries, self.split(keys), self.split(values), mask)
 
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return attend
+
+    def _fold(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Those of all hypotheses of a sentence together, (B, H, N x T, D/H)."""
+        return self.split(queries.reshape(keys.size(0), -1, queries.size(-1)))
+
+
+def _look_up_many(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+    """Attention of queries (B, H, N, D/H), (B, N, H, D/H)."""
+    count, total = queries.size(2), keys.size(2)
+    if causal and count < total:
+        causal, mask = False, torch.ones(count, total, dtype=torch.bool, device=keys.device).tril(total - count)
+    mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, is_causal=causal)
+    return mixed.transpose(1, 2)
+
+
+def _look_up(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    """The same for few queries: on a CPU two products are twice as fast as the fused kernel."""
+    batch, heads, count, width = queries.shape
+    scores = torch.baddbmm(
+        queries.new_empty(()),
+        queries.reshape(batch * heads, count, width),
+        keys.flatten(0, 1).transpose(1, 2),
+        beta=0,
+        alpha=width**-0.5,
+    )
+    if mask is not None:
+        scores.view(batch, heads, count, -1).add_(additive(mask, scores.dtype))
+    mixed = torch.bmm(scores.softmax(-1), values.flatten(0, 1))
+    return mixed.view(batch, heads, count, width).transpose(1, 2)
+
+
+@overload
+def additive(mask: Tensor, dtype: torch.dtype) -> Tensor: ...
+@overload
+def additive(mask: None, dtype: torch.dtype) -> None: ...
+def additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """A mask as what is added to attention's scores; one that is that already, or none, is given back.
+
+    Not minus infinity: where nothing may be seen, the result is any number, but a number.
+    """
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min / 2)
 
 
 class FeedForward(nn.Module):

@@ -20,10 +20,11 @@ from models.data.batches import Batch
 from models.network.averaged_document import AveragedDocument
 from models.network.bert_context import BertContext
 from models.network.concatenation import Concatenation
-from models.network.context import Architecture, State
+from models.network.context import Architecture
 from models.network.doc_transformer import DocTransformer
 from models.network.global_local import GlobalLocal
 from models.network.layer_weighting import LayerWeighting
+from models.network.state import State
 from models.network.transformer import Transformer
 
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from models.data.batches import Batch
 from models.data.tokenizer import PAD
+from models.network.inference import hooks_called
 
 NOWHERE: Final = 1_000_000
 """The place of a key that belongs to no sentence, as where a context has none."""
@@ -87,6 +88,7 @@ def observe(watched: Sequence[WatchedGate | WatchedAttention], work: Callable[[]
 
     with ExitStack() as stack:
         for number, each in enumerate(watched):
+            stack.enter_context(hooks_called(each.module))
             stack.enter_context(each.module.register_forward_hook(reader(number)))
         work()
     return [found[number] for number in range(len(watched))]

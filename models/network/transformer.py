@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from models.config import BackboneConfig
 from models.data.tokenizer import PAD
-from models.network.context import Architecture, Attend, Context, State
+from models.network.context import Architecture, Attend, Context
 from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask, sinusoidal_positions
+from models.network.state import State
 
 
 class EncoderLayer(nn.Module):
@@ -55,10 +56,11 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("positions", sinusoidal_positions(config.max_length, width), persistent=False)
 
-    def embed(self, embedding: nn.Embedding, tokens: Tensor, start: int = 0) -> Tensor:
-        """Scaled embeddings plus positions from `start`: (B, S) to (B, S, D)."""
-        positions = self.positions[start : start + tokens.size(1)]
-        return embedding(tokens) * math.sqrt(self.config.width) + positions
+    def embed(self, embedding: nn.Embedding, tokens: Tensor, places: Tensor | slice) -> Tensor:
+        """Scaled embeddings plus those of the positions `places`, S or (B, S): (B, S) to (B, S, D)."""
+        if isinstance(places, Tensor):  # a hypothesis that is done may be taken along for some steps
+            places = places.clamp(max=len(self.positions) - 1)
+        return embedding(tokens) * math.sqrt(self.config.width) + self.positions[places]
 
     def encode(self, tokens: Tensor, architecture: Architecture, context: Context) -> Tensor:
         """Encode a source.
@@ -110,8 +112,7 @@ class Transformer(nn.Module):
         """
         layers = self.decode_layers(tokens, architecture, state)
         x = architecture.decoder_output(layers[-1], self.decoder_norm, state)
-        if state.cached:
-            state.position += tokens.size(1)
+        state.advance(tokens.size(1))
         return x
 
     def decode_layers(self, tokens: Tensor, architecture: Architecture, state: State) -> list[Tensor]:

@@ -16,16 +16,18 @@ from torch import Tensor, nn
 from models.config import BackboneConfig
 from models.data.batches import Memory
 from models.data.tokenizer import EOS, PAD
-from models.network.context import CACHE_BLOCK, State
 from models.network.layers import Attention, Residual, sinusoidal_positions
+from models.network.state import ROOM, State
 
 
 class RelativeAttention(nn.Module):
     """Self-attention of all decoder layers, over the past of the sentence and the memory of the one before.
 
+    Several words at a time are decoded only by hypotheses that have begun together (`State.starts` is not set).
+
     The memory of a layer is its input at every word of the sentence before, from <s> to the last word. It stands in
     `state.fixed` as `memory.<layer>` (B, M, D) and `memory.real` (B, M), padded on the left, so that a distance is the
-    same in all rows; hypotheses share it. What a sentence leaves itself stands in `state.moving`.
+    same in all rows; hypotheses share it. What a sentence leaves itself stands in `state.past`, or in `state.left`.
     """
 
     distances: Tensor
@@ -49,13 +51,13 @@ class RelativeAttention(nn.Module):
     def see(self, tokens: Tensor, state: State) -> None:
         """Note which of the tokens (R, T) that are decoded at once are words, and will be remembered."""
         if not state.cached:
-            state.moving["left.real"] = tokens.ne(PAD) & tokens.ne(EOS)
+            state.left["real"] = tokens.ne(PAD) & tokens.ne(EOS)
 
     def forward(self, layer: int, x: Tensor, attention: Attention, residual: Residual, state: State) -> Tensor:
         """The self-attention sub-layer of a decoder layer, (R, T, D)."""
-        left = state.extend(f"left.{layer}", x[:, None])
+        left = state.extend(f"left.{layer}", x)
         if not state.cached:
-            state.moving[f"left.{layer}"] = left
+            state.left[str(layer)] = left
         memory = self._memory(layer, attention, residual, state)
         return residual(x, lambda y: self._attend(layer, y, attention, memory, state))
 
@@ -63,13 +65,13 @@ class RelativeAttention(nn.Module):
         """The memory that these hypotheses (R',) leave, without gradients."""
         layers = range(len(self.positions))
         if state.cached:
-            left = {str(i): state.moving[f"left.{i}"][rows, 0, : state.position] for i in layers}
-            real = torch.ones(len(rows), state.position, dtype=torch.bool, device=rows.device)
-            return {**left, "real": real}
-        real = state.moving["left.real"][rows]
+            left = {str(i): state.past[f"left.{i}"][: state.position, rows].transpose(0, 1) for i in layers}
+            here = torch.arange(state.position, device=rows.device).expand(len(rows), -1)
+            return {**left, "real": here >= (0 if state.starts is None else state.starts[rows, None])}
+        real = state.left["real"][rows]
         places = torch.arange(real.size(1), device=rows.device) - real.size(1) + real.sum(1, keepdim=True)
         inside, places = places.ge(0), places.clamp(min=0)[:, :, None]
-        inputs = {str(i): state.moving[f"left.{i}"][rows, 0].detach() for i in layers}
+        inputs = {str(i): state.left[str(i)][rows].detach() for i in layers}
         aligned = {name: x.gather(1, places.expand_as(x)) * inside[:, :, None] for name, x in inputs.items()}
         return {**aligned, "real": inside}
 
@@ -87,14 +89,17 @@ class RelativeAttention(nn.Module):
     def _attend(
         self, layer: int, x: Tensor, attention: Attention, memory: tuple[Tensor, Tensor] | None, state: State
     ) -> Tensor:
-        keys, values = attention.keys_values(x)
-        keys, values = state.extend(f"self.{layer}.keys", keys), state.extend(f"self.{layer}.values", values)
-        queries = attention.query(x).unflatten(-1, (attention.heads, -1)).transpose(1, 2)  # (R, H, T, D/H)
+        projected, keys, values = attention.project(x)
+        keys = attention.split(state.extend(f"self.{layer}.keys", keys))
+        values = attention.split(state.extend(f"self.{layer}.values", values))
+        queries = attention.split(projected)  # (R, H, T, D/H)
         by_content = queries + self.content_bias[:, None]
         scores = by_content @ keys.transpose(2, 3)
         if x.size(1) > 1:
             future = torch.ones(scores.shape[2:], dtype=torch.bool, device=x.device).triu(1 + state.position)
             scores = scores.masked_fill(future, -math.inf)
+        elif (unseen := state.unseen(x.dtype)) is not None:
+            scores = scores + unseen
         if memory is not None:
             real = state.fixed["memory.real"].repeat_interleave(len(x) // len(memory[0]), 0)[:, None, None]
             remembered = _shared(by_content, memory[0].transpose(2, 3)).masked_fill(~real, -math.inf)
@@ -111,18 +116,24 @@ class RelativeAttention(nn.Module):
         """(q + v) W_r R_d of every key, (R, H, T, total), of which the last `own` are the current sentence's."""
         products = (queries + self.position_bias[:, None]) @ self._projected(layer, total, state)
         new = queries.size(2)
-        if new == 1:
+        if new == 1 and state.starts is None:
             return products.flip(-1)
-        last = total - own + state.position + torch.arange(new, device=queries.device)
-        distance = last[:, None] - torch.arange(total, device=queries.device)
-        return products.gather(-1, distance.clamp(min=0).expand_as(products))
+        places, keys = state.places(new), torch.arange(-(total - own), own, device=queries.device)
+        if isinstance(places, slice):
+            distance = torch.arange(places.start, places.stop, device=queries.device)[:, None] - keys
+        else:  # the memory ends where the sentence begins, and that is not at the first place
+            assert state.starts is not None
+            distance = places[:, None, :, None] - keys + state.starts[:, None, None, None] * (keys >= 0)
+        # What is not there yet, or was before, may be at any distance.
+        index = distance.clamp(0, products.size(-1) - 1).expand(*products.shape[:-1], total)
+        return products.gather(-1, index)
 
     def _projected(self, layer: int, count: int, state: State) -> Tensor:
         """W_r R_d for the distances d from 0 to `count` - 1, (H, D/H, count)."""
         name = f"distances.{layer}"
         known = state.shared.get(name)
         if known is None or known.size(-1) < count:
-            room = -(-count // CACHE_BLOCK) * CACHE_BLOCK if state.cached else count
+            room = -(-count // ROOM) * ROOM if state.cached else count
             projected = self.positions[layer](self.distances[:room])
             known = projected.unflatten(-1, (self.content_bias.size(0), -1)).permute(1, 2, 0)
             state.shared[name] = known

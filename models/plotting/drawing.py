@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
@@ -13,7 +12,7 @@ from models.plotting.context_sizes import Figure as Measured
 from models.plotting.context_sizes import Series
 from models.plotting.curves import FIGURES, Curve
 from models.plotting.gates import GateValues
-from models.plotting.style import COLOURS, SHADES, looks, panels
+from models.plotting.style import COLOURS, SHADES, legend, looks, panels
 
 _CURVES: Final = {
     "train/loss": ("training loss", "nats a token"),
@@ -70,7 +69,7 @@ def draw_layer_weights(weights: Mapping[str, Sequence[float]], title: str) -> Fi
         panel.margins(y=0.15)
         panel.set(title=f"{side} context", xlabel="layer (0: embeddings)", ylabel="weight in the mixture")
         panel.set_xticks(range(len(shares)))
-    _legend(figure, axes)
+    legend(figure, axes)
     figure.suptitle(title)
     return figure
 
@@ -88,7 +87,7 @@ def draw_gates(gates: Sequence[GateValues], title: str) -> Figure:
     panel.set_ylim(len(gates) - 0.5, -0.5)
     panel.xaxis.set_major_formatter(_SHARE)
     panel.grid(visible=False, axis="y")
-    _legend(figure, [panel])
+    legend(figure, [panel])
     return figure
 
 
@@ -110,7 +109,7 @@ def draw_series(series: Sequence[Series]) -> Figure:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         if name == "accuracy":
             panel.yaxis.set_major_formatter(_FINE_SHARE)
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -130,13 +129,5 @@ def draw_curves(curves: Sequence[Curve]) -> Figure:
         panel.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         if name == "dev/contrastive":
             panel.yaxis.set_major_formatter(_FINE_SHARE)
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
-
-
-def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend for all panels, below them."""
-    handles = {
-        label: handle for panel in axes for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(len(handles), 4))

@@ -60,6 +60,14 @@ def looks(count: int) -> list[tuple[str, str]]:
     return [(colour, marker) for colour, marker, _ in pairs]
 
 
+def legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend for all panels, below them."""
+    handles = {
+        label: handle for panel in axes for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(len(handles), 4))
+
+
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write a figure as PNG and as SVG.
 

@@ -5,9 +5,9 @@ finished, and the next ones that do not end take their places in the beam. A sen
 finished; it then leaves the batch. At its maximum length the first N candidates are registered as they are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from typing import Generic
 
 import torch
 from torch import Tensor
@@ -17,39 +17,53 @@ from models.data.tokenizer import BOS, EOS
 from models.errors import UnsupportedOptionError
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
-from models.search.vocabulary import log_probabilities
+from models.search.loops import continues_loop
+from models.search.running import Found, Wanted, worth_moving
+from models.search.vocabulary import best, log_probabilities
 
 
 @dataclass
 class _Sentence:
     """A sentence of the batch and what was found for it."""
 
-    max_length: int
+    wanted: Wanted
+    length: int = 0
+    """Tokens of each of its hypotheses."""
     found: list[Hypothesis] = field(default_factory=list)
     led: bool = False
     """Whether the best candidate of some step ended."""
+    done: bool = False
 
-    def is_done(self, options: SearchOptions) -> bool:
-        """Whether enough is found; without normalisation no longer hypothesis can overtake one that led."""
+    @property
+    def remaining(self) -> int:
+        """The most tokens that may follow."""
+        return 0 if self.done else self.wanted.max_length - self.length
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the next token is its last."""
+        return self.length + 1 >= self.wanted.max_length
+
+    def has_enough(self, options: SearchOptions) -> bool:
+        """Without normalisation no longer hypothesis can overtake one that led."""
         if options.alpha == 0:
             return self.led and len(self.found) >= options.n_best
         return len(self.found) >= options.beam_size
 
+    def result(self, options: SearchOptions) -> Found:
+        ranked = sorted(self.found, key=lambda hypothesis: -hypothesis.score)
+        return Found(self.wanted.key, ranked[: options.n_best])
+
 
 @dataclass
-class _Beams:
-    """The unfinished hypotheses of the sentences that are not done."""
+class _Beams(Generic[State]):
+    """The hypotheses of the sentences in the batch, R = B x N rows."""
 
-    sentences: list[_Sentence]
+    state: State
     history: Tensor
-    """(B, N, T) tokens, beginning of sentence first; N is 1 in the first step."""
+    """(R, T) tokens; those of a sentence are the last ones, before which may stand anything."""
     scores: Tensor
-    """(B, N) log-probabilities, float32."""
-
-    @property
-    def length(self) -> int:
-        """Tokens generated so far."""
-        return self.history.size(2) - 1
+    """(B, N) log-probabilities, float32; minus infinity where there is no hypothesis yet."""
 
 
 @dataclass
@@ -61,97 +75,160 @@ class _Candidates:
     """Hypothesis that is continued, 0 to N - 1."""
     tokens: Tensor
 
-
-def beam_search(
-    decoder: Decoder[State], batch: Batch, options: SearchOptions, max_lengths: Sequence[int]
-) -> list[list[Hypothesis]]:
-    """Search with a beam; arguments and result as in `models.search.search.search`.
-
-    Raises:
-        UnsupportedOptionError: the vocabulary is too small for the beam.
-    """
-    sentences = [_Sentence(length) for length in max_lengths]
-    history = batch.source.new_full((len(sentences), 1, 1), BOS)
-    beams = _Beams(sentences, history, torch.zeros(len(sentences), 1, device=history.device))
-    state = decoder.start(batch)
-    while True:
-        logits = decoder.step(beams.history[:, :, -1].flatten(), state)
-        candidates = _continue(beams, logits, options)
-        _register(beams, candidates, options, partial(decoder.leave, state=state))
-        going = [i for i, sentence in enumerate(beams.sentences) if not _is_done(sentence, beams, options)]
-        if not going:
-            return [sorted(sentence.found, key=lambda found: -found.score)[: options.n_best] for sentence in sentences]
-        kept = candidates.tokens.new_tensor(going)
-        if len(going) < len(beams.sentences):
-            state.keep(kept)
-        beams, rows = _advance(beams, candidates, kept, options.beam_size)
-        state.reorder(rows)
+    def cpu(self) -> "_Candidates":
+        """The same where Python can look at them."""
+        return _Candidates(self.scores.cpu(), self.origins.cpu(), self.tokens.cpu())
 
 
-def _continue(beams: _Beams, logits: Tensor, options: SearchOptions) -> _Candidates:
-    """All continuations of the hypotheses, and of these the best."""
-    vocabulary = logits.size(-1)
-    if vocabulary < 2 * options.beam_size + 4:
-        raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {options.beam_size}")
-    totals = log_probabilities(logits, beams.length, options.min_length)
-    totals += beams.scores.view(-1, 1)
-    scores, flat = best(totals.view(len(beams.sentences), -1), 2 * options.beam_size)
-    return _Candidates(scores, flat // vocabulary, flat % vocabulary)
+class BeamSearch(Generic[State]):
+    """Search with a beam; satisfies `models.search.running.Search`."""
 
+    def __init__(self, decoder: Decoder[State], options: SearchOptions) -> None:
+        self._decoder = decoder
+        self._options = options
+        self._sentences: list[_Sentence] = []
+        self._beams: _Beams[State] | None = None
 
-def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` highest of each row, highest first, of equal ones the lowest index first.
+    @property
+    def running(self) -> int:
+        """Sentences that are not done."""
+        return sum(not sentence.done for sentence in self._sentences)
 
-    Args:
-        scores: (B, X), with X over `count`.
-        count: how many.
+    @torch.inference_mode()
+    def add(self, batch: Batch, wanted: Sequence[Wanted]) -> None:
+        """Begin with the sentences of a batch: each with one hypothesis, and N - 1 that all others beat."""
+        if self._beams is not None:
+            self._continue_with(self._going(), None, self._beams)
+        count, size = len(wanted), self._options.beam_size
+        state = self._decoder.start(batch)
+        state.reorder(torch.arange(count, device=batch.source.device).repeat_interleave(size))
+        history = batch.source.new_full((count * size, 1), BOS)
+        scores = torch.full((count, size), -float("inf"), device=history.device)
+        scores[:, 0] = 0
+        if self._beams is None:
+            self._beams = _Beams(state, history, scores)
+        else:
+            self._join(self._beams, state, history, scores)
+        self._sentences += [_Sentence(each) for each in wanted]
 
-    Returns:
-        Values and indices, each (B, count).
-    """
-    values, indices = scores.topk(count + 1)
-    # topk leaves open which of equal values it takes, and in which order.
-    for row in (values[:, 1:] == values[:, :-1]).any(-1).nonzero()[:, 0].tolist():
-        among = (scores[row] >= values[row, -1]).nonzero()[:, 0]
-        indices[row] = among[scores[row, among].argsort(descending=True, stable=True)[: count + 1]]
-    return values[:, :count], indices[:, :count]
+    @torch.inference_mode()
+    def step(self) -> list[Found]:
+        """Go on by a token, or several; gives what is done.
 
+        Raises:
+            UnsupportedOptionError: the vocabulary is too small for the beam.
+        """
+        assert self._beams is not None
+        beams, everybody = self._beams, list(range(len(self._sentences)))
+        steps = min(self._decoder.stride, max(sentence.remaining for sentence in self._sentences))
+        taken = [(self._candidates(0, beams), beams.history)]
+        for ahead in range(1, steps):
+            self._continue_with(everybody, taken[-1][0], beams)
+            taken.append((self._candidates(ahead, beams), beams.history))
+        ended = [s for candidates, history in taken for s in self._look(candidates.cpu(), history, beams.state)]
+        done = sum(sentence.done for sentence in self._sentences)
+        kept = self._going() if worth_moving(done, len(self._sentences)) else everybody
+        self._continue_with(kept, taken[-1][0], beams)
+        return [sentence.result(self._options) for sentence in ended]
 
-def _register(
-    beams: _Beams, candidates: _Candidates, options: SearchOptions, leave: Callable[[Sequence[int]], Sequence[Memory]]
-) -> None:
-    """Add to each sentence what ended among its first N candidates."""
-    last = [sentence.max_length <= beams.length + 1 for sentence in beams.sentences]
-    first = candidates.tokens[:, : options.beam_size]
-    ended = first.eq(EOS) | torch.tensor(last, device=first.device)[:, None]
-    places = ended.nonzero().tolist()
-    rows = [i * beams.history.size(1) + int(candidates.origins[i, k]) for i, k in places]
-    for (i, k), row, memory in zip(places, rows, leave(rows) if rows else (), strict=True):
-        sentence = beams.sentences[i]
-        sentence.led |= k == 0
-        tokens = beams.history.flatten(0, 1)[row, 1:].tolist()
-        token, total = int(first[i, k]), float(candidates.scores[i, k])
-        score = options.normalize(total, beams.length + 1)
-        finished = token == EOS
-        if finished:
-            sentence.found.append(Hypothesis(tokens, score, total, finished, memory))
+    @torch.inference_mode()
+    def drop(self, keys: Collection[int]) -> None:
+        """Go on without these sentences."""
+        for sentence in self._sentences:
+            sentence.done |= sentence.wanted.key in keys
+        going = self._going()
+        if self._beams is not None and worth_moving(len(self._sentences) - len(going), len(self._sentences)):
+            self._continue_with(going, None, self._beams)
+
+    def _going(self) -> list[int]:
+        return [i for i, sentence in enumerate(self._sentences) if not sentence.done]
+
+    def _candidates(self, ahead: int, beams: _Beams[State]) -> _Candidates:
+        """Of all continuations the best; the hypotheses have so many tokens more than have been looked at."""
+        logits = self._decoder.step(beams.history[:, -1], beams.state)
+        vocabulary, size = logits.size(-1), self._options.beam_size
+        if vocabulary < 2 * size + 4:
+            raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {size}")
+        least = self._options.min_length - ahead
+        early = [i * size + k for i, s in enumerate(self._sentences) if s.length < least for k in range(size)]
+        totals = log_probabilities(logits, early, self._loops(beams.history) if ahead == 0 else ())
+        totals += beams.scores.view(-1, 1)
+        scores, flat = best(totals.view(len(self._sentences), -1), 2 * size)
+        return _Candidates(scores, flat // vocabulary, flat % vocabulary)
+
+    def _loops(self, history: Tensor) -> list[tuple[int, int]]:
+        """Rows that repeat themselves, and the token that would go on with it."""
+        most, size = self._options.most_repeated, self._options.beam_size
+        if most is None or max(sentence.length for sentence in self._sentences) < most:
+            return []
+        lengths = [sentence.length for sentence in self._sentences for _ in range(size)]
+        rows = [row[len(row) - length :] for row, length in zip(history.tolist(), lengths, strict=True)]
+        found = ((i, continues_loop(row, most)) for i, row in enumerate(rows))
+        return [(i, token) for i, token in found if token is not None]
+
+    def _look(self, candidates: _Candidates, history: Tensor, state: State) -> list[_Sentence]:
+        """See what a step has found; gives the sentences that are done with it."""
+        self._register(candidates, history, state)
+        ended = [s for s in self._sentences if not s.done and (s.at_end or s.has_enough(self._options))]
+        for sentence in self._sentences:
+            sentence.length += 1
+        for sentence in ended:
+            sentence.done = True
+        return ended
+
+    def _register(self, candidates: _Candidates, history: Tensor, state: State) -> None:
+        """Add to each sentence what ended among its first N candidates."""
+        first = candidates.tokens[:, : self._options.beam_size]
+        last = torch.tensor([sentence.at_end for sentence in self._sentences])
+        places = (first.eq(EOS) | last[:, None]).nonzero().tolist()
+        places = [(i, k) for i, k in places if not self._sentences[i].done]
+        rows = [i * first.size(1) + int(candidates.origins[i, k]) for i, k in places]
+        left = self._decoder.leave(rows, state) if rows else ()
+        for (i, k), row, memory in zip(places, rows, left, strict=True):
+            token, total = int(first[i, k]), float(candidates.scores[i, k])
+            self._add(self._sentences[i], history[row].tolist(), token, total, memory)
+            self._sentences[i].led |= k == 0
+
+    def _add(self, sentence: _Sentence, history: list[int], token: int, total: float, memory: Memory) -> None:
+        tokens = history[len(history) - sentence.length :]
+        score = self._options.normalize(total, sentence.length + 1)
+        if token == EOS:
+            sentence.found.append(Hypothesis(tokens, score, total, finished=True, memory=memory))
         else:  # its last word has not been read
-            sentence.found.append(Hypothesis([*tokens, token], score, total, finished))
+            sentence.found.append(Hypothesis([*tokens, token], score, total, finished=False))
 
+    def _continue_with(self, kept: list[int], candidates: _Candidates | None, beams: _Beams[State]) -> None:
+        """Let the beams of these sentences take their candidates, and forget the other sentences."""
+        everything = len(kept) == len(self._sentences)
+        if candidates is None and everything:
+            return
+        self._sentences = [self._sentences[i] for i in kept]
+        if not kept:
+            self._beams = None
+            return
+        size = self._options.beam_size
+        if everything:  # without a copy to the device, for which Python would wait
+            sentences = torch.arange(len(kept), device=beams.history.device)
+        else:
+            sentences = beams.history.new_tensor(kept)
+            beams.state.keep(sentences)
+        if candidates is None:
+            rows = (sentences[:, None] * size + torch.arange(size, device=sentences.device)).flatten()
+            beams.history, beams.scores = beams.history[rows], beams.scores[sentences]
+        else:
+            active = _active(candidates.tokens[sentences], size)
+            rows = (sentences[:, None] * size + candidates.origins[sentences].gather(1, active)).flatten()
+            tokens = candidates.tokens[sentences].gather(1, active).view(-1, 1)
+            beams.history = torch.cat([beams.history[rows], tokens], dim=1)
+            beams.scores = candidates.scores[sentences].gather(1, active)
+        beams.state.reorder(rows)
 
-def _is_done(sentence: _Sentence, beams: _Beams, options: SearchOptions) -> bool:
-    return beams.length + 1 >= sentence.max_length or sentence.is_done(options)
-
-
-def _advance(beams: _Beams, candidates: _Candidates, kept: Tensor, size: int) -> tuple[_Beams, Tensor]:
-    """The beams after the step, and the row that each of their hypotheses continues."""
-    active = _active(candidates.tokens[kept], size)
-    origins = candidates.origins[kept].gather(1, active)  # (B', N)
-    rows = (kept[:, None] * beams.history.size(1) + origins).flatten()
-    tokens = candidates.tokens[kept].gather(1, active)
-    history = torch.cat([beams.history.flatten(0, 1)[rows].unflatten(0, active.shape), tokens[:, :, None]], dim=2)
-    sentences = [beams.sentences[i] for i in kept.tolist()]
-    return _Beams(sentences, history, candidates.scores[kept].gather(1, active)), rows
+    def _join(self, beams: _Beams[State], state: State, history: Tensor, scores: Tensor) -> None:
+        beams.state.join(state, len(beams.history), len(history))
+        longest = 1 + max(sentence.length for sentence in self._sentences)
+        before = history.new_full((len(history), longest - 1), BOS)
+        beams.history = torch.cat([beams.history[:, -longest:], torch.cat([before, history], dim=1)])
+        beams.scores = torch.cat([beams.scores, scores])
 
 
 def _active(tokens: Tensor, size: int) -> Tensor:

@@ -1,7 +1,7 @@
 """What search sees of a model: a decoder that goes on by one token, and a state that can be rearranged."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from torch import Tensor
 
@@ -17,12 +17,29 @@ class DecodingState(Protocol):
     def keep(self, sentences: Tensor) -> None:
         """Keep what belongs to these sentences (B',) only, in this order; their hypotheses are reordered apart."""
 
+    def cut(self, words: Tensor) -> None:
+        """Let each hypothesis go on from its first words, so many, (R,), when all have read as many, or more."""
+
+    def join(self, others: Self, rows: int, joining: int) -> None:
+        """Let other sentences, with so many rows, be decoded with those of the R = `rows` here."""
+
 
 State = TypeVar("State", bound=DecodingState)
 
 
 class Decoder(Protocol[State]):
     """A model ready to translate."""
+
+    @property
+    def joins(self) -> bool:
+        """Whether sentences can be decoded together that have not started together."""
+
+    @property
+    def stride(self) -> int:
+        """Steps from one look at what was found to the next; more than 1 where to look is to wait for a device.
+
+        Hypotheses then go on for some steps after their end. Nobody reads that; they must leave nothing behind.
+        """
 
     def start(self, batch: Batch) -> State:
         """Read a batch of B sentences with their context; the state has one hypothesis a sentence."""
@@ -37,6 +54,20 @@ class Decoder(Protocol[State]):
         Returns:
             Unnormalised scores of the next token, (R, V), float32; the caller may overwrite them.
         """
+
+    def read(self, tokens: Tensor, state: State) -> Tensor:
+        """Read the first tokens of each hypothesis, all at once.
+
+        Args:
+            tokens: (R, T), beginning of sentence first, padded.
+            state: before its first step; advanced by T positions.
+
+        Returns:
+            What `scores` takes, after each token, (R, T, X).
+        """
+
+    def scores(self, read: Tensor) -> Tensor:
+        """Unnormalised scores of the next token, (Y, V), float32, from some of what `read` has given, (Y, X)."""
 
     def leave(self, rows: Sequence[int], state: State) -> Sequence[Memory]:
         """What these hypotheses, which end after the tokens so far, leave to the next sentences of their documents."""

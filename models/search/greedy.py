@@ -1,46 +1,172 @@
-"""Greedy search: the most likely token at each step; a finished sentence leaves the batch."""
+"""Greedy search: the most likely token at each step; a finished sentence leaves the batch.
 
-from collections.abc import Sequence
+Sentences with a draft get as many tokens as agree with it when they are added, from `models.search.verify`.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Generic
+
+import torch
+from torch import Tensor
 
 from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
-from models.search.vocabulary import log_probabilities
+from models.search.loops import continues_loop
+from models.search.running import Found, Wanted, worth_moving
+from models.search.verify import verify
+from models.search.vocabulary import log_probabilities, most_likely
 
 
-def greedy_search(
-    decoder: Decoder[State], batch: Batch, options: SearchOptions, max_lengths: Sequence[int]
-) -> list[list[Hypothesis]]:
-    """Search with a beam of one; arguments and result as in `models.search.search.search`."""
-    outputs: list[list[int]] = [[] for _ in max_lengths]
-    totals = [0.0 for _ in max_lengths]
-    memories: list[Memory] = [{} for _ in max_lengths]
-    places = list(range(len(max_lengths)))
-    tokens = batch.source.new_full((len(places),), BOS)
-    state = decoder.start(batch)
-    while places:
-        logits = decoder.step(tokens, state)
-        # Of equal ones the lowest token.
-        best, tokens = log_probabilities(logits, len(outputs[places[0]]), options.min_length).max(-1)
-        drawn = tokens.tolist()
-        for place, token, value in zip(places, drawn, best.tolist(), strict=True):
-            outputs[place].append(token)
-            totals[place] += value
-        ended = [i for i, token in enumerate(drawn) if token == EOS]
-        for i, memory in zip(ended, decoder.leave(ended, state) if ended else (), strict=True):
-            memories[places[i]] = memory
-        going = [i for i, p in enumerate(places) if outputs[p][-1] != EOS and len(outputs[p]) < max_lengths[p]]
-        if 0 < len(going) < len(places):
-            rows = tokens.new_tensor(going)
-            tokens = tokens[rows]
-            state.keep(rows)
-            state.reorder(rows)
-        places = [places[i] for i in going]
-    return [[_hypothesis(*found, options)] for found in zip(outputs, totals, memories, strict=True)]
+@dataclass
+class _Row:
+    """A sentence of the batch and its translation so far."""
+
+    wanted: Wanted
+    tokens: list[int] = field(default_factory=list)
+    total: float = 0.0
+    done: bool = False
+    kept: int = 0
+    """Tokens that its draft had."""
+
+    @property
+    def remaining(self) -> int:
+        """The most tokens that may follow."""
+        return 0 if self.done else self.wanted.max_length - len(self.tokens)
+
+    @property
+    def last(self) -> int:
+        """What the decoder reads next."""
+        return self.tokens[-1] if self.tokens else BOS
+
+    def append(self, token: int, value: float) -> bool:
+        """Take a token; gives whether the sentence is done with it."""
+        self.tokens.append(token)
+        self.total += value
+        self.done = token == EOS or len(self.tokens) >= self.wanted.max_length
+        return self.done
+
+    def found(self, options: SearchOptions, memory: Memory) -> Found:
+        finished = self.tokens[-1] == EOS
+        tokens = self.tokens[:-1] if finished else self.tokens
+        score = options.normalize(self.total, len(self.tokens))
+        return Found(self.wanted.key, [Hypothesis(tokens, score, self.total, finished, memory, self.kept)])
 
 
-def _hypothesis(output: list[int], total: float, memory: Memory, options: SearchOptions) -> Hypothesis:
-    finished = output[-1] == EOS
-    tokens = output[:-1] if finished else output
-    return Hypothesis(tokens, options.normalize(total, len(output)), total, finished, memory)
+class GreedySearch(Generic[State]):
+    """Search with a beam of one; satisfies `models.search.running.Search`."""
+
+    def __init__(self, decoder: Decoder[State], options: SearchOptions) -> None:
+        self._decoder = decoder
+        self._options = options
+        self._rows: list[_Row] = []
+        self._state: State | None = None
+        self._tokens = torch.empty(0, dtype=torch.long)
+        self._ready: list[Found] = []
+
+    @property
+    def running(self) -> int:
+        """Sentences that are not done, or that no step has given yet."""
+        return sum(not row.done for row in self._rows) + len(self._ready)
+
+    @torch.inference_mode()
+    def add(self, batch: Batch, wanted: Sequence[Wanted]) -> None:
+        """Begin with the sentences of a batch."""
+        self._leave_done()
+        state = self._decoder.start(batch)
+        rows = [_Row(each) for each in wanted]
+        if any(each.draft for each in wanted):
+            rows = self._verify(rows, state, batch.source.device)
+        if not rows:
+            return
+        tokens = batch.source.new_tensor([row.last for row in rows])
+        if self._state is None:
+            self._state, self._tokens = state, tokens
+        else:
+            self._state.join(state, len(self._rows), len(rows))
+            self._tokens = torch.cat([self._tokens, tokens])
+        self._rows += rows
+
+    @torch.inference_mode()
+    def step(self) -> list[Found]:
+        """Go on by a token, or several; gives what is done, and what was done when it was added."""
+        found, self._ready = self._ready, []
+        if self._state is None:
+            return found
+        state, steps = self._state, min(self._decoder.stride, max(row.remaining for row in self._rows))
+        drawn = [self._draw(ahead, state) for ahead in range(steps)]
+        tokens, values = (torch.stack(each).tolist() for each in zip(*drawn, strict=True))
+        found += [each for taken in zip(tokens, values, strict=True) for each in self._append(*taken, state)]
+        self._leave_if_worth()
+        return found
+
+    @torch.inference_mode()
+    def drop(self, keys: Collection[int]) -> None:
+        """Go on without these sentences."""
+        for row in self._rows:
+            row.done |= row.wanted.key in keys
+        self._ready = [found for found in self._ready if found.key not in keys]
+        self._leave_if_worth()
+
+    def _verify(self, rows: Sequence[_Row], state: State, device: torch.device) -> list[_Row]:
+        """Give sentences that have just been started what their drafts allow; gives those that are not done with it."""
+        drawn = verify(self._decoder, state, [row.wanted for row in rows], self._options, device)
+        for row, tokens in zip(rows, drawn, strict=True):
+            row.kept = len(tokens) - 1
+            for token, value in tokens:
+                row.append(token, value)
+        self._ready += self._found(rows, [i for i, row in enumerate(rows) if row.done], state)
+        going = torch.tensor([i for i, row in enumerate(rows) if not row.done], dtype=torch.long, device=device)
+        _keep(going, len(rows), state)
+        return [row for row in rows if not row.done]
+
+    def _draw(self, ahead: int, state: State) -> tuple[Tensor, Tensor]:
+        """The next token of each row, which has so many more than have been looked at, and its log-probability."""
+        logits = self._decoder.step(self._tokens, state)
+        least = self._options.min_length - ahead
+        early = [i for i, row in enumerate(self._rows) if len(row.tokens) < least]
+        scores = log_probabilities(logits, early, self._loops() if ahead == 0 else ())
+        self._tokens = most_likely(scores)
+        return self._tokens, scores.gather(1, self._tokens[:, None])[:, 0]
+
+    def _loops(self) -> list[tuple[int, int]]:
+        """Rows that repeat themselves, and the token that would go on with it."""
+        most = self._options.most_repeated
+        found = ((i, continues_loop(row.tokens, most)) for i, row in enumerate(self._rows))
+        return [(i, token) for i, token in found if token is not None]
+
+    def _append(self, tokens: Sequence[int], values: Sequence[float], state: State) -> list[Found]:
+        """Let the rows that are not done take a token each; gives what is done with it."""
+        ended = [
+            i
+            for i, (row, token, value) in enumerate(zip(self._rows, tokens, values, strict=True))
+            if not row.done and row.append(token, value)
+        ]
+        return self._found(self._rows, ended, state)
+
+    def _found(self, rows: Sequence[_Row], ended: Sequence[int], state: State) -> list[Found]:
+        """Those of the rows of a state that have ended."""
+        finished = [i for i in ended if rows[i].tokens[-1] == EOS]
+        left = dict(zip(finished, self._decoder.leave(finished, state) if finished else (), strict=True))
+        return [rows[i].found(self._options, left.get(i, {})) for i in ended]
+
+    def _leave_if_worth(self) -> None:
+        if worth_moving(sum(row.done for row in self._rows), len(self._rows)):
+            self._leave_done()
+
+    def _leave_done(self) -> None:
+        going = self._tokens.new_tensor([i for i, row in enumerate(self._rows) if not row.done])
+        if self._state is not None:
+            _keep(going, len(self._rows), self._state)
+        self._tokens = self._tokens[going]
+        self._rows = [row for row in self._rows if not row.done]
+        self._state = self._state if self._rows else None
+
+
+def _keep(going: Tensor, rows: int, state: State) -> None:
+    """Let a state of so many rows forget all but these (R',); none is left to whoever drops the state."""
+    if 0 < len(going) < rows:
+        state.keep(going)
+        state.reorder(going)

@@ -23,10 +23,14 @@ class SearchOptions:
     alpha: float = 1.0
     min_length: int = 1
     """Tokens before the end of sentence; by default no translation is empty."""
+    most_repeated: int | None = None
+    """Tokens that an n-gram may fill in a row, four copies in any case; None for any number, as in CTranslate2."""
 
     def __post_init__(self) -> None:
         if not (self.beam_size >= 1 and self.alpha >= 0 and self.min_length >= 0):
             raise UnsupportedOptionError("beam_size must be at least 1, alpha and min_length at least 0")
+        if self.most_repeated is not None and self.most_repeated < 1:
+            raise UnsupportedOptionError("most_repeated must be at least 1, or None")
         if not 1 <= self.n_best <= self.beam_size:
             raise UnsupportedOptionError(f"n_best {self.n_best} must be between 1 and the beam_size {self.beam_size}")
 
@@ -53,6 +57,8 @@ class Hypothesis:
     """Whether the end of sentence was generated; else the translation was ended at its maximum length."""
     memory: Memory = field(default_factory=dict, compare=False, repr=False)
     """What it leaves to the next sentence of its document, if it is finished and the model reads that."""
+    kept: int = field(default=0, compare=False)
+    """Of its tokens, from the first on, those that its draft had."""
 
     @property
     def length(self) -> int:

@@ -39,7 +39,12 @@ class Translator(Protocol):
 
 
 def translate_documents(
-    translator: Translator, documents: Sequence[Document], reach: ContextWindow, *, replacement: Replacement = REAL
+    translator: Translator,
+    documents: Sequence[Document],
+    reach: ContextWindow,
+    *,
+    replacement: Replacement = REAL,
+    drafted: bool = False,
 ) -> list[Translated]:
     """Translate every sentence of the documents.
 
@@ -48,9 +53,10 @@ def translate_documents(
 
     Args:
         translator: what translates.
-        documents: whose targets, if they have any, are not read.
+        documents: whose targets, if they have any, are not read, unless they are drafts.
         reach: which sentences around each one the translator is given.
         replacement: what it is given in their place.
+        drafted: whether the targets are drafts: the translator is given each as the target of its current sentence.
 
     Returns:
         A translation for each sentence, in order.
@@ -58,7 +64,7 @@ def translate_documents(
     found: list[list[Translated]] = [[] for _ in documents]
     for turn in _turns(documents, in_turn=translator.reads_target):
         own = found if translator.reads_target else [None] * len(found)
-        given = [_window(documents[number], position, reach, own[number]) for number, position in turn]
+        given = [_window(documents[number], position, reach, own[number], drafted) for number, position in turn]
         numbers = [number for number, _ in turn]
         translations = translator.translate(replacement.apply(given, numbers))
         if len(translations) != len(given):
@@ -78,14 +84,17 @@ def _turns(documents: Sequence[Document], *, in_turn: bool) -> Iterator[list[tup
         yield everything
 
 
-def _window(document: Document, position: int, reach: ContextWindow, own: Sequence[Translated] | None) -> Window:
+def _window(
+    document: Document, position: int, reach: ContextWindow, own: Sequence[Translated] | None, drafted: bool
+) -> Window:
     """A sentence in its context, with the translations that were made of it, if any, and never with a reference."""
     first, end = reach.around(position)
     sources = [sentence.source for sentence in document.sentences[first:end]]
     targets = repeat(None) if own is None else [translation.text for translation in own[first:position]]
     before = position - first
     preceding = tuple(map(Sentence, sources[:before], targets))
-    return Window(Sentence(sources[before]), preceding, tuple(map(Sentence, sources[before + 1 :])))
+    current = Sentence(sources[before], document.sentences[position].target if drafted else None)
+    return Window(current, preceding, tuple(map(Sentence, sources[before + 1 :])))
 
 
 @dataclass(frozen=True, slots=True)

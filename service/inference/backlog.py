@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal, get_args
 
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanContext
@@ -75,6 +76,11 @@ class Backlog:
         return suspects + sum(len(flow) for flow in self._flows[priority].values())
 
     @property
+    def suspects(self) -> bool:
+        """Whether there are sentences over which a worker has died."""
+        return bool(self._suspects)
+
+    @property
     def flows(self) -> int:
         """How many documents and sessions wait."""
         return sum(len(flows) for flows in self._flows.values())
@@ -109,26 +115,39 @@ class Backlog:
 
     def due(self) -> float | None:
         """When the next batch may go: in the past (minus infinity) if it is full, None if nothing waits."""
-        batch, full = self._next()
+        if self._suspects:
+            return float("-inf")
+        batch, full = self._next(0, 0)
         if not batch:
             return None
         return float("-inf") if full else min(waiting.since for waiting in batch) + self._budget.wait
 
-    def pop(self) -> list[Waiting]:
-        """Take the next batch out: the sentence whose turn it is, and those after it with the same options that fit.
+    def pop(self, characters: int = 0, sentences: int = 0) -> list[Waiting]:
+        """Take the next batch out, for a worker that has so much already.
 
-        A sentence over which a worker has died goes alone, so that it can take no other with it.
+        That is the sentence whose turn it is, if the worker's budget is not used up, and those after it with the same
+        options that fit. A sentence over which a worker has died goes to one that has nothing, and alone, so that it
+        can take no other with it.
         """
-        batch, _ = self._next()
+        batch = list(islice(self._suspects, 1)) if sentences == 0 else []
+        if not batch:
+            batch, _ = self._next(characters, sentences)
         for waiting in batch:
             self._take(waiting)
         return batch
 
-    def _next(self) -> tuple[list[Waiting], bool]:
-        if self._suspects:
-            return [next(iter(self._suspects))], True
+    def clear(self) -> list[Waiting]:
+        """Take everything out."""
+        everything = [*self._suspects, *(waiting for flow in self._all_flows() for waiting in flow)]
+        for waiting in everything:
+            self.discard(waiting)
+        return everything
+
+    def _next(self, characters: int, sentences: int) -> tuple[list[Waiting], bool]:
         batch: list[Waiting] = []
-        room = self._budget.characters
+        room, most = self._budget.characters - characters, self._budget.sentences - sentences
+        if room <= 0 or most <= 0:
+            return batch, True
         for waiting in self._in_turn():
             if batch and waiting.options != batch[0].options:
                 continue
@@ -136,7 +155,7 @@ class Backlog:
                 return batch, True
             batch.append(waiting)
             room -= waiting.characters
-            if room <= 0 or len(batch) == self._budget.sentences:
+            if room <= 0 or len(batch) == most:
                 return batch, True
         return batch, False
 

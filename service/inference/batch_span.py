@@ -1,38 +1,54 @@
 """A batch in the traces of the requests that it serves."""
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, Tracer
+from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, Status, StatusCode, Tracer
 
 from service.inference.backlog import Waiting
-from service.telemetry.tracing import span, traceparent
+from service.telemetry.tracing import traceparent
 
 
-@contextmanager
-def batch_span(tracer: Tracer, batch: Sequence[Waiting], now: float) -> Iterator[str | None]:
-    """A span around a batch, and one for what each of its requests has waited; gives the batch's `traceparent`.
+class BatchSpan:
+    """A span from when sentences are given to a worker until the last of them has left it; ended by who has them.
 
-    A batch is in the trace of its first request that is recorded, and has a link to every request; the waits of all
-    requests, each in its own trace, have a link to the batch. `now` is in the clock of `Waiting.since`.
+    A batch is in the trace of its first request that is recorded, and has a link to every request; what each of its
+    requests has waited is a span in the request's own trace, with a link to the batch.
     """
-    requests = _by_request(batch)
-    if not requests:
-        yield None
-        return
-    origins = [group[0].origin for group in requests]
-    parent = next((origin for origin in origins if origin.trace_flags.sampled), origins[0])
-    attributes = {
-        "antecedent.sentences": len(batch),
-        "antecedent.characters": sum(waiting.characters for waiting in batch),
-    }
-    links = [Link(origin) for origin in origins]
-    with span(tracer, "batch", parent=_under(parent), links=links, attributes=attributes) as current:
-        _record_waits(tracer, requests, now, Link(current.get_span_context()))
-        yield traceparent()
+
+    def __init__(self, tracer: Tracer, batch: Sequence[Waiting], now: float) -> None:
+        """Begin; `now` is in the clock of `Waiting.since`."""
+        self._left = len(batch)
+        self._span: Span | None = None
+        requests = _by_request(batch)
+        if requests:
+            origins = [group[0].origin for group in requests]
+            parent = next((origin for origin in origins if origin.trace_flags.sampled), origins[0])
+            links = [Link(origin) for origin in origins]
+            self._span = tracer.start_span("batch", _under(parent), attributes=_attributes(batch), links=links)
+            _record_waits(tracer, requests, now, Link(self._span.get_span_context()))
+
+    @property
+    def traceparent(self) -> str | None:
+        """What the worker's span is under."""
+        return None if self._span is None else traceparent(self._span)
+
+    def leave(self, error: str | None = None) -> None:
+        """One sentence has left, or was lost by an error of that type."""
+        self._left -= 1
+        if self._span is None:
+            return
+        if error is not None:
+            self._span.set_status(Status(StatusCode.ERROR, error))
+        if self._left == 0:
+            self._span.end()
+
+
+def _attributes(batch: Sequence[Waiting]) -> dict[str, int]:
+    characters = sum(waiting.characters for waiting in batch)
+    return {"antecedent.sentences": len(batch), "antecedent.characters": characters}
 
 
 def _by_request(batch: Sequence[Waiting]) -> list[list[Waiting]]:

@@ -1,19 +1,21 @@
 """Feeds workers from the backlog, and sees to it that every caller gets a result or an error, whatever happens."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from contextvars import Context
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from itertools import count
+from typing import Any, Generic, TypeVar
 
 from opentelemetry.trace import Tracer
 
 from models.bundle.requests import Options, Translation, TranslationRequest
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
 from service.inference.backlog import Backlog, Budget, Priority, Turn, Waiting
-from service.inference.batch_span import batch_span
-from service.inference.wire import Batch, Failure, Outcomes
+from service.inference.batch_span import BatchSpan
+from service.inference.lanes import Lane, Lanes, Load
+from service.inference.wire import Batch, Drop, Failure, Outcome, Outcomes
 from service.inference.worker import error_of
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
@@ -24,24 +26,7 @@ ATTEMPTS = 2
 
 _log = get_logger(__name__)
 
-_L = TypeVar("_L", bound="Lane")
-
-
-class Lane(Protocol):
-    """Something that translates one batch at a time: a worker."""
-
-    async def translate(self, batch: Batch) -> Outcomes:
-        """Results in the order of the batch; WorkerDiedError if there will be none."""
-
-
-class Lanes(Protocol[_L]):
-    """Where lanes come from: the pool of workers."""
-
-    async def acquire(self) -> _L:
-        """A lane with nothing to do."""
-
-    def release(self, worker: _L) -> None:
-        """Give it back."""
+_L = TypeVar("_L", bound=Lane)
 
 
 class Batcher(Generic[_L]):
@@ -55,9 +40,12 @@ class Batcher(Generic[_L]):
         self._deadline = deadline
         self._metrics = metrics
         self._tracer = tracer
-        self._arrived = asyncio.Event()
-        self._dispatcher: asyncio.Task[None] | None = None
-        self._running: dict[asyncio.Task[None], list[Waiting]] = {}
+        self._stirred = asyncio.Event()
+        """Something has changed that may let a sentence go to a lane."""
+        self._loads: dict[_L, Load] = {}
+        self._numbers = count()
+        self._open = False
+        self._tasks: set[asyncio.Task[None]] = set()
         self._bug: Exception | None = None
         self._submitted: set[Waiting] = set()
         self._drained = asyncio.Event()
@@ -66,7 +54,7 @@ class Batcher(Generic[_L]):
     @property
     def alive(self) -> bool:
         """Whether what is queued gets to the workers: not before `open`, nor after `close` or a bug of our own."""
-        return self._dispatcher is not None and self._bug is None
+        return self._open and self._bug is None
 
     @property
     def waiting(self) -> int:
@@ -88,18 +76,21 @@ class Batcher(Generic[_L]):
 
     def open(self) -> None:
         """Begin to dispatch; whoever asks for that is no concern of the sentences' logs and traces."""
-        self._dispatcher = asyncio.create_task(self._dispatch_until_bug(), context=Context())
+        self._open = True
+        self._start(self._until_bug(self._dispatch))
+        self._start(self._until_bug(self._take_lanes))
 
     async def close(self) -> None:
         """Stop; whoever still waits gets ShuttingDownError."""
-        if self._dispatcher is not None:
-            tasks = {self._dispatcher, *self._running}
-            self._dispatcher = None
-            for task in tasks:
+        if self._open:
+            self._open = False
+            for task in self._tasks:
                 task.cancel()
-            await asyncio.wait(tasks)
-        while batch := self._backlog.pop():
-            _fail(batch, ShuttingDownError)
+            if self._tasks:  # none, if a bug has ended them all
+                await asyncio.wait(self._tasks)
+        for load in self._loads.values():
+            _fail(self._lose(load, ShuttingDownError), ShuttingDownError)
+        _fail(self._backlog.clear(), ShuttingDownError)
 
     async def drained(self) -> None:
         """Wait until nobody waits for a translation."""
@@ -113,8 +104,12 @@ class Batcher(Generic[_L]):
         """
         return await self.enqueue(request, options, turn)
 
-    def enqueue(self, request: TranslationRequest, options: Options, turn: Turn) -> asyncio.Future[Translation]:
-        """Queue a sentence; gives its translation to come, which leaves the queue when it is cancelled.
+    def enqueue(
+        self, request: TranslationRequest, options: Options, turn: Turn, *, seconds: float | None = None
+    ) -> asyncio.Future[Translation]:
+        """Queue a sentence; gives its translation to come, which leaves the queue or its worker when it is cancelled.
+
+        It has `seconds` until its deadline, or as many as any.
 
         Raises:
             RequestError: the model cannot translate it.
@@ -125,7 +120,8 @@ class Batcher(Generic[_L]):
         """
         loop = asyncio.get_running_loop()
         waiting = Waiting(request, options, turn, loop.time(), loop.create_future(), origin=current())
-        deadline = loop.call_later(self._deadline, _fail, [waiting], DeadlineError)
+        until = self._deadline if seconds is None else seconds
+        deadline = loop.call_later(until, _fail, [waiting], DeadlineError)
         self._submitted.add(waiting)
         self._drained.clear()
 
@@ -135,89 +131,131 @@ class Batcher(Generic[_L]):
             if not self._submitted:
                 self._drained.set()
             self._backlog.discard(waiting)
+            self._drop(waiting)
 
         waiting.future.add_done_callback(forget)
         if self._bug is not None:
             waiting.future.set_exception(self._bug)
-        elif self._dispatcher is None:
+        elif not self._open:
             _fail([waiting], ShuttingDownError)
         else:
             self._backlog.put(waiting)
-            self._arrived.set()
+            self._stirred.set()
         return waiting.future
 
-    async def _dispatch_until_bug(self) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, context=Context())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _until_bug(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            await self._dispatch()
+            await work()
         except Exception as error:  # noqa: BLE001 - a bug of our own, which may be in the backlog: nothing goes on from here
             bug = self._bug = error
             _log.exception("dispatcher_failed")
-            running = {waiting for batch in self._running.values() for waiting in batch}
-            _fail(self._submitted - running, lambda: bug)
+            _fail([waiting for waiting in self._submitted if self._place_of(waiting) is None], lambda: bug)
+
+    async def _take_lanes(self) -> None:
+        """Have every lane that there is."""
+        while True:
+            lane = await self._lanes.acquire()
+            self._loads[lane] = Load()
+            self._start(self._listen(lane, self._loads[lane]))
+            self._stirred.set()
 
     async def _dispatch(self) -> None:
-        while True:
-            await self._until_due()
-            lane = await self._lanes.acquire()
-            batch = self._backlog.pop()  # only now: while it waited for a lane, clients may have come and gone
-            if not batch:
-                self._lanes.release(lane)
-                continue
-            task = asyncio.create_task(self._run(lane, batch))
-            self._running[task] = batch
-            task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        batch = self._running.pop(task)
-        if task.cancelled():  # perhaps before its first step
-            _fail(batch, ShuttingDownError)
-
-    async def _until_due(self) -> None:
         clock = asyncio.get_running_loop().time
-        while (due := self._backlog.due()) is None or due > clock():
-            self._arrived.clear()
+        while True:
+            due = self._backlog.due() if self._with_room() else None
+            overdue = due is not None and due <= clock()
+            if overdue and self._give_next():
+                continue
+            self._stirred.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(due):
-                    await self._arrived.wait()
+                async with asyncio.timeout_at(None if overdue else due):
+                    await self._stirred.wait()
 
-    async def _run(self, lane: _L, batch: list[Waiting]) -> None:
-        self._observe_start(batch)
-        try:
-            self._resolve(batch, await self._translate(lane, batch))
-        except WorkerDiedError:
-            self._try_again(batch)
-        except Exception as error:  # noqa: BLE001 - a bug of our own is for each caller to report, not to wait for
-            bug = error
-            _fail(batch, lambda: bug)
-        finally:
-            self._metrics.running.dec(len(batch))
-            self._lanes.release(lane)
+    def _with_room(self) -> list[_L]:
+        """The lanes that may get something, those with the least first.
 
-    async def _translate(self, lane: _L, batch: list[Waiting]) -> Outcomes:
-        requests = tuple(waiting.request for waiting in batch)
-        with batch_span(self._tracer, batch, asyncio.get_running_loop().time()) as traceparent:
-            return await lane.translate(Batch(batch[0].options, requests, traceparent))
+        While sentences wait over which a worker has died, the one with the least gets nothing else until it is free
+        for them.
+        """
+        lanes = [lane for lane, load in self._loads.items() if lane.alive and not load.closed]
+        lanes.sort(key=lambda lane: len(self._loads[lane]))
+        return lanes[1:] if self._backlog.suspects and lanes and len(self._loads[lanes[0]]) else lanes
 
-    def _observe_start(self, batch: list[Waiting]) -> None:
+    def _give_next(self) -> bool:
+        """Give the next batch to a lane; False if nobody has room for it."""
+        for lane in self._with_room():
+            load = self._loads[lane]
+            if batch := self._backlog.pop(load.characters, len(load)):
+                self._give(lane, load, batch)
+                return True
+        return False
+
+    def _give(self, lane: _L, load: Load, batch: list[Waiting]) -> None:
         now = asyncio.get_running_loop().time()
+        span = BatchSpan(self._tracer, batch, now)
+        jobs = load.add(batch, self._numbers, span)
         self._metrics.running.inc(len(batch))
-        self._metrics.batch_sentences.observe(len(batch))
-        self._metrics.batch_characters.observe(sum(waiting.characters for waiting in batch))
+        self._metrics.batch_sentences.observe(len(load))
+        self._metrics.batch_characters.observe(load.characters)
         for waiting in batch:
             self._metrics.queue_seconds.labels(waiting.turn.priority).observe(now - waiting.since)
+        lane.send(Batch(batch[0].options, jobs, span.traceparent))
 
-    def _resolve(self, batch: list[Waiting], outcomes: Outcomes) -> None:
+    def _place_of(self, waiting: Waiting) -> tuple[_L, int] | None:
+        """The lane that has a sentence, and what it knows it by."""
+        numbers = ((lane, load.number_of(waiting)) for lane, load in self._loads.items())
+        return next(((lane, number) for lane, number in numbers if number is not None), None)
+
+    def _drop(self, waiting: Waiting) -> None:
+        """Tell the lane that has it, if there is one, that nobody waits for it."""
+        if (place := self._place_of(waiting)) is not None:
+            lane, number = place
+            lane.send(Drop((number,)))
+
+    async def _listen(self, lane: _L, load: Load) -> None:
+        """Take what a lane is done with, until it dies or is to leave."""
+        try:
+            while not (load.leaves and len(load) == 0):
+                self._resolve(load, await lane.receive())
+                load.leaves |= self._lanes.outgrown(lane)
+                self._stirred.set()
+        except WorkerDiedError:
+            self._try_again(self._lose(load, WorkerDiedError))
+        except Exception as error:  # noqa: BLE001 - a bug of our own is for each caller to report, not to wait for
+            bug = error
+            _fail(self._lose(load, type(error)), lambda: bug)
+        del self._loads[lane]
+        self._lanes.release(lane)
+        self._stirred.set()
+
+    def _resolve(self, load: Load, outcomes: Outcomes) -> None:
         self._metrics.model_seconds.observe(outcomes.seconds)
         self._metrics.context_states.labels("kept").inc(outcomes.cache_use.hits)
         self._metrics.context_states.labels("made").inc(outcomes.cache_use.misses)
-        for waiting, result in zip(batch, outcomes.results, strict=True):
-            if isinstance(result, Failure):
-                _fail([waiting], partial(error_of, result))
-                continue
+        for outcome in outcomes.outcomes:
+            if (waiting := load.take(outcome.number)) is not None:
+                self._metrics.running.dec()
+                self._answer(waiting, outcome)
+
+    def _answer(self, waiting: Waiting, outcome: Outcome) -> None:
+        if isinstance(outcome.result, Failure):
+            _fail([waiting], partial(error_of, outcome.result))
+        elif outcome.result is not None:
             self._metrics.sentences.inc()
-            self._metrics.tokens.inc(result.tokens)
+            self._metrics.tokens.inc(outcome.result.tokens)
+            self._metrics.tokens_kept.inc(outcome.result.kept)
             if not waiting.future.done():
-                waiting.future.set_result(result)
+                waiting.future.set_result(outcome.result)
+
+    def _lose(self, load: Load, error: type[Exception]) -> list[Waiting]:
+        lost = load.lose(error.__name__)
+        self._metrics.running.dec(len(lost))
+        return lost
 
     def _try_again(self, batch: list[Waiting]) -> None:
         for waiting in batch:
@@ -227,7 +265,6 @@ class Batcher(Generic[_L]):
             return
         _fail([waiting for waiting in batch if waiting.attempts == ATTEMPTS], WorkerDiedError)
         self._backlog.put_back([waiting for waiting in batch if not waiting.future.done()])
-        self._arrived.set()
 
 
 def _fail(batch: Iterable[Waiting], error: Callable[[], Exception]) -> None:

@@ -19,6 +19,7 @@ class DocumentQueue:
     Only who asks for a translation makes room for another sentence: a reader that is slow holds up its own document,
     and neither a worker nor more than `room` finished translations. `context` comes before the sentences and is not
     translated. With `in_turn` each sentence waits for the one before it, whose translation it is read with.
+    `drafts` are of the sentences, one each, where there are any.
     """
 
     def __init__(
@@ -27,11 +28,13 @@ class DocumentQueue:
         context: Sequence[str],
         enqueue: Enqueue,
         *,
+        drafts: Sequence[str | None] | None = None,
         around: Around,
         room: Callable[[], int],
         in_turn: bool,
     ) -> None:
         self._document = [Sentence(source) for source in (*context, *sentences)]
+        self._drafts = drafts
         self._first = len(context)
         self._next = len(context)
         self._pending: deque[asyncio.Future[Translation]] = deque()
@@ -94,5 +97,8 @@ class DocumentQueue:
         first, end = self._around(position)
         document = self._document
         return TranslationRequest(
-            document[position].source, tuple(document[first:position]), tuple(document[position + 1 : end])
+            document[position].source,
+            tuple(document[first:position]),
+            tuple(document[position + 1 : end]),
+            draft=None if self._drafts is None else self._drafts[position - self._first],
         )

@@ -25,7 +25,7 @@ class WorkerPool:
     """A fixed number of workers with the same bundle; each that dies is replaced, later and later if it keeps dying."""
 
     def __init__(self, start: StartWorker, size: int, metrics: Metrics, *, most_memory: int | None = None) -> None:
-        """A pool of `size` workers; one that holds more bytes than `most_memory` is replaced after its batch."""
+        """A pool of `size` workers; one that holds more bytes than `most_memory` is replaced once it is idle."""
         self._start = start
         self._size = size
         self._metrics = metrics
@@ -80,10 +80,14 @@ class WorkerPool:
             pass
         return worker
 
+    def outgrown(self, worker: Worker) -> bool:
+        """Whether a worker holds so much that it should be given nothing more, and then be given back."""
+        return self._most_memory is not None and worker.memory() > self._most_memory
+
     def release(self, worker: Worker) -> None:
         """Give a worker back, dead or alive."""
-        if self._most_memory is not None and (memory := worker.memory()) > self._most_memory:
-            _log.warning("worker_too_large", pid=worker.pid, bytes=memory)
+        if self.outgrown(worker):
+            _log.warning("worker_too_large", pid=worker.pid, bytes=worker.memory())
             worker.dismiss()
         if worker.alive:
             self._idle.put_nowait(worker)

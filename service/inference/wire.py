@@ -1,7 +1,8 @@
 """What the HTTP process and its workers tell each other: frames of JSON over a socket, a 4-byte length before each.
 
-One connection, one batch at a time: the worker greets (or reports why it cannot), then answers batch after batch. The
-end of the stream means that the other side is gone.
+The worker greets, or reports why it cannot. From then on it is sent batches, also while it is at others, and answers
+each sentence when it is done with it: every sentence has one outcome, also one that it is told to drop. The end of the
+stream means that the other side is gone.
 """
 
 import struct
@@ -32,30 +33,55 @@ class Greeting:
 
 
 @dataclass(frozen=True, slots=True)
+class Job:
+    """A sentence, by a number that no other has at this worker."""
+
+    number: int
+    request: TranslationRequest
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
-    """Sentences to translate together; `traceparent` is the span that the worker's is under, where traces are on."""
+    """Sentences to translate beside all others; `traceparent` is the span that the worker's is under, if any."""
 
     options: Options
-    requests: tuple[TranslationRequest, ...]
+    jobs: tuple[Job, ...]
     traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class Drop:
+    """Sentences that nobody waits for any longer."""
+
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What has become of a sentence; None: it was dropped."""
+
+    number: int
+    result: Translation | Failure | None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcomes:
-    """One for each request of a batch, in its order; `seconds` is the time in the model."""
+    """Sentences that a worker is done with, and what it has spent since it has last said so."""
 
-    results: tuple[Translation | Failure, ...]
+    outcomes: tuple[Outcome, ...]
     seconds: float
+    """In the model."""
     cache_use: CacheUse = field(default_factory=CacheUse)
-    """Of the batch."""
 
+
+Order = Batch | Drop
 
 GREETING = TypeAdapter(Greeting)
-BATCH = TypeAdapter(Batch)
+ORDER: TypeAdapter[Order] = TypeAdapter(Order)
 OUTCOMES = TypeAdapter(Outcomes)
 
 
-def encode(message: Greeting | Batch | Outcomes) -> bytes:
+def encode(message: Greeting | Order | Outcomes) -> bytes:
     """A message as a frame, header included."""
     body = orjson.dumps(message)
     return HEADER.pack(len(body)) + body

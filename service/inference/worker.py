@@ -22,7 +22,7 @@ from models.errors import (
     UnsupportedOptionError,
 )
 from service.errors import WorkerDiedError
-from service.inference.wire import GREETING, HEADER, OUTCOMES, Batch, Failure, Outcomes, encode
+from service.inference.wire import GREETING, HEADER, OUTCOMES, Batch, Failure, Order, Outcomes, encode
 from service.inference.worker_process import TRANSLATOR
 from service.telemetry.logs import get_logger
 
@@ -38,7 +38,7 @@ class WorkerCommand:
     """How to start a worker.
 
     `fingerprint` is the bundle's: another one that is in its folder by then is refused. `timeout` is the seconds after
-    which a worker that is silent over a batch is killed, `start_timeout` those after which one that still loads is.
+    which a worker that has sentences and answers none is killed, `start_timeout` those after which one that loads is.
     """
 
     bundle: Path
@@ -72,6 +72,9 @@ class Worker:
         self._writer = writer
         self._timeout = timeout
         self._dismissed = False
+        self._owed: set[int] = set()
+        """Numbers of the sentences that it has not answered."""
+        self._patience: asyncio.TimerHandle | None = None
 
     @classmethod
     async def start(cls, command: WorkerCommand, *, self_test: bool = False) -> "Worker":
@@ -136,30 +139,42 @@ class Worker:
         self._dismissed = True
         self._writer.close()
 
-    async def translate(self, batch: Batch) -> Outcomes:
-        """Have a batch translated.
+    def send(self, order: Order) -> None:
+        """Give it sentences, or tell it to drop some; one that is dead says so to who receives."""
+        if not self.alive:
+            return
+        self._writer.write(encode(order))
+        if isinstance(order, Batch):
+            self._owed |= {job.number for job in order.jobs}
+            if self._patience is None:
+                self._be_patient()
+
+    async def receive(self) -> Outcomes:
+        """The next sentences that it is done with, each in one outcome.
 
         Raises:
-            WorkerDiedError: the process died over it, or was silent for too long and was killed.
+            WorkerDiedError: the process died, or was silent for too long and was killed; nothing more will come.
         """
         try:
-            async with asyncio.timeout(self._timeout):
-                self._writer.write(encode(batch))
-                await self._writer.drain()
-                outcomes = OUTCOMES.validate_json(await self._frame())
-            if len(outcomes.results) != len(batch.requests):
-                raise ValueError("a result for each job")
-        except (OSError, TimeoutError, ValueError) as error:
+            outcomes = OUTCOMES.validate_json(await self._frame())
+            answered = {outcome.number for outcome in outcomes.outcomes}
+            if not answered <= self._owed:
+                raise ValueError("an answer to what was asked")
+        except ValueError as error:
             self._kill()
             raise WorkerDiedError from error
         except asyncio.CancelledError:
-            self._kill()  # an answer that nobody reads would be taken for the next batch's
+            if self._owed:
+                self._kill()  # nobody will read what it would answer
             raise
+        self._owed -= answered
+        self._be_patient()
         return outcomes
 
     async def ended(self) -> None:
         """Wait until the process has ended."""
         await self._process.wait()
+        self._lose_patience()
         self._writer.close()
 
     async def stop(self) -> None:
@@ -184,7 +199,19 @@ class Worker:
         except (asyncio.IncompleteReadError, OSError) as error:
             raise WorkerDiedError from error
 
+    def _be_patient(self) -> None:
+        """Wait so long again, if there is anything to wait for."""
+        self._lose_patience()
+        if self._owed:
+            self._patience = asyncio.get_running_loop().call_later(self._timeout, self._kill)
+
+    def _lose_patience(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+        self._patience = None
+
     def _kill(self) -> None:
+        self._lose_patience()
         self._writer.close()
         with suppress(ProcessLookupError):
             self._process.kill()

@@ -1,4 +1,4 @@
-"""A worker: a process with one bundle and one thread that translates the batches that come over a socket.
+"""A worker: a process with one bundle and one thread that translates what comes over a socket, while more comes.
 
 Started by the HTTP process as `python -m service.inference.worker_process --bundle DIR --socket FD ...`; ends when that
 process closes the connection or dies.
@@ -8,19 +8,19 @@ import argparse
 import importlib
 import socket
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import cast
 
 from opentelemetry.trace import Tracer
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
-from models.errors import AntecedentError, BundleError, RequestError
-from service.inference.wire import BATCH, HEADER, Batch, Failure, Greeting, Outcomes, encode
+from models.errors import AntecedentError, BundleError
+from service.inference.desk import Desk, Translator
+from service.inference.inbox import Inbox
+from service.inference.wire import ORDER, Failure, Greeting, encode
 from service.telemetry.logs import configure, get_logger, where
-from service.telemetry.tracing import context_of, span, tracing
+from service.telemetry.tracing import tracing
 
 TRANSLATOR = "service.inference.worker_runtime:load"
 CRASHED = 70
@@ -29,27 +29,13 @@ CRASHED = 70
 _log = get_logger(__name__)
 
 
-class Translator(Protocol):
-    """What a worker drives: `models.bundle.runtime.Runtime`."""
-
-    def check(self, request: TranslationRequest, options: Options) -> None:
-        """Raise RequestError for what cannot be translated."""
-
-    def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
-        """A translation for each request, in their order."""
-
-    def cache_use(self) -> CacheUse:
-        """How often states of the context were kept from an earlier request, so far."""
-
-
 def main(arguments: Sequence[str]) -> int:
     """Load the bundle, greet, and translate until the stream ends; returns the exit status."""
     options = _parse(arguments)
     configure("warning")
     try:
-        # Closing flushes, so it too finds out that nobody reads any more.
-        with socket.socket(fileno=options.socket) as connection, connection.makefile("rwb") as stream:
-            return _work(options, cast(BinaryIO, stream))
+        with socket.socket(fileno=options.socket) as connection:
+            return _work(options, connection)
     except (BrokenPipeError, ConnectionResetError):
         return 0  # the HTTP process is gone
     except Exception as error:  # noqa: BLE001 - its message may quote a user's text, so Python must not print it
@@ -57,15 +43,15 @@ def main(arguments: Sequence[str]) -> int:
         return CRASHED
 
 
-def _work(options: argparse.Namespace, stream: BinaryIO) -> int:
+def _work(options: argparse.Namespace, connection: socket.socket) -> int:
     try:
         translator = _load(options)
     except AntecedentError as error:
-        _send(stream, Greeting(Failure(error.code, str(error))))
+        connection.sendall(encode(Greeting(Failure(error.code, str(error)))))
         return 2
     # Whether a trace is recorded has been decided where it began, so none begins here.
     with tracing(options.otlp_endpoint, ratio=0, process="worker") as tracer:
-        _serve(translator, stream, tracer)
+        _serve(translator, connection, tracer)
     return 0
 
 
@@ -91,35 +77,14 @@ def _load(options: argparse.Namespace) -> Translator:
     return cast(Translator, load(options.bundle, **wanted))
 
 
-def _serve(translator: Translator, stream: BinaryIO, tracer: Tracer) -> None:
-    _send(stream, Greeting())
-    while header := stream.read(HEADER.size):
-        batch = BATCH.validate_json(stream.read(HEADER.unpack(header)[0]))
-        began, used = time.perf_counter(), translator.cache_use()
-        with span(tracer, "translate", parent=context_of(batch.traceparent)):
-            results = _translate(translator, batch)
-        _send(stream, Outcomes(results, time.perf_counter() - began, translator.cache_use() - used))
-
-
-def _translate(translator: Translator, batch: Batch) -> tuple[Translation | Failure, ...]:
-    """Translate together those that can be translated; what is wrong with one does not touch the others."""
-    failures = [_failure(translator, request, batch.options) for request in batch.requests]
-    sound = [request for request, failure in zip(batch.requests, failures, strict=True) if failure is None]
-    translations = iter(translator.translate(sound, batch.options))
-    return tuple(next(translations) if failure is None else failure for failure in failures)
-
-
-def _failure(translator: Translator, request: TranslationRequest, options: Options) -> Failure | None:
-    try:
-        translator.check(request, options)
-    except RequestError as error:
-        return Failure(error.code, str(error))
-    return None
-
-
-def _send(stream: BinaryIO, message: Greeting | Outcomes) -> None:
-    stream.write(encode(message))
-    stream.flush()
+def _serve(translator: Translator, connection: socket.socket, tracer: Tracer) -> None:
+    desk, inbox = Desk(translator, tracer), Inbox(connection)
+    connection.sendall(encode(Greeting()))
+    while (frames := inbox.frames(wait=not desk.busy)) is not None:
+        for frame in frames:
+            desk.take(ORDER.validate_json(frame))
+        if (outcomes := desk.work()) is not None:
+            connection.sendall(encode(outcomes))
 
 
 if __name__ == "__main__":

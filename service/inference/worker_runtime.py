@@ -5,7 +5,7 @@ from pathlib import Path
 from models.bundle.runtime import Runtime
 from models.bundle.self_test import EXACT, ROUNDED, self_test
 from models.errors import SelfTestError
-from service.inference.worker_process import Translator
+from service.inference.desk import Translator
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> Translator:

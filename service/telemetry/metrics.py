@@ -24,12 +24,16 @@ class Metrics:
         self.streams_open = self._gauge("streams_open", "WebSocket streams that are open.")
         self.waiting = self._gauge("sentences_waiting", "Sentences in the queue.", "priority")
         self.running = self._gauge("sentences_running", "Sentences at a worker.")
-        self.batch_sentences = self._histogram("batch_sentences", "Sentences in a batch.", _SENTENCES)
+        self.batch_sentences = self._histogram(
+            "batch_sentences", "Sentences that a worker has, whenever it is given some.", _SENTENCES
+        )
         self.batch_characters = self._histogram(
-            "batch_characters", "Characters in a batch, context included.", _CHARACTERS
+            "batch_characters", "Characters that it has then, context included.", _CHARACTERS
         )
         self.queue_seconds = self._histogram("queue_seconds", "Time of a sentence in the queue.", _SECONDS, "priority")
-        self.model_seconds = self._histogram("model_seconds", "Time of a batch in the model.", _SECONDS)
+        self.model_seconds = self._histogram(
+            "model_seconds", "Time in the model from one answer of a worker to the next.", _SECONDS
+        )
         self.sentences = self._counter("sentences", "Sentences translated.")
         self.session_sentences = self._counter(
             "session_sentences", "Sentences of sessions answered, by request or stream.", "channel"
@@ -41,6 +45,7 @@ class Metrics:
             "context_states", "States of context that workers had kept from earlier sentences, or made.", "origin"
         )
         self.tokens = self._counter("tokens", "Target tokens generated.")
+        self.tokens_kept = self._counter("tokens_kept", "Of these, tokens that stood in a draft and cost no step.")
         self.redis_seconds = self._histogram("redis_seconds", "Time of a Redis round trip.", _SECONDS, "operation")
         self.redis_failures = self._counter("redis_failures", "Redis round trips that failed.", "operation")
         self.redis_nodes_away = self._gauge("redis_nodes_away", "Redis nodes that count as away: calls fail at once.")

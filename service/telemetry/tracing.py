@@ -108,10 +108,10 @@ def attached(context: Context) -> Iterator[None]:
         detach(token)
 
 
-def traceparent() -> str | None:
-    """The current span as a W3C `traceparent`; None where there is none."""
+def traceparent(of: Span) -> str | None:
+    """A span as a W3C `traceparent`; None where it is none."""
     carrier: dict[str, str] = {}
-    TraceContextTextMapPropagator().inject(carrier)
+    TraceContextTextMapPropagator().inject(carrier, trace.set_span_in_context(of, Context()))
     return carrier.get(_TRACEPARENT)
 
 

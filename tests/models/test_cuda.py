@@ -7,8 +7,25 @@ import pytest
 import torch
 
 from models.bundle.runtime import Options, Runtime, TranslationRequest
-from models.config import ContextWindow, load_config
+from models.bundle.strategies import TorchEngine
+from models.config import (
+    ArchitectureConfig,
+    AveragedDocumentConfig,
+    ContextWindow,
+    DocTransformerConfig,
+    GlobalLocalConfig,
+    LayerWeightingConfig,
+    load_config,
+)
+from models.data.batches import Example, make_batch
 from models.data.documents import Sentence, windows
+from models.network.decoding import ModelDecoder
+from models.network.graph_decoder import GraphDecoder
+from models.search.beam import BeamSearch
+from models.search.greedy import GreedySearch
+from models.search.hypotheses import SearchOptions
+from models.search.running import Search, Wanted
+from models.search.search import new_search
 from models.training.checkpoints import load_checkpoint
 from models.training.run import make_tokenizer
 from tests.support.bert import make_bert, tiny_bert_context
@@ -37,6 +54,64 @@ def test_both_devices_give_the_same_translations(tmp_path: Path, strategy: str, 
         for device in ("cpu", "cuda")
     )
     assert [one.score for one in cuda] == pytest.approx([one.score for one in cpu], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [DocTransformerConfig(), LayerWeightingConfig(), GlobalLocalConfig(), AveragedDocumentConfig()],
+    ids=lambda config: config.kind,
+)
+@pytest.mark.parametrize(("compute_type", "tolerance"), [("float32", 1e-3), ("bfloat16", 0.05)])
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_captured_steps_give_the_same_translations(
+    tmp_path: Path,
+    architecture: ArchitectureConfig,
+    compute_type: str,
+    tolerance: float,
+    beam_size: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Scores with graphs and without agree, and nothing has failed to be captured."""
+    bundle = make_bundle(tmp_path / "bundle", architecture, quantization="float32")
+    runtime = Runtime.load(bundle, device="cuda", compute_type=compute_type)
+    engine, options = runtime.engine("direct"), Options(beam_size=beam_size)
+    assert isinstance(engine, TorchEngine)
+    eager = TorchEngine(engine.model, decoder=ModelDecoder(engine.model))
+    plain = Runtime(runtime.manifest, runtime.tokenizer, engine.model.architecture, {"direct": eager})
+    captured, expected = (each.translate(REQUESTS, options) for each in (runtime, plain))
+    assert [one.score for one in captured] == pytest.approx([one.score for one in expected], abs=tolerance)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_python_waits_for_nothing_between_two_looks(tmp_path: Path, beam_size: int) -> None:
+    """With graphs, the steps between them are begun without waiting for the device once."""
+    bundle = make_bundle(tmp_path / "bundle", quantization="float32")
+    engine = Runtime.load(bundle, device="cuda").engine("direct")
+    assert isinstance(engine, TorchEngine)
+    decoder, options = GraphDecoder(engine.model), SearchOptions(beam_size, min_length=0)
+    batch = make_batch([[5, 6, 7]] * 8, None, engine.model.architecture.collate([Example([5, 6, 7])] * 8))
+    running = new_search(decoder, options)
+    running.add(batch.to(torch.device("cuda")), [Wanted(key, 40) for key in range(8)])
+    _go_on(running)  # with all that is captured
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        _go_on(running)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+@torch.inference_mode()
+def _go_on(running: Search) -> None:
+    """Some steps of a search, without a look at what they give."""
+    for _ in range(4):
+        if isinstance(running, GreedySearch):
+            assert running._state is not None
+            running._draw(0, running._state)
+        elif isinstance(running, BeamSearch):
+            assert running._beams is not None
+            candidates = running._candidates(0, running._beams)
+            running._continue_with(list(range(len(running._sentences))), candidates, running._beams)
 
 
 def test_bert_gives_the_same_on_both_devices(tmp_path: Path) -> None:

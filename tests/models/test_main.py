@@ -87,14 +87,37 @@ def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], t
 
 def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """`translate` gives a line for each line, empty where that is, from a file or the standard input."""
-    text = "\n\n" + corpus[0].read_text(encoding="utf-8") + "\n\nから。\n"
+    text = "\n\n" + corpus[0].read_text(encoding="utf-8") + "\n\u3000\nから。\n"
     source = tmp_path / "source"
     source.write_text(text, encoding="utf-8")
     done = run("translate", bundle, "--in", source, "--out", tmp_path / "out", "--beam", "1")
     assert done.returncode == 0, done.stderr
     translated = (tmp_path / "out").read_text(encoding="utf-8")
-    assert [bool(line) for line in translated.split("\n")] == [bool(line) for line in text.split("\n")]
+    assert [bool(line) for line in translated.split("\n")] == [bool(line.strip()) for line in text.split("\n")]
     assert run("translate", bundle, "--beam", "1", given=text).stdout == translated
+
+
+def test_translate_with_drafts_gives_what_it_gives_without(
+    bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Drafts, line for line, some of them missing or wrong, change nothing about greedy translations."""
+    drafts, expected = tmp_path / "drafts", run("translate", bundle, "--in", corpus[0], "--beam", "1").stdout
+    lines = expected.split("\n")
+    drafts.write_text("\n".join(["", "rako rako", *lines[2:]]), encoding="utf-8")
+    done = run("translate", bundle, "--in", corpus[0], "--drafts", drafts)
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
+    drafts.write_text("too few\n", encoding="utf-8")
+    done = run("translate", bundle, "--in", corpus[0], "--drafts", drafts)
+    assert done.returncode == 2
+    assert "has 1 lines" in done.stderr
+
+
+def test_strategies_of_translate(bundle: Path, corpus: tuple[Path, Path]) -> None:
+    """`rerank` gives other translations than `sentence`, among whose it chooses."""
+    given = ("translate", bundle, "--in", corpus[0], "--beam", "2", "--strategy")
+    sentence, rerank = (run(*given, strategy).stdout.splitlines() for strategy in ("sentence", "rerank"))
+    assert len(rerank) == len(sentence) > 0
+    assert rerank != sentence
 
 
 def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
@@ -110,14 +133,16 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
     assert done.returncode == 0, done.stderr
     assert Manifest.load(bundle).scores == {"test BLEU": 1.5}
     assert run("export", tmp_path / "checkpoint", *options[:4]).returncode == 2
-    done = run("bench", bundle, "--in", corpus[0], "--batch", "2", "--rounds", "2", "--json", tmp_path / "rows")
+    measured = ("--batch", "2", "--rounds", "1", "--compute-type", "float32", "--plot", tmp_path / "speeds")
+    done = run("bench", bundle, "--in", corpus[0], *measured, "--json", tmp_path / "rows")
     assert done.returncode == 0, done.stderr
     rows = {row["strategy"]: row for row in figures(tmp_path / "rows")["rows"]}
-    assert rows["sentence"]["ratio"] == 1
+    assert rows["sentence"]["ratio"] == rows["plain"]["plain_ratio"] == 1
     assert rows["direct"]["ratio"] == pytest.approx(
         rows["direct"]["tokens_per_second"] / rows["sentence"]["tokens_per_second"]
     )
     assert all(row["compute_type"] == "float32" and row["batch"] == 2 for row in rows.values())
+    assert all((tmp_path / f"speeds.{kind}").stat().st_size for kind in ("png", "svg"))
 
 
 @pytest.mark.parametrize(
@@ -125,8 +150,10 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
     [
         (("train", "missing.yaml"), "missing.yaml"),
         (("translate", "missing", "--in", "also-missing"), "is no bundle"),
+        (("translate", "missing", "--drafts", "d", "--strategy", "rerank"), "--drafts goes with --strategy verify"),
         (("evaluate", "missing"), "--source"),
         (("bench", "missing", "--in", "x", "--beam", "0"), "--beam"),
+        (("bench", "missing"), "a BUNDLE with --in, or --fixed"),
         (("nonsense",), "nonsense"),
     ],
 )

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models.bundle.manifest import Manifest
+from models.bundle.requests import Options
 from models.data.documents import Sentence
 from models.errors import AntecedentError, RequestError, SentenceTooLongError
 from service.documents import Documents
@@ -98,6 +99,12 @@ async def test_document_without_sentences(desk: Desk, given: dict[str, object]) 
         ({"text": "a", "context": ["a"] * 3}, InvalidInputError, "3 context sentences; at most 2", {}),
         ({"sentences": ["a"] * 51}, InvalidInputError, "more than 50 sentences", {}),
         ({"text": "あ。" * 51}, InvalidInputError, "more than 50 sentences", {}),
+        (
+            {"sentences": ["a", "b"], "drafts": [None, "b" * 31]},
+            SentenceTooLongError,
+            "draft 1 has 31 characters",
+            {"position": 1},
+        ),
         ({"text": "a", "model": "another"}, ModelNotFoundError, "no model of that name", {"models": ["stand-in"]}),
     ],
 )
@@ -168,7 +175,7 @@ async def test_target_context_is_read_where_the_model_reads_it(tmp_path: Path) -
     read = []
 
     async def recorded(batch: Batch) -> Outcomes:
-        read.append([request.preceding for request in batch.requests])
+        read.append([job.request.preceding for job in batch.jobs])
         return await echo(batch)
 
     desk = Desk(manifest, recorded)
@@ -177,4 +184,33 @@ async def test_target_context_is_read_where_the_model_reads_it(tmp_path: Path) -
     assert desk.bench.lanes.batches == [["a"], ["b"], ["c"], ["d", "e", "f"]]
     a, b = Sentence("a", "a"), Sentence("b", "b")
     assert read == [[()], [(a,)], [(a, b)], [(), (), ()]]
+    await desk.bench.batcher.close()
+
+
+@pytest.mark.parametrize(
+    ("members", "options"),
+    [
+        ({"drafts": ["A", None]}, Options("verify")),
+        ({"drafts": ["A", None], "beam_size": 1}, Options("verify", 1)),
+        ({"strategy": "rerank"}, Options("rerank")),
+        ({"beam_size": 2}, Options("direct", 2)),
+    ],
+)
+async def test_each_sentence_goes_with_its_draft(
+    stand_in_bundle: Path, members: dict[str, object], options: Options
+) -> None:
+    """Drafts stay with their sentences, of context there is none, and with them the strategy is to verify."""
+    asked = []
+
+    async def recorded(batch: Batch) -> Outcomes:
+        asked.append(batch)
+        return await echo(batch)
+
+    desk = Desk(Manifest.load(stand_in_bundle), recorded)
+    await desk.whole(sentences=["a", "b"], context=["x"], **members)
+    (batch,) = asked
+    assert batch.options == options
+    drafts = members.get("drafts", [None, None])
+    assert [job.request.draft for job in batch.jobs] == drafts
+    assert [len(job.request.preceding) for job in batch.jobs] == [1, 2]
     await desk.bench.batcher.close()

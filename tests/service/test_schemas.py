@@ -23,6 +23,7 @@ def test_text_and_sentences_exclude_each_other() -> None:
         {"beam_size": 0},
         {"beam_size": 9},
         {"strategy": "magic"},
+        {"strategy": "verify"},
         {"colour": "red"},
         {"source_lang": "japanese!"},
         {"context": [1]},
@@ -33,6 +34,25 @@ def test_what_is_not_in_the_contract_is_refused(member: dict[str, object]) -> No
     """Unknown members, values out of range and text that no UTF-8 can hold do not get in."""
     with pytest.raises(ValidationError):
         DocumentRequest.model_validate(PAIR | {"text": "a"} | member)
+
+
+def test_drafts_go_with_sentences() -> None:
+    """One for each, null where there is none; with a text nobody knows which sentence a draft belongs to."""
+    two = PAIR | {"sentences": ["a", "b"]}
+    assert DocumentRequest.model_validate(two | {"drafts": ["A", None]}).drafts == ["A", None]
+    DocumentRequest.model_validate(two | {"drafts": [None, None], "beam_size": 1, "strategy": "direct"})
+    for drafts in (["A"], ["A", "B", "C"], []):
+        with pytest.raises(ValidationError, match="as many of them"):
+            DocumentRequest.model_validate(two | {"drafts": drafts})
+    with pytest.raises(ValidationError, match="drafts go with sentences"):
+        DocumentRequest.model_validate(PAIR | {"text": "ab", "drafts": ["A"]})
+
+
+@pytest.mark.parametrize("member", [{"beam_size": 2}, {"strategy": "sentence"}, {"strategy": "rerank"}])
+def test_drafts_go_with_greedy_search_in_context(member: dict[str, object]) -> None:
+    """What a draft is checked against has a beam of one and the preceding sentences."""
+    with pytest.raises(ValidationError, match="strategy direct and a beam_size of 1"):
+        DocumentRequest.model_validate(PAIR | {"sentences": ["a"], "drafts": ["A"]} | member)
 
 
 def test_language_codes_know_no_case() -> None:
@@ -47,7 +67,7 @@ def test_positions_start_at_zero() -> None:
         SentenceRequest.model_validate({"text": "a", "position": -1})
 
 
-@pytest.mark.parametrize("member", ["sentences", "context"])
+@pytest.mark.parametrize("member", ["sentences", "context", "drafts"])
 def test_first_wrong_sentence_is_enough(member: str) -> None:
     """A body full of what is no sentence is not told so once for each: that took a thousand times its size."""
     with pytest.raises(ValidationError) as caught:

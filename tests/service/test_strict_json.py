@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from service.strict_json import JsonLimits, NotStrictJsonError, depth, outside_strings, parse
@@ -50,6 +50,7 @@ def test_depth_is_counted_exactly(value: Any, ascii_only: bool) -> None:
 
 
 @given(VALUES, st.integers(0, 4))
+@example(-(10**18), 0)  # a sign is no digit
 def test_what_is_not_too_deep_is_read(value: Any, most: int) -> None:
     """A value comes back as it was sent, or is refused because of its depth and nothing else."""
     body = json.dumps(value).encode()

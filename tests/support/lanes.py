@@ -7,7 +7,7 @@ from typing import Any
 from models.bundle.requests import Options, Translation, TranslationRequest
 from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
-from service.inference.wire import Batch, Failure, Outcomes
+from service.inference.wire import Batch, Drop, Failure, Job, Order, Outcome, Outcomes
 from service.telemetry.metrics import Metrics
 
 DIRECT = Options()
@@ -15,38 +15,76 @@ TURN = Turn("a flow", "interactive")
 
 
 class Lanes:
-    """One lane whose behaviour a test decides; `batches` is what it was given, `failure` what asking for it raises."""
+    """One lane whose behaviour a test decides.
+
+    `batches` is what it was given, `dropped` what it was told to drop, `failure` what asking about it raises.
+    """
 
     def __init__(self, behave: Callable[[Batch], Coroutine[Any, Any, Outcomes]]) -> None:
         self._behave = behave
         self._free = asyncio.Semaphore(1)
+        self._running: set[asyncio.Task[None]] = set()
+        self._said: asyncio.Queue[Outcomes | Exception] = asyncio.Queue()
         self.batches: list[list[str]] = []
+        self.dropped: list[int] = []
         self.failure: Exception | None = None
 
-    async def translate(self, batch: Batch) -> Outcomes:
-        """As the test wants it."""
-        self.batches.append([request.source for request in batch.requests])
-        return await self._behave(batch)
+    @property
+    def alive(self) -> bool:
+        """Always, unless asking fails."""
+        if self.failure is not None:
+            raise self.failure
+        return True
+
+    def send(self, order: Order) -> None:
+        """Begin with a batch beside others, or note what is to be dropped, and say so."""
+        if isinstance(order, Drop):
+            self.dropped += order.numbers
+            self._said.put_nowait(Outcomes(tuple(Outcome(number, None) for number in order.numbers), 0.0))
+            return
+        self.batches.append([job.request.source for job in order.jobs])
+        task = asyncio.create_task(self._run(order))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def receive(self) -> Outcomes:
+        """What is done next; with an error, nothing more of what it was given."""
+        said = await self._said.get()
+        if isinstance(said, Exception):
+            for task in self._running:
+                task.cancel()
+            self._said = asyncio.Queue()
+            raise said
+        return said
 
     async def acquire(self) -> "Lanes":
         """The lane, once it is free."""
         await self._free.acquire()
-        if self.failure is not None:
-            raise self.failure
         return self
+
+    def outgrown(self, _worker: "Lanes") -> bool:
+        """It never is."""
+        return False
 
     def release(self, _worker: "Lanes") -> None:
         """It is free."""
         self._free.release()
 
+    async def _run(self, batch: Batch) -> None:
+        try:
+            self._said.put_nowait(await self._behave(batch))
+        except Exception as error:  # noqa: BLE001 - a test decides which
+            self._said.put_nowait(error)
+
 
 async def echo(batch: Batch) -> Outcomes:
     """The source is the translation; `bad` cannot be translated."""
-    results = [
-        Failure("invalid_request", "it is bad") if request.source == "bad" else translation(request.source)
-        for request in batch.requests
-    ]
-    return Outcomes(tuple(results), 0.0)
+    return Outcomes(tuple(_echoed(job) for job in batch.jobs), 0.0)
+
+
+def _echoed(job: Job) -> Outcome:
+    source = job.request.source
+    return Outcome(job.number, Failure("invalid_request", "it is bad") if source == "bad" else translation(source))
 
 
 def translation(text: str) -> Translation:

@@ -8,11 +8,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from models.bundle.flow import AtOnce
 from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 
 LOAD = "tests.support.phrase_book:load"
 _PHRASES = {
     "小野小町は平安時代前期の女流歌人である。": "ONO no Komachi was a poet in the early Heian period.",
+    "随心院は京都市山科区にある真言宗の寺院である。": (
+        "Zuishinin is a temple of the Shingon sect located in Yamashina Ward, Kyoto City."
+    ),
     "絶世の美女としても知られている。": "She is also known as a beautiful woman.",
     "晩年は山科で静かに暮らしたと伝えられる。": "In his later years, he is said to have lived in Yamashina.",
 }
@@ -27,6 +31,10 @@ class PhraseBook:
     def cache_use(self) -> CacheUse:
         """Nothing is kept."""
         return CacheUse()
+
+    def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
+        """A flow of whole batches."""
+        return AtOnce(lambda requests: self.translate(requests, options))
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Look each sentence up."""

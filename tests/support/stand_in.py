@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from models.bundle.flow import AtOnce
 from models.bundle.manifest import Manifest
 from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 from models.data.documents import Sentence
@@ -46,6 +47,10 @@ class StandIn:
         """Nothing is kept."""
         return CacheUse()
 
+    def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
+        """A flow of whole batches."""
+        return AtOnce(lambda requests: self.translate(requests, options))
+
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Translate each alone."""
         for request in requests:
@@ -54,7 +59,7 @@ class StandIn:
         return [self._translate(request, options) for request in requests]
 
     def _translate(self, request: TranslationRequest, options: Options) -> Translation:
-        read: Sequence[Sentence] = request.preceding if options.strategy == "direct" else ()
+        read: Sequence[Sentence] = request.preceding if options.strategy != "sentence" else ()
         targets = [sentence.target for sentence in read] if self._reads_target_context else None
         text = expected(request.source, [sentence.source for sentence in read], targets) + self._accent
         return Translation(text, -0.1 * len(text), len(read), len(text.split()), ())
@@ -94,7 +99,10 @@ def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> Stand
 
 def _obey(source: str) -> None:
     if found := _WAIT_FOR.search(source):
+        parent = os.getppid()
         while not Path(found[1]).exists():
+            if os.getppid() != parent:  # the service was killed: nobody will let this sentence go
+                sys.exit()
             time.sleep(0.005)
     if found := _CRASH_ONCE.search(source):
         mark = Path(found[1])

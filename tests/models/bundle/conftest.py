@@ -27,7 +27,7 @@ def checkpoint(bundle: Path) -> Path:
 @pytest.fixture(scope="session")
 def runtime(bundle: Path) -> Runtime:
     """The bundle, loaded."""
-    return Runtime.load(bundle)
+    return Runtime.load(bundle, compute_type="float32")
 
 
 @pytest.fixture

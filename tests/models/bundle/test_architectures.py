@@ -1,12 +1,19 @@
 """Every architecture goes from checkpoint to bundle, and translates there as it did."""
 
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from models.bundle.export import export_bundle
+from models.bundle.plain import PlainDecoder
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.bundle.runtime import Runtime
+from models.bundle.strategies import TorchEngine
 from models.config import (
     ArchitectureConfig,
     AveragedDocumentConfig,
@@ -18,9 +25,12 @@ from models.config import (
     SentenceConfig,
 )
 from models.data.documents import windows
+from models.network.int8 import supports_int8
+from models.search.hypotheses import SearchOptions
 from tests.support.bert import make_bert, tiny_bert_context, with_bert
 from tests.support.bundles import documents, make_checkpoint
 
+NEEDS_INT8 = pytest.mark.skipif(not supports_int8(), reason="this CPU has no AVX-512 VNNI")
 ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "sentence": SentenceConfig(),
     "doc_transformer": DocTransformerConfig(),
@@ -41,13 +51,18 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bert(tmp_path_factory.mktemp("bert"), "かきくけこらりるれろ、。")
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the checkpoint and the bundle of the architecture whose turn it is."""
+    return tmp_path_factory.mktemp("architecture")
+
+
 @pytest.fixture(scope="module", params=ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
-def runtimes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Runtime, Runtime]:
+def runtimes(request: pytest.FixtureRequest, folder: Path) -> tuple[Runtime, Runtime]:
     """A checkpoint of the architecture and its float32 bundle, both open."""
-    folder = tmp_path_factory.mktemp("architecture")
     checkpoint = make_checkpoint(folder / "checkpoint", with_bert(request.param, request), max_length=96)
     export_bundle(checkpoint, folder / "bundle", "float32", documents=documents())
-    return Runtime.open(checkpoint), Runtime.load(folder / "bundle")
+    return Runtime.open(checkpoint), Runtime.load(folder / "bundle", compute_type="float32")
 
 
 def requests(window: ContextWindow) -> list[TranslationRequest]:
@@ -88,6 +103,31 @@ def test_batch_mates_change_nothing(runtimes: tuple[Runtime, Runtime]) -> None:
     assert [(one.text, one.score) for one in alone] == [outcome(one) for one in together[:6]]
 
 
+@pytest.fixture(scope="module", params=["float32", pytest.param("int8", marks=NEEDS_INT8)])
+def loaded(runtimes: tuple[Runtime, Runtime], folder: Path, request: pytest.FixtureRequest) -> Callable[[], Runtime]:
+    """Loads the bundle anew, with nothing cached, in each type that gives everybody the same answer."""
+    del runtimes  # they have made the bundle
+    return partial(Runtime.load, folder / "bundle", compute_type=request.param)
+
+
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_an_answer_depends_on_nothing_around_it(loaded: Callable[[], Runtime], data: st.DataObject) -> None:
+    """In any order and batches, at a worker that has just started or long been at it, words and scores are equal."""
+    options = Options(beam_size=data.draw(st.sampled_from([1, 3])))
+    cold, warm = loaded(), loaded()
+    asked = requests(cold.manifest.window)
+    order = data.draw(st.lists(st.sampled_from(range(len(asked))), min_size=3, max_size=12))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(order) - 1), max_size=3)))
+    for start, end in pairwise([0, *cuts, len(order)]):
+        for index, found in zip(
+            order[start:end], warm.translate([asked[i] for i in order[start:end]], options), strict=True
+        ):
+            (alone,) = cold.translate([asked[index]], options)
+            assert (found.text, found.context_size) == (alone.text, alone.context_size)
+            assert found.score == pytest.approx(alone.score, abs=1e-3)
+
+
 def test_cache_use_is_counted(runtimes: tuple[Runtime, Runtime]) -> None:
     """What is translated a second time finds all states of context that were kept the first time, where any are."""
     _, runtime = runtimes
@@ -98,3 +138,34 @@ def test_cache_use_is_counted(runtimes: tuple[Runtime, Runtime]) -> None:
     again = runtime.cache_use() - before
     assert again.misses == 0
     assert (again.hits > 0) == (before.hits + before.misses > 0)
+
+
+def test_candidates_are_scored_together_as_alone(runtimes: tuple[Runtime, Runtime]) -> None:
+    """Several translations of each sentence, not equally many, in one pass: each as if it were the only one."""
+    _, runtime = runtimes
+    prepared = runtime.prepare(requests(runtime.manifest.window), Options())
+    parts = [part for one in prepared for part in one.parts]
+    candidates = [[[5, 6, 7], [8], [9] * 12, []][: 1 + number % 4] for number in range(len(parts))]
+    engine = runtime.engine("direct")
+    together = engine.score_candidates(parts, candidates)
+    for number in range(4):
+        chosen = [(part, each) for part, each in enumerate(candidates) if number < len(each)]
+        alone = engine.log_probabilities([parts[part] for part, _ in chosen], [each[number] for _, each in chosen])
+        for (part, _), values in zip(chosen, alone, strict=True):
+            assert together[part][number] == pytest.approx(values, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_the_plain_way_gives_the_same(runtimes: tuple[Runtime, Runtime], beam_size: int) -> None:
+    """Reading the whole prefix anew at each step finds what step by step search finds, with the same scores."""
+    runtime, _ = runtimes
+    direct = runtime.engine("direct")
+    assert isinstance(direct, TorchEngine)
+    plain = TorchEngine(direct.model, decoder=PlainDecoder(direct.model))
+    asked = runtime.prepare(requests(runtime.manifest.window), Options())
+    parts = [part for prepared in asked for part in prepared.parts]
+    found, expected = (
+        [best for best, *_ in engine.translate(parts, SearchOptions(beam_size))] for engine in (plain, direct)
+    )
+    assert [one.tokens for one in found] == [one.tokens for one in expected]
+    assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-4)

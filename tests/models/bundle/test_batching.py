@@ -1,5 +1,8 @@
 """Work in batches of like sizes."""
 
+import pytest
+import torch
+
 from models.bundle.batching import BATCH_TOKENS, in_batches
 
 
@@ -15,3 +18,18 @@ def test_work_is_done_in_batches_and_given_in_order() -> None:
     assert in_batches(sizes, work) == [f"result {i}" for i in range(len(sizes))]
     assert seen == [[5], [1, 3], [2, 6], [4, 0]]
     assert in_batches([], work) == []
+
+
+def test_a_batch_that_memory_does_not_suffice_for_is_done_in_halves() -> None:
+    """As small as it takes, with the same results; work on a single piece that fails has failed."""
+    room = 3
+
+    def work(indices: list[int]) -> list[int]:
+        if len(indices) > room:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return [10 * i for i in indices]
+
+    assert in_batches([5] * 20, work) == [10 * i for i in range(20)]
+    room = 0
+    with pytest.raises(torch.OutOfMemoryError):
+        in_batches([5] * 20, work)

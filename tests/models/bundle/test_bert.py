@@ -126,7 +126,7 @@ def test_a_sentence_in_parts_has_its_context_in_each(
     exported: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """BERT reads the clauses that are translated together, each time after the preceding sentence."""
-    runtime = Runtime.load(exported[1])
+    runtime = Runtime.load(exported[1], compute_type="float32")
     seen: list[list[int]] = []
     states = ConvertedBert.states
 
@@ -147,7 +147,7 @@ def test_a_sentence_in_parts_has_its_context_in_each(
 
 def test_no_sentence_is_too_long_for_bert(exported: tuple[Path, Path]) -> None:
     """Of what has more pieces than it has positions it reads the beginning; context without room is not counted."""
-    runtime = Runtime.load(exported[1])
+    runtime = Runtime.load(exported[1], compute_type="float32")
     sentence = "か " * POSITIONS
     found = runtime.translate([TranslationRequest(sentence, (Sentence("くら。"),))], Options())[0]
     assert found.tokens

@@ -13,8 +13,8 @@ from models.config import ArchitectureConfig, Norm, SentenceConfig
 from models.data.batches import Batch, Example, TokenizedCorpus, make_batch
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD
-from models.network.context import State
 from models.network.model import TranslationModel
+from models.network.state import State
 from models.training.objective import target_of, token_losses
 
 Make = Callable[..., Any]

@@ -53,3 +53,30 @@ def test_translations_do_not_depend_on_batch_mates(
         (alone,) = search(ModelDecoder(model), corpus.batch([index], model.architecture), options, [12])
         assert [hypothesis.tokens for hypothesis in alone] == [hypothesis.tokens for hypothesis in hypotheses]
         assert [h.score for h in alone] == pytest.approx([h.score for h in hypotheses], abs=1e-5)
+
+
+def test_drafts_change_no_translation(
+    make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus
+) -> None:
+    """Perfect, shortened, changed, made up or missing, in one batch: tokens, scores and memories are as without."""
+    model = make_model(architecture)
+    decoder, options = ModelDecoder(model), SearchOptions(1)
+    batch = corpus.batch(range(10), model.architecture)
+    expected = [found for (found,) in search(decoder, batch, options, [12] * 10)]
+    perfect = [found.tokens for found in expected]
+    drafts = [
+        *perfect[:2],
+        *(each[:3] for each in perfect[2:4]),
+        *([*each[:5], 7, 8] for each in perfect[4:7]),
+        [9] * 4,
+        (),
+        (),
+    ]
+    found = [one for (one,) in search(decoder, batch, options, [12] * 10, drafts)]
+    assert [one.tokens for one in found] == perfect
+    assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-5)
+    assert sum(one.kept for one in found) >= 20
+    for one, other in zip(found, expected, strict=True):
+        assert one.memory.keys() == other.memory.keys()
+        for name, tensor in one.memory.items():
+            torch.testing.assert_close(tensor, other.memory[name], atol=1e-5, rtol=0)

@@ -36,7 +36,7 @@ def test_embeddings_are_scaled_by_the_square_root_of_the_width() -> None:
     """Vaswani et al. 2017, section 3.4; positions are added."""
     backbone = build().backbone
     expected = backbone.source_embedding.weight[5] * 4 + backbone.positions[3]
-    assert torch.allclose(backbone.embed(backbone.source_embedding, torch.tensor([[5]]), start=3)[0, 0], expected)
+    assert torch.allclose(backbone.embed(backbone.source_embedding, torch.tensor([[5]]), slice(3, 4))[0, 0], expected)
 
 
 def test_depths_of_encoder_and_decoder_are_apart() -> None:

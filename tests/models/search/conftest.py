@@ -19,6 +19,8 @@ class HistoryState:
 
     tables: Tensor
     phases: Tensor
+    read: Tensor | None = None
+    """That number after each of several tokens, where they were read at once."""
 
     def reorder(self, rows: Tensor) -> None:
         """Rearrange the hypotheses."""
@@ -27,6 +29,17 @@ class HistoryState:
     def keep(self, sentences: Tensor) -> None:
         """Keep some sentences."""
         self.tables = self.tables[sentences]
+
+    def cut(self, words: Tensor) -> None:
+        """Go back to so many words of each hypothesis."""
+        assert self.read is not None
+        self.phases = self.read[torch.arange(len(words)), words - 1]
+
+    def join(self, others: "HistoryState", rows: int, joining: int) -> None:
+        """Go on with other sentences too."""
+        assert (len(self.phases), len(others.phases)) == (rows, joining)
+        self.tables = torch.cat([self.tables, others.tables])
+        self.phases = torch.cat([self.phases, others.phases])
 
 
 @dataclass
@@ -37,6 +50,10 @@ class HistoryDecoder:
     """(sentence kinds, PHASES, V): the first source token says which kind."""
     rows: list[int] = field(default_factory=list)
     """Hypotheses of each step so far."""
+    passes: list[tuple[int, ...]] = field(default_factory=list)
+    """Hypotheses and tokens of each time that several were read at once."""
+    joins: bool = True
+    stride: int = 1
 
     def start(self, batch: Batch) -> HistoryState:
         """Take the tables of the batch."""
@@ -49,6 +66,20 @@ class HistoryDecoder:
         state.phases = (state.phases * 3 + tokens) % PHASES
         hypotheses = len(tokens) // len(state.tables)
         return state.tables.repeat_interleave(hypotheses, 0)[torch.arange(len(tokens)), state.phases].clone()
+
+    def read(self, tokens: Tensor, state: HistoryState) -> Tensor:
+        """Scores after each of the first tokens."""
+        self.passes.append(tuple(tokens.shape))
+        phases = []
+        for last in tokens.T:
+            state.phases = (state.phases * 3 + last) % PHASES
+            phases.append(state.phases)
+        state.read = torch.stack(phases, dim=1)
+        return state.tables[torch.arange(len(tokens))[:, None], state.read]
+
+    def scores(self, read: Tensor) -> Tensor:
+        """They are that already."""
+        return read.clone()
 
     def leave(self, rows: Sequence[int], state: HistoryState) -> list[Memory]:
         """The number that the history has come to."""

@@ -6,8 +6,9 @@ import torch
 
 from models.data.batches import Batch, make_batch
 from models.data.tokenizer import BOS, EOS
-from models.search.greedy import greedy_search
+from models.search.greedy import GreedySearch
 from models.search.hypotheses import SearchOptions
+from models.search.search import run
 
 Make = Callable[..., Any]
 OPTIONS = SearchOptions(1, min_length=0)
@@ -27,7 +28,7 @@ def follow(decoder: Any, kind: int, limit: int) -> tuple[list[int], float]:
 def test_the_likeliest_token_is_taken_at_each_step(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
     """Sentences that end at different steps, or not at all, are what they are when each is followed alone."""
     decoder = make_decoder(20, scores={EOS: 4.0})
-    found = greedy_search(decoder, make_sources(20), OPTIONS, [12] * 20)
+    found = run(GreedySearch(decoder, OPTIONS), make_sources(20), [12] * 20)
     for kind, (hypothesis,) in enumerate(found):
         tokens, total = follow(decoder, kind, 12)
         assert [*hypothesis.tokens, *[EOS] * hypothesis.finished] == tokens
@@ -40,14 +41,14 @@ def test_the_likeliest_token_is_taken_at_each_step(make_decoder: Make, make_sour
 def test_a_finished_sentence_leaves_the_batch(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
     """No step computes a sentence that is done."""
     decoder = make_decoder(20, scores={EOS: 4.0})
-    found = greedy_search(decoder, make_sources(20), OPTIONS, [12] * 20)
+    found = run(GreedySearch(decoder, OPTIONS), make_sources(20), [12] * 20)
     lengths = [hypothesis.length for (hypothesis,) in found]
     assert decoder.rows == [sum(length > step for length in lengths) for step in range(max(lengths))]
 
 
 def test_each_sentence_has_its_own_maximum_length(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
     """A sentence that does not end is given as far as it came, and its neighbours go on."""
-    found = greedy_search(make_decoder(3, scores={EOS: -50.0}), make_sources(3), OPTIONS, [5, 1, 9])
+    found = run(GreedySearch(make_decoder(3, scores={EOS: -50.0}), OPTIONS), make_sources(3), [5, 1, 9])
     assert [hypothesis.length for (hypothesis,) in found] == [5, 1, 9]
     assert not any(hypothesis.finished for (hypothesis,) in found)
 
@@ -56,11 +57,11 @@ def test_the_minimum_length_is_kept(make_decoder: Make, make_sources: Callable[[
     """A model that always wants to end may do so after `min_length` tokens only."""
     decoder, batch = make_decoder(3, scores={EOS: 50.0}), make_sources(3)
     for length in (0, 1, 4):
-        found = greedy_search(decoder, batch, SearchOptions(1, min_length=length), [9] * 3)
+        found = run(GreedySearch(decoder, SearchOptions(1, min_length=length)), batch, [9] * 3)
         assert [len(hypothesis.tokens) for (hypothesis,) in found] == [length] * 3
 
 
 def test_of_equal_tokens_the_lowest_is_taken(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
     """A tie is broken by the id, so that the result does not depend on the machine."""
-    found = greedy_search(make_decoder(1, scores={41: 9.0, 23: 9.0, 50: 9.0}), make_sources(1), OPTIONS, [3])
+    found = run(GreedySearch(make_decoder(1, scores={41: 9.0, 23: 9.0, 50: 9.0}), OPTIONS), make_sources(1), [3])
     assert found[0][0].tokens == [23, 23, 23]

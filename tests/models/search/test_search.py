@@ -1,6 +1,7 @@
 """Search finds what CTranslate2 finds with the same weights."""
 
 from collections.abc import Callable
+from typing import Any
 
 import ctranslate2
 import pytest
@@ -9,12 +10,13 @@ import torch
 from models.bundle.conversion import convert_backbone
 from models.config import BackboneConfig, Norm, SentenceConfig
 from models.data.batches import Batch, make_batch
-from models.data.tokenizer import SPECIAL_PIECES
+from models.data.tokenizer import EOS, SPECIAL_PIECES
 from models.errors import UnsupportedOptionError
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
-from models.search.hypotheses import SearchOptions
-from models.search.search import search
+from models.search.hypotheses import Hypothesis, SearchOptions
+from models.search.running import Wanted
+from models.search.search import new_search, search
 
 PIECES = [*SPECIAL_PIECES, *(f"t{i}" for i in range(36))]
 LIMIT = 24
@@ -104,3 +106,26 @@ def test_too_wide_a_beam_is_refused(
     """The error of the strategy reaches the caller."""
     with pytest.raises(UnsupportedOptionError):
         search(make_decoder(1), make_sources(1), SearchOptions(60), [3])
+
+
+@pytest.mark.parametrize("options", [SearchOptions(1, min_length=3), SearchOptions(4, 4, min_length=2)])
+def test_how_often_search_looks_changes_nothing(
+    make_decoder: Callable[..., Any], make_sources: Callable[[int], Batch], options: SearchOptions
+) -> None:
+    """With several steps between two looks, sentences have the same translations, those that join later too."""
+
+    def found(stride: int) -> dict[int, list[Hypothesis]]:
+        decoder = make_decoder(20, scores={EOS: 3.5})
+        decoder.stride = stride
+        running = new_search(decoder, options)
+        running.add(make_sources(20), [Wanted(key, 1 + key) for key in range(20)])
+        results = {one.key: one.hypotheses for one in running.step()}
+        running.add(make_sources(10), [Wanted(20 + key, 9) for key in range(10)])
+        running.drop([4])
+        while running.running:
+            results |= {one.key: one.hypotheses for one in running.step()}
+        return results
+
+    once = found(1)
+    for stride in (2, 7, 30):
+        assert {key: found(stride)[key] for key in once} == once

@@ -219,3 +219,31 @@ def test_what_goes_before_is_what_is_counted(sizes: list[int], own: int) -> None
     served = [each.turn.flow for each in drained(queue)]
     last = max(place for place, flow in enumerate(served) if flow == "new")
     assert sum(flow != "new" for flow in served[:last]) == said
+
+
+def test_worker_with_room_gets_what_is_left_of_its_budget() -> None:
+    """Beside what it has it gets as many sentences and characters as it may have, and nothing once it has them."""
+    queue = backlog(*map(waiting, ["aaaa", "bbbb", "cc"]))
+    assert queue.pop(10, 1) == queue.pop(2, 3) == []
+    assert sources(queue.pop(3, 1)) == ["aaaa"]
+    assert sources(queue.pop(9, 2)) == ["bbbb"]
+    assert sources(queue.pop(0, 0)) == ["cc"]
+
+
+def test_suspect_goes_to_nobody_who_is_busy() -> None:
+    """Others go before it as long as no worker has nothing else to do."""
+    queue = backlog(waiting("b"))
+    queue.put_back([waiting("a")])
+    assert queue.suspects
+    assert sources(queue.pop(1, 1)) == ["b"]
+    assert queue.pop(1, 1) == []
+    assert sources(queue.pop()) == ["a"]
+    assert not queue.suspects
+
+
+def test_everything_can_be_taken_out() -> None:
+    """At the end nothing is left, of any kind."""
+    queue = backlog(waiting("b"), session("c"))
+    queue.put_back([waiting("a")])
+    assert sources(queue.clear()) == ["a", "c", "b"]
+    assert (len(queue), queue.flows, queue.due()) == (0, 0, None)

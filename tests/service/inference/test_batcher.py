@@ -1,13 +1,15 @@
 """Feeding workers from the backlog: every caller gets a result or an error."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from itertools import count
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from models.bundle.requests import CacheUse
+from models.bundle.requests import CacheUse, Options, TranslationRequest
 from models.errors import RequestError
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
 from service.inference.backlog import Turn
@@ -31,33 +33,105 @@ async def test_bad_sentence_fails_alone(bench: Callable[..., Bench]) -> None:
     assert isinstance(found[1], RequestError)
 
 
-async def test_client_that_leaves_costs_nothing(bench: Callable[..., Bench]) -> None:
-    """A sentence whose caller is cancelled while it waits never reaches a worker."""
-    gate = asyncio.Event()
+def gated(gate: asyncio.Event) -> Callable[[Batch], Coroutine[Any, Any, Outcomes]]:
+    """A lane that answers nothing until the gate is open."""
 
-    async def gated(batch: Batch) -> Outcomes:
+    async def wait(batch: Batch) -> Outcomes:
         await gate.wait()
         return await echo(batch)
 
-    used = bench(gated)
-    first = asyncio.create_task(used.translate("first"))
+    return wait
+
+
+async def silent(_batch: Batch) -> Outcomes:
+    """A lane that answers nothing."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_client_that_leaves_costs_nothing(bench: Callable[..., Bench]) -> None:
+    """A sentence whose caller is cancelled while it waits never reaches a worker."""
+    gate = asyncio.Event()
+    used = bench(gated(gate))
+    first = [asyncio.create_task(used.translate(text)) for text in "abcd"]
     await until(lambda: bool(used.lanes.batches))
     leaving, staying = (asyncio.create_task(used.translate(text)) for text in ("leaving", "staying"))
     await until(lambda: used.batcher.waiting == 2)
     leaving.cancel()
     await asyncio.wait([leaving])
     gate.set()
-    assert await asyncio.gather(first, staying) == ["first", "staying"]
-    assert used.lanes.batches == [["first"], ["staying"]]
+    assert await asyncio.gather(*first, staying) == [*"abcd", "staying"]
+    assert used.lanes.batches == [[*"abcd"], ["staying"]]
+    assert used.lanes.dropped == []
+
+
+async def test_worker_is_told_of_a_client_that_leaves(bench: Callable[..., Bench]) -> None:
+    """A sentence that a worker is at is dropped when its caller is cancelled, and makes room for one that waits."""
+    used = bench(silent)
+    callers = [asyncio.create_task(used.translate(text)) for text in "abcde"]
+    await until(lambda: used.batcher.waiting == 1)
+    await until(lambda: bool(used.lanes.batches))
+    callers[1].cancel()
+    await until(lambda: len(used.lanes.batches) == 2)
+    assert used.lanes.batches == [[*"abcd"], ["e"]]
+    assert used.lanes.dropped == [1]
+
+
+async def test_worker_is_told_of_a_deadline(bench: Callable[..., Bench]) -> None:
+    """What nobody waits for any longer is not translated to its end."""
+    used = bench(silent, deadline=0.05)
+    found = await asyncio.gather(*map(used.translate, "ab"), return_exceptions=True)
+    assert {type(error) for error in found} == {DeadlineError}
+    await until(lambda: len(used.lanes.dropped) == 2)
+
+
+async def test_sentence_that_becomes_due_while_the_clock_is_read(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two looks at the clock time goes on: no sentence is left to its deadline by that."""
+    loop, used = asyncio.get_running_loop(), bench()
+    for wait in range(1, 25):  # in units of the time between two looks
+        used.batcher._backlog._budget = replace(used.batcher._backlog._budget, wait=0.001 * wait)
+        began, looks = loop.time(), count()
+        monkeypatch.setattr(loop, "time", lambda began=began, looks=looks: began + 0.0009 * next(looks))
+        caller = asyncio.create_task(used.translate("a"))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        monkeypatch.undo()
+        async with asyncio.timeout(5):
+            assert await caller == "a"
+
+
+async def test_sentences_join_those_that_a_worker_is_at(bench: Callable[..., Bench]) -> None:
+    """While it has room a worker is given what comes, with other options too, and each answer makes room for more."""
+    gates = {text: asyncio.Event() for text in "abcdef"}
+
+    async def one_by_one(batch: Batch) -> Outcomes:
+        for job in batch.jobs:
+            await gates[job.request.source].wait()
+        return await echo(batch)
+
+    used = bench(one_by_one)
+    callers: dict[str, asyncio.Task[Any]] = {}
+    for text in "abc":
+        callers[text] = asyncio.create_task(used.translate(text))
+        await until(lambda: len(used.lanes.batches) == len(callers))
+    sentence = used.batcher.submit(TranslationRequest("d"), Options("sentence"), Turn("another", "bulk"))
+    callers["d"] = asyncio.create_task(sentence)
+    await until(lambda: len(used.lanes.batches) == 4)
+    callers |= {text: asyncio.create_task(used.translate(text)) for text in "ef"}
+    await until(lambda: used.batcher.waiting == 2)
+    gates["b"].set()
+    assert await callers["b"] == "b"
+    await until(lambda: len(used.lanes.batches) == 5)
+    for gate in gates.values():
+        gate.set()
+    await asyncio.gather(*callers.values())
+    assert used.lanes.batches == [["a"], ["b"], ["c"], ["d"], ["e"], ["f"]]
 
 
 async def test_deadline_ends_the_wait(bench: Callable[..., Bench]) -> None:
     """A caller does not wait for ever, neither in the queue nor for a worker that is silent."""
-
-    async def silent(_batch: Batch) -> Outcomes:
-        await asyncio.Event().wait()
-        raise AssertionError
-
     used = bench(silent, deadline=0.05)
     found = await asyncio.gather(*map(used.translate, "abcdefgh"), return_exceptions=True)
     assert {type(error) for error in found} == {DeadlineError}
@@ -82,7 +156,7 @@ async def test_second_death_is_an_error(bench: Callable[..., Bench]) -> None:
     """The sentence that kills workers is given up, and takes none of its batch mates with it."""
 
     async def poisoned(batch: Batch) -> Outcomes:
-        if any(request.source == "poison" for request in batch.requests):
+        if any(job.request.source == "poison" for job in batch.jobs):
             raise WorkerDiedError
         return await echo(batch)
 
@@ -109,11 +183,6 @@ async def test_unforeseen_error_does_not_leave_callers_waiting(bench: Callable[.
 
 async def test_closing_answers_everybody(bench: Callable[..., Bench]) -> None:
     """Whoever waits, in the queue or at a worker, is told that the service ends, and so is who comes later."""
-
-    async def silent(_batch: Batch) -> Outcomes:
-        await asyncio.Event().wait()
-        raise AssertionError
-
     used = bench(silent)
     callers = [asyncio.create_task(used.translate(text)) for text in "abcdefgh"]
     await until(lambda: bool(used.lanes.batches))
@@ -127,12 +196,7 @@ async def test_closing_answers_everybody(bench: Callable[..., Bench]) -> None:
 async def test_document_does_not_make_a_session_wait(bench: Callable[..., Bench]) -> None:
     """The sentence of a session goes with the next batch, however long a document waits already; batches are shared."""
     gate = asyncio.Event()
-
-    async def gated(batch: Batch) -> Outcomes:
-        await gate.wait()
-        return await echo(batch)
-
-    used = bench(gated)
+    used = bench(gated(gate))
     document = [asyncio.create_task(used.translate(f"d{n}", Turn("document", "bulk"))) for n in range(12)]
     await until(lambda: bool(used.lanes.batches))
     session = asyncio.create_task(used.translate("s", Turn("session", "interactive")))
@@ -146,13 +210,8 @@ async def test_document_does_not_make_a_session_wait(bench: Callable[..., Bench]
 async def test_dispatcher_that_fails_leaves_nobody_waiting(bench: Callable[..., Bench]) -> None:
     """Whoever waits and whoever comes later is told, what a worker is at is finished, and it is logged and seen."""
     gate = asyncio.Event()
-
-    async def gated(batch: Batch) -> Outcomes:
-        await gate.wait()
-        return await echo(batch)
-
-    used = bench(gated)
-    running = asyncio.create_task(used.translate("running"))
+    used = bench(gated(gate))
+    running = [asyncio.create_task(used.translate(text)) for text in "abcd"]
     await until(lambda: bool(used.lanes.batches))
     assert used.batcher.alive
     waiting = asyncio.create_task(used.translate("waiting"))
@@ -160,7 +219,7 @@ async def test_dispatcher_that_fails_leaves_nobody_waiting(bench: Callable[..., 
     with capture_logs() as lines:
         used.lanes.failure = ZeroDivisionError("a user's text")
         gate.set()
-        assert await running == "running"
+        assert await asyncio.gather(*running) == [*"abcd"]
         with pytest.raises(ZeroDivisionError):
             await waiting
     assert [line["event"] for line in lines] == ["dispatcher_failed"]
@@ -181,7 +240,6 @@ async def test_worker_that_dies_after_the_dispatcher(bench: Callable[..., Bench]
     caller = asyncio.create_task(used.translate("a"))
     await until(lambda: bool(used.lanes.batches))
     used.lanes.failure = ZeroDivisionError()
-    used.lanes.release(used.lanes)
     waiting = asyncio.create_task(used.translate("b"))
     await until(lambda: not used.batcher.alive)
     gate.set()
@@ -202,13 +260,13 @@ async def test_each_caller_gets_an_error_of_its_own(bench: Callable[..., Bench])
     assert first is not second
 
 
-async def test_closing_answers_a_batch_that_has_not_begun(bench: Callable[..., Bench]) -> None:
-    """Between the queue and the worker, too, a sentence is told that the service ends, and not left to its deadline."""
+async def test_closing_answers_what_a_worker_was_just_given(bench: Callable[..., Bench]) -> None:
+    """Before anybody listens to the worker, too, a sentence is told that the service ends, not left to its deadline."""
     used = bench(deadline=0.05)
     caller = asyncio.create_task(used.translate("a"))
     await until(lambda: used.batcher.waiting == 1)
     await until(lambda: used.batcher.waiting == 0)
-    assert used.lanes.batches == []
+    assert used.lanes.batches == [["a"]]
     await used.batcher.close()
     with pytest.raises(ShuttingDownError):
         await caller

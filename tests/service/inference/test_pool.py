@@ -14,12 +14,12 @@ import structlog
 from structlog.testing import capture_logs
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options, TranslationRequest
+from models.bundle.requests import Options, Translation, TranslationRequest
 from models.data.documents import Sentence
 from models.errors import BundleError, RequestError, SelfTestError, SentenceTooLongError
 from service.errors import WorkerDiedError
 from service.inference.pool import WorkerPool
-from service.inference.wire import Batch, Failure
+from service.inference.wire import Batch, Drop, Failure, Job
 from service.inference.worker import Worker, WorkerCommand, error_of
 from service.telemetry.metrics import Metrics
 from tests.support import stand_in
@@ -32,9 +32,25 @@ def command(folder: Path, *, timeout: float = 60.0) -> WorkerCommand:
     return WorkerCommand(folder, fingerprint, "cpu", "auto", timeout, 60.0, stand_in.LOAD)
 
 
-def batch(*sources: str) -> Batch:
-    """Sentences after one that precedes them all."""
-    return Batch(Options(), tuple(TranslationRequest(source, (Sentence("before"),)) for source in sources))
+def batch(*sources: str, first: int = 0) -> Batch:
+    """Sentences after one that precedes them all, numbered from `first`."""
+    requests = (TranslationRequest(source, (Sentence("before"),)) for source in sources)
+    return Batch(Options(), tuple(Job(first + number, request) for number, request in enumerate(requests)))
+
+
+async def answers(worker: Worker, count: int) -> dict[int, Translation | Failure | None]:
+    """The next so many outcomes, by number."""
+    found: dict[int, Translation | Failure | None] = {}
+    while len(found) < count:
+        found |= {outcome.number: outcome.result for outcome in (await worker.receive()).outcomes}
+    return found
+
+
+async def translated(worker: Worker, *sources: str) -> list[Translation | Failure | None]:
+    """What a worker that has nothing else to do makes of sentences."""
+    worker.send(batch(*sources))
+    found = await answers(worker, len(sources))
+    return [found[number] for number in range(len(sources))]
 
 
 @pytest.fixture
@@ -47,13 +63,13 @@ async def pool(stand_in_bundle: Path) -> AsyncIterator[WorkerPool]:
     await pool.close()
 
 
-async def test_batch_comes_back_in_order(stand_in_bundle: Path) -> None:
-    """Each sentence of a batch gets its result or its error, in the batch's order."""
+async def test_each_sentence_comes_back(stand_in_bundle: Path) -> None:
+    """Each sentence of a batch gets its result or its error, by its number."""
     worker = await Worker.start(command(stand_in_bundle))
-    found = (await worker.translate(batch("one", "refuse", "二"))).results
+    found = await translated(worker, "one", "refuse", "二")
     await worker.stop()
     assert isinstance(found[1], Failure)
-    texts = [result.text for result in found if not isinstance(result, Failure)]
+    texts = [result.text for result in found if isinstance(result, Translation)]
     assert texts == [stand_in.expected(source, ["before"]) for source in ("one", "二")]
 
 
@@ -161,18 +177,42 @@ async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle
     worker = await pool.acquire()
     pool.release(worker)
     assert await pool.acquire() is worker
-    assert len((await worker.translate(batch("grow"))).results) == 1
+    assert not pool.outgrown(worker)
+    assert len(await translated(worker, "grow")) == 1
+    assert pool.outgrown(worker)
     pool.release(worker)
     other = await pool.acquire()
     assert other.pid != worker.pid
     await pool.close()
 
 
+async def test_worker_takes_more_and_drops_some(stand_in_bundle: Path, tmp_path: Path) -> None:
+    """What it is given or told to drop while it is busy it finds afterwards; each number is answered once."""
+    worker = await Worker.start(command(stand_in_bundle))
+    gate = tmp_path / "gate"
+    worker.send(batch(f"wait-for:{gate}"))
+    await asyncio.sleep(0.1)
+    worker.send(batch("one", "two", "refuse", first=1))
+    worker.send(Drop((0, 2, 77)))
+    gate.touch()
+    found = await answers(worker, 4)
+    again = await translated(worker, "again")
+    await worker.stop()
+    assert isinstance(found[3], Failure)
+    texts = {number: result.text for number, result in found.items() if isinstance(result, Translation)}
+    assert texts == {
+        0: stand_in.expected(f"wait-for:{gate}", ["before"]),
+        1: stand_in.expected("one", ["before"]),
+    }
+    assert found[2] is None
+    assert isinstance(again[0], Translation)
+
+
 async def test_crash_is_noticed_at_once(stand_in_bundle: Path) -> None:
     """A worker that dies over a batch gives an error, not silence."""
     worker = await Worker.start(command(stand_in_bundle))
     with pytest.raises(WorkerDiedError):
-        await worker.translate(batch("crash"))
+        await translated(worker, "crash")
     await worker.ended()
     assert not worker.alive
 
@@ -183,7 +223,7 @@ async def test_unforeseen_exception_ends_the_worker_without_its_message(
     """The runtime's own errors may quote a user's text: only their type and place are printed."""
     worker = await Worker.start(command(stand_in_bundle))
     with pytest.raises(WorkerDiedError):
-        await worker.translate(batch("raise my secret"))
+        await translated(worker, "raise my secret")
     await worker.ended()
     printed = capfd.readouterr().err
     assert "ValueError" in printed
@@ -194,14 +234,14 @@ async def test_silent_worker_is_killed(stand_in_bundle: Path, tmp_path: Path) ->
     """One that takes too long over a batch counts as dead."""
     worker = await Worker.start(command(stand_in_bundle, timeout=0.1))
     with pytest.raises(WorkerDiedError):
-        await worker.translate(batch(f"wait-for:{tmp_path / 'never'}"))
+        await translated(worker, f"wait-for:{tmp_path / 'never'}")
     await worker.ended()
 
 
-async def test_cancelled_batch_does_not_answer_the_next(stand_in_bundle: Path, tmp_path: Path) -> None:
-    """A worker whose batch was given up is not used again: its answer would go to others."""
+async def test_worker_that_nobody_listens_to_ends(stand_in_bundle: Path, tmp_path: Path) -> None:
+    """A worker whose sentences are given up does not go on with them."""
     worker = await Worker.start(command(stand_in_bundle))
-    given_up = asyncio.create_task(worker.translate(batch(f"wait-for:{tmp_path / 'never'}")))
+    given_up = asyncio.create_task(translated(worker, f"wait-for:{tmp_path / 'never'}"))
     await asyncio.sleep(0.05)
     given_up.cancel()
     await asyncio.wait([given_up])
@@ -221,14 +261,14 @@ async def test_dead_worker_is_replaced(pool: WorkerPool) -> None:
     lanes = [await pool.acquire() for _ in range(2)]
     assert victim.pid not in [lane.pid for lane in lanes]
     for lane in lanes:
-        assert len((await lane.translate(batch("one"))).results) == 1
+        assert len(await translated(lane, "one")) == 1
 
 
 async def test_closing_ends_busy_workers_too(pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No process outlives its pool, whatever it is doing."""
     monkeypatch.setattr("service.inference.worker._STOP_SECONDS", 0.2)
     worker = await pool.acquire()
-    busy = asyncio.create_task(worker.translate(batch(f"wait-for:{tmp_path / 'never'}")))
+    busy = asyncio.create_task(translated(worker, f"wait-for:{tmp_path / 'never'}"))
     await asyncio.sleep(0.05)
     await pool.close()
     with pytest.raises(WorkerDiedError):

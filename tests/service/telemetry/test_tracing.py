@@ -26,9 +26,9 @@ def test_off_means_no_tracer_and_no_sdk() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     assert done.stdout == "[]\n"
-    with tracing(None, ratio=1, process="http") as tracer, span(tracer, "anything"):
+    with tracing(None, ratio=1, process="http") as tracer, span(tracer, "anything") as none:
         assert tracer is NO_TRACER
-        assert traceparent() is None
+        assert traceparent(none) is None
 
 
 @pytest.mark.parametrize("given", [None, "", "himitsu", GIVEN.replace("00-", "ff-"), GIVEN[:-3]])
@@ -41,7 +41,7 @@ def test_context_goes_from_process_to_process() -> None:
     """What one process gives as `traceparent`, another takes up."""
     tracer = TracerProvider().get_tracer("test")
     with span(tracer, "outer", parent=context_of(GIVEN)) as outer:
-        given = traceparent()
+        given = traceparent(outer)
     there = trace.get_current_span(context_of(given)).get_span_context()
     assert there.trace_id == trace.get_current_span(context_of(GIVEN)).get_span_context().trace_id
     assert there.span_id == outer.get_span_context().span_id

@@ -1,0 +1,37 @@
+"""Log-probabilities of several translations of each sentence, which is read once with its context."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+
+from models.data.batches import Batch, Tokens, pad
+from models.data.tokenizer import BOS, EOS
+from models.network.model import TranslationModel
+
+
+@torch.inference_mode()
+def score(model: TranslationModel, batch: Batch, candidates: Sequence[Sequence[Tokens]]) -> list[list[list[float]]]:
+    """Score the candidates of each sentence of a batch.
+
+    Args:
+        model: in evaluation mode.
+        batch: of sentences, on the model's device.
+        candidates: for each sentence one or more.
+
+    Returns:
+        For each of them the log-probability of every token, and of the end of sentence if there is a place for it.
+    """
+    most = max(map(len, candidates))
+    rows = [tokens for each in candidates for tokens in (*each, *[()] * (most - len(each)))]
+    places = len(model.backbone.positions)
+    target = pad([[BOS, *tokens, EOS][: places + 1] for tokens in rows]).to(batch.source.device)  # (R, T + 1)
+    hidden = model.decode(target[:, :-1], model.start(batch, cached=False))
+    expected = target[:, 1:]
+    lengths = [min(len(tokens) + 1, places) for tokens in rows]
+    # Not by what stands there: CTranslate2 may propose padding as a word.
+    real = torch.arange(expected.size(1)).lt(torch.tensor(lengths)[:, None]).to(expected.device)
+    # The projection is the widest product of all, so padding is left out of it.
+    losses = F.cross_entropy(model.logits(hidden[real]).float(), expected[real], reduction="none")
+    values = [(-part).tolist() for part in losses.cpu().split(lengths)]
+    return [values[row * most : row * most + len(each)] for row, each in enumerate(candidates)]

@@ -1,0 +1,50 @@
+"""In which numbers a model computes, and on which device."""
+
+from typing import Final
+
+import torch
+
+from models.errors import BundleError
+from models.network.inference import prepare
+from models.network.int8 import supports_int8
+from models.network.model import TranslationModel
+
+COMPUTE_TYPES: Final = ("auto", "float32", "bfloat16", "int8")
+
+
+def resolve_compute_type(compute_type: str, device: str) -> str:
+    """The type that is meant: `auto` is bfloat16 on a GPU, and int8 on a CPU that is made for it, else float32.
+
+    Raises:
+        BundleError: there is no such type, or this device does not offer it.
+    """
+    on_cpu = device.partition(":")[0] == "cpu"
+    if compute_type == "auto":
+        return ("int8" if supports_int8() else "float32") if on_cpu else "bfloat16"
+    if compute_type not in COMPUTE_TYPES:
+        raise BundleError(f"there is no compute type {compute_type!r}; there are {', '.join(COMPUTE_TYPES)}")
+    if compute_type == "int8" and not (on_cpu and supports_int8()):
+        raise BundleError("compute type 'int8' needs a CPU with AVX-512 VNNI; take float32, bfloat16 or auto")
+    return compute_type
+
+
+def place(model: TranslationModel, device: str, compute_type: str, threads: int, *, to_serve: bool) -> None:
+    """Bring a model to a device, in a type of `resolve_compute_type`.
+
+    Args:
+        model: in evaluation mode.
+        device: a name of torch's.
+        compute_type: int8 only if it is to serve.
+        threads: that compute on a CPU, of torch in this whole process.
+        to_serve: whether it is only decoded with from here on, and made ready for that.
+
+    Raises:
+        BundleError: there is no such device.
+    """
+    torch.set_num_threads(threads)
+    try:
+        model.to(torch.device(device), torch.bfloat16 if compute_type == "bfloat16" else torch.float32)
+    except (RuntimeError, AssertionError) as error:  # torch's ways to say that there is no such device
+        raise BundleError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}") from error
+    if to_serve:
+        prepare(model, int8=compute_type == "int8")

@@ -1,0 +1,137 @@
+"""Continuous batching: sentences that are done make room in the batch for those that wait."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final, Generic, Protocol, TypeVar
+
+import torch
+
+from models.data.batches import Batch, Tokens
+from models.search.hypotheses import Hypothesis
+from models.search.running import Found, Search, Wanted
+
+FREE: Final = 4
+"""Sentences join when one of this many parts of the budget is free: to join costs about as much as a step or two."""
+PATIENCE: Final = 16
+"""Steps after which they join in any case, if they fit."""
+
+
+class Sized(Protocol):
+    """A sentence that waits."""
+
+    @property
+    def size(self) -> int:
+        """Tokens that it is padded to alone."""
+
+    @property
+    def max_length(self) -> int:
+        """The most tokens to generate."""
+
+    @property
+    def draft(self) -> Tokens:
+        """What the translation may be; empty where there is none."""
+
+
+Sentence = TypeVar("Sentence", bound=Sized)
+
+
+class Continuous(Generic[Sentence]):
+    """Feeds a search from what waits: within a budget of tokens, in the order of arrival, of like sizes together.
+
+    What comes together begins with its longest, so that long ones are not left over for the end. Satisfies
+    `models.bundle.flow.Flow`.
+    """
+
+    def __init__(
+        self, begin: Callable[[], Search], joins: bool, batch_of: Callable[[Sequence[Sentence]], Batch], budget: int
+    ) -> None:
+        """Feed a search with batches.
+
+        Args:
+            begin: makes a search that has nothing to do yet.
+            joins: whether its decoder does; if not, one batch ends before the next.
+            batch_of: makes a batch of sentences.
+            budget: padded source tokens that are begun and not done; less, where the device has no memory for them.
+        """
+        self._new_search = begin
+        self._search = begin()
+        self._joins = joins
+        self._batch_of = batch_of
+        self._budget = budget
+        self._waiting: dict[int, Sentence] = {}
+        self._begun: dict[int, Sentence] = {}
+        self._waited = 0
+
+    @property
+    def running(self) -> int:
+        """Sentences that have no result yet."""
+        return len(self._waiting) + len(self._begun)
+
+    def add(self, requests: Mapping[int, Sentence]) -> None:
+        """Let sentences wait."""
+        self._waiting |= dict(sorted(requests.items(), key=lambda item: -item[1].size))
+
+    def step(self) -> list[tuple[int, list[Hypothesis]]]:
+        """Begin with what there is room for, and go on by a token; gives what is done with it."""
+        try:
+            found = self._go_on()
+        except torch.OutOfMemoryError:
+            if len(self._begun) == 1:
+                raise
+            self._begin_again()
+            return []
+        for one in found:
+            del self._begun[one.key]
+        return [(one.key, one.hypotheses) for one in found]
+
+    def drop(self, keys: Collection[int]) -> None:
+        """Go on without these sentences."""
+        begun = [key for key in keys if self._begun.pop(key, None) is not None]
+        if begun:
+            self._search.drop(begun)
+        for key in keys:
+            self._waiting.pop(key, None)
+
+    def _go_on(self) -> list[Found]:
+        if self._waiting:
+            self._waited += 1
+            if self._makes_sense():
+                self._begin()
+        return self._search.step()
+
+    def _begin_again(self) -> None:
+        """Let what has begun wait to be done in smaller batches, of half as much at most."""
+        self._budget = len(self._begun) * self._width() // 2
+        self._waiting = self._begun | self._waiting
+        self._begun, self._search = {}, self._new_search()
+
+    def _makes_sense(self) -> bool:
+        """Whether the next sentence should begin now."""
+        if not self._begun:
+            return True
+        width = self._width()
+        if not (self._joins and self._fits(next(iter(self._waiting.values())), len(self._begun), width)):
+            return False
+        free = self._budget - len(self._begun) * width
+        return free * FREE >= self._budget or self._waited >= PATIENCE
+
+    def _begin(self) -> None:
+        chosen: dict[int, Sentence] = {}
+        width = self._width()
+        for key, sentence in self._waiting.items():
+            if not self._fits(sentence, len(self._begun) + len(chosen), width):
+                break
+            width = max(width, sentence.size)
+            chosen[key] = sentence
+        for key in chosen:
+            del self._waiting[key]
+        self._begun |= chosen
+        self._waited = 0
+        wanted = [Wanted(key, sentence.max_length, sentence.draft) for key, sentence in chosen.items()]
+        self._search.add(self._batch_of(list(chosen.values())), wanted)
+
+    def _width(self) -> int:
+        return max((sentence.size for sentence in self._begun.values()), default=0)
+
+    def _fits(self, sentence: Sentence, others: int, width: int) -> bool:
+        """Whether one more is within the budget; alone it always is."""
+        return others == 0 or (others + 1) * max(width, sentence.size) <= self._budget

@@ -1,0 +1,123 @@
+"""A bundle that needs no data: a Transformer of the usual size with random weights, and documents for it.
+
+A sentence has `TOKENS` words, each of them a token. Where every translation is made as long, random weights are as fast
+as trained ones, and take as many steps in every way to translate.
+"""
+
+import io
+import random
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import sentencepiece
+import torch
+
+from models.bundle.writing import Contents, write_bundle
+from models.config import BackboneConfig, RunConfig, SentenceConfig
+from models.data.documents import Document, Sentence
+from models.data.tokenizer import BOS, EOS, PAD, SPECIAL_PIECES, UNK, Tokenizer
+from models.errors import ConfigError
+from models.network.model import TranslationModel
+
+TOKENS: Final = 25
+"""Of each sentence, without the end of sentence."""
+SENTENCES: Final = 20
+"""Of each document."""
+VOCABULARY: Final = 32_000
+BASE: Final = BackboneConfig()
+"""6 + 6 layers of width 512."""
+BERT: Final[dict[str, Any]] = {
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+}
+
+
+def write_fixed(folder: Path, kind: str, backbone: BackboneConfig = BASE, vocabulary: int = VOCABULARY) -> None:
+    """Write a bundle, the same every time.
+
+    Args:
+        folder: that is not there yet.
+        kind: of the architecture, which has the values that it has by default.
+        backbone: its shape.
+        vocabulary: pieces that both languages share.
+
+    Raises:
+        ConfigError: BERT needs packages that are not installed.
+        OSError: the bundle cannot be written.
+    """
+    tokenizer = _tokenizer(vocabulary)
+    with tempfile.TemporaryDirectory() as beside, torch.random.fork_rng():
+        torch.manual_seed(1)
+        config = _config(kind, backbone, _write_bert(Path(beside), vocabulary) if kind == "bert_context" else None)
+        model = TranslationModel(backbone, config.architecture, vocabulary, vocabulary).eval()
+        model.initialize()
+        sentence = TranslationModel(backbone, SentenceConfig(), vocabulary, vocabulary).eval()
+        sentence.backbone = model.backbone
+        write_bundle(folder, Contents(config, tokenizer, model, sentence), "int8")
+
+
+def fixed_documents(sentences: int, vocabulary: int = VOCABULARY) -> list[Document]:
+    """Documents with translations, of so many sentences together or a few more; none is there twice."""
+    chooser, words = random.Random(1), _words(vocabulary)  # noqa: S311
+
+    def text() -> str:
+        return " ".join(chooser.choices(words, k=TOKENS))
+
+    return [
+        Document(tuple(Sentence(text(), text()) for _ in range(SENTENCES)), f"made-up:{number}")
+        for number in range(-(-sentences // SENTENCES))
+    ]
+
+
+def _words(vocabulary: int) -> list[str]:
+    return [f"w{number}" for number in range(vocabulary - len(SPECIAL_PIECES))]
+
+
+def _tokenizer(vocabulary: int) -> Tokenizer:
+    """One that knows the words and nothing else."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(_words(vocabulary)),
+        model_writer=model,
+        model_type="word",
+        vocab_size=vocabulary,
+        normalization_rule_name="identity",
+        pad_id=PAD,
+        bos_id=BOS,
+        eos_id=EOS,
+        unk_id=UNK,
+        minloglevel=2,
+    )
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    return Tokenizer(processor, processor)
+
+
+def _config(kind: str, backbone: BackboneConfig, bert: Path | None) -> RunConfig:
+    architecture: dict[str, Any] = {"kind": kind} | ({} if bert is None else {"bert": bert})
+    return RunConfig.model_validate(
+        {
+            "name": f"fixed-{kind}",
+            "languages": {"source": "xx", "target": "yy"},
+            "data": {"train": {"source": "none", "target": "none"}},
+            "tokenizer": {"path": "none"},
+            "backbone": backbone,
+            "architecture": architecture,
+            "training": {"step": "joint", "updates": 1},
+            "output": "none",
+        }
+    )
+
+
+def _write_bert(folder: Path, vocabulary: int) -> Path:
+    """A random BERT of the usual size that knows the words."""
+    try:
+        from transformers import BertConfig, BertModel  # noqa: PLC0415 - only this one needs it
+    except ImportError:
+        raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_words(vocabulary)]
+    BertModel(BertConfig(vocab_size=len(pieces), **BERT)).save_pretrained(folder)
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    return folder

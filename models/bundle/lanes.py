@@ -1,0 +1,117 @@
+"""Lanes that translate side by side: processes with one thread each, as they serve, or CTranslate2's own threads.
+
+The sentence backbone is CTranslate2's and translates in this process: once it has run in one, torch computes more
+slowly there.
+"""
+
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import cached_property, partial
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Final, Self
+
+from models.bundle.backbone import BackboneEngine
+from models.bundle.lane import Command, Place, Translate, Way, Work, in_one_call, serve, translate
+from models.bundle.manifest import BACKBONE, Manifest
+from models.data.tokenizer import Tokenizer
+from models.errors import BundleError
+from models.search.hypotheses import SearchOptions
+
+PATIENCE: Final = 900.0
+"""Seconds in which a lane answers, or has failed."""
+
+
+class Lanes:
+    """So many lanes; each has its own sentences, and all begin at the same moment. Ended by leaving a `with` block."""
+
+    def __init__(self, where: Place, count: int) -> None:
+        """Have so many lanes; they start with the block."""
+        self._where = where
+        self._count = count
+        self._threads = ThreadPoolExecutor(count)
+        self._connections: list[Connection] = []
+        self.processes: list[BaseProcess] = []
+        """Those of the lanes."""
+        self._work: Sequence[Work] = ()
+        self._ended = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start the lanes; each loads the bundle.
+
+        Raises:
+            BundleError: one of them cannot.
+        """
+        with ExitStack() as started:
+            started.callback(self._threads.shutdown)
+            self._connections = [self._start(started) for _ in range(self._count)]
+            self._answers()
+            self._ended = started.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the lanes."""
+        self._ended.close()
+
+    @cached_property
+    def _peer(self) -> BackboneEngine:
+        """CTranslate2 at its best: a thread for each lane, and the sentences of each in one call."""
+        quantization = Manifest.load(self._where.folder).quantization
+        stored = quantization if self._where.compute_type == "auto" else self._where.compute_type
+        tokenizer = Tokenizer.load(self._where.folder)
+        folder = self._where.folder / BACKBONE
+        return BackboneEngine(folder, tokenizer, self._where.device, stored, 1, lanes=self._count)
+
+    def give(self, work: Sequence[Work]) -> None:
+        """Hand each lane its next sentences."""
+        self._work = [in_one_call(part) for part in work]
+        self._ask(work)
+
+    def forget(self) -> None:
+        """Let no lane have states of any context."""
+        self._ask([None] * self._count)
+
+    def run(self, way: Way, options: SearchOptions) -> int:
+        """Let every lane translate its sentences; gives the target tokens of all.
+
+        Raises:
+            BundleError: a lane has failed.
+        """
+        if way == "sentence":
+            return sum(self._threads.map(partial(translate, self._peer, options=options), self._work))
+        return sum(self._ask([Translate(way, options)] * self._count))
+
+    def _start(self, started: ExitStack) -> Connection:
+        spawning = multiprocessing.get_context("spawn")
+        ours, theirs = spawning.Pipe()
+        process = spawning.Process(target=serve, args=(theirs, self._where), daemon=True)
+        process.start()
+        theirs.close()
+        self.processes.append(process)
+        started.callback(process.join)
+        started.callback(ours.close)
+        return ours
+
+    def _ask(self, commands: Sequence[Command]) -> list[int]:
+        for connection, command in zip(self._connections, commands, strict=True):
+            with suppress(ConnectionError):  # its answer will not come either
+                connection.send(command)
+        return self._answers()
+
+    def _answers(self) -> list[int]:
+        return [_answer(connection) for connection in self._connections]
+
+
+def _answer(connection: Connection) -> int:
+    try:
+        answer = connection.recv() if connection.poll(PATIENCE) else "a lane does not answer"
+    except (EOFError, ConnectionError):
+        answer = "a lane has died"
+    if isinstance(answer, int):
+        return answer
+    raise BundleError(str(answer))

@@ -1,0 +1,66 @@
+"""Strategies that are made of others: the sentence backbone proposes and the model with context chooses; drafts.
+
+What the backbone proposes is an n-best list of a beam search in CTranslate2; the model with context reads each sentence
+once and all that was proposed for it in one pass. Its normalised log-probability decides, not a mixture of the two: the
+backbone's has gone into the list.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import repeat
+
+from models.bundle.flow import AtOnce, Flow
+from models.bundle.requests import CacheUse, Strategy
+from models.bundle.strategies import Engine, TokenizedRequest
+from models.data.batches import Tokens
+from models.search.hypotheses import Hypothesis, SearchOptions
+
+
+def combined(engines: Mapping[Strategy, Engine]) -> dict[Strategy, Engine]:
+    """All strategies that engines offer, where `direct` is one of them; without a backbone nothing can be reranked."""
+    strategies: dict[Strategy, Engine] = {**engines, "verify": engines["direct"]}
+    if "sentence" in engines:
+        strategies["rerank"] = RerankEngine(engines["sentence"], engines["direct"])
+    return strategies
+
+
+class RerankEngine:
+    """Translates by choosing among the translations of another engine; satisfies `models.bundle.strategies.Engine`."""
+
+    def __init__(self, proposes: Engine, chooses: Engine) -> None:
+        """Let one engine propose as many hypotheses as the beam is wide, and the other score them."""
+        self._proposes = proposes
+        self._chooses = chooses
+
+    def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
+        """For each request its `n_best` hypotheses, best first; in a tie the one that was proposed first."""
+        lists = self._proposes.translate(requests, replace(options, n_best=options.beam_size))
+        scored = self._chooses.score_candidates(requests, [[one.tokens for one in proposed] for proposed in lists])
+        return [
+            sorted(map(_rescored, proposed, values, repeat(options)), key=lambda one: -one.score)[: options.n_best]
+            for proposed, values in zip(lists, scored, strict=True)
+        ]
+
+    def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
+        """A flow of whole batches, as the backbone's is."""
+        return AtOnce(lambda requests: self.translate(requests, options))
+
+    def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
+        """Those of the engine that chooses."""
+        return self._chooses.log_probabilities(requests, targets)
+
+    def score_candidates(
+        self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
+    ) -> list[list[list[float]]]:
+        """Those of the engine that chooses."""
+        return self._chooses.score_candidates(requests, candidates)
+
+    def cache_use(self) -> CacheUse:
+        """That of the engine that chooses."""
+        return self._chooses.cache_use()
+
+
+def _rescored(proposed: Hypothesis, values: Sequence[float], options: SearchOptions) -> Hypothesis:
+    """A hypothesis with the score of another model."""
+    total = sum(values[: proposed.length])
+    return replace(proposed, score=options.normalize(total, proposed.length), log_probability=total, memory={})

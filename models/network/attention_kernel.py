@@ -1,0 +1,181 @@
+"""Attention on a CPU whose result for a row depends on nothing else in its batch, to the bit.
+
+Matrix products add in an order that changes with their shapes, so padding moves a result by a millionth; where the
+next layer rounds to 8 bits, that is now and then another integer. Here every sum has one order: over the width of a
+head, and over the keys that are seen, without those that are not. For one query, as in decoding, it is also faster.
+
+Compiled by Numba when it is first called (two seconds, then kept on disk), for each width of a head apart.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+# ruff: noqa: ANN001, ANN202 - what Numba compiles has the types that it is called with
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from torch import Tensor
+
+HIDDEN: Final = -1e30
+"""What is added to the score of a key that is not seen is below this."""
+
+_ALL_SEEN: Final = np.empty((0, 0), np.float32)
+_FAST: Final[dict[str, Any]] = {"fastmath": {"contract", "nsz", "arcp", "nnan", "reassoc"}, "error_model": "numpy"}
+"""Sums may be regrouped when this is compiled, not from call to call: how many are summed is a constant, or four."""
+
+
+def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+    """Multi-head attention, softmax(q k / sqrt(D/H)) v.
+
+    Args:
+        queries: (B, H, N, D/H), float32; like keys and values in any layout whose last dimension is contiguous.
+        keys: (B, H, S, D/H).
+        values: (B, H, S, D/H).
+        mask: (B, 1, 1, S), what is added to the scores: nought, or less than `HIDDEN`.
+        causal: the last query sees all keys, each before it one less.
+
+    Returns:
+        (B, N, H, D/H).
+    """
+    batch, heads, count, width = queries.shape
+    result = queries.new_empty(batch, count, heads, width)
+    hidden = _ALL_SEEN if mask is None else mask.reshape(batch, -1).numpy()
+    first = keys.size(2) - count + 1 if causal else keys.size(2)
+    arguments = (*_flat(queries), *_flat(keys), *_flat(values), hidden, result.numpy(), keys.size(2), first)
+    try:
+        _kernel(width)(*arguments)
+    except OSError:  # it is compiled, but the disk has no room to keep it
+        _kernel(width)(*arguments)
+    return result
+
+
+def _flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
+    """The memory from the first element on, and the strides of batch, head and place."""
+    (batch, heads, places, width), (to_row, to_head, to_place, _) = tensor.shape, tensor.stride()
+    length = (batch - 1) * to_row + (heads - 1) * to_head + (places - 1) * to_place + width
+    return tensor.as_strided((length,), (1,)).numpy(), (to_row, to_head, to_place)
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as machine code, kept on disk where there is a place for it."""
+    try:
+        compiled: Callable[..., Any] = njit(cache=True, **_FAST)(function)
+    except RuntimeError:  # no folder that can be written to
+        compiled = njit(**_FAST)(function)
+    return compiled
+
+
+_part: Final = njit(inline="always", **_FAST)
+"""Puts a function in the place of each call to it. One that is called would be told apart from itself in every other
+process by what Numba names it, and then nothing that calls it is found again on disk."""
+
+
+@cache
+def _kernel(width: int) -> Callable[..., None]:
+    """The kernel for heads of this width: a constant, so that the compiler can lay out its sums."""
+
+    def kernel(queries, to_query, keys, to_key, values, to_value, hidden, result, total, first):  # noqa: PLR0913, PLR0917
+        batch, count, heads, _ = result.shape
+        weights, bits = np.empty(total + 4, np.float32), np.empty(total + 4, np.int32)
+        seen = np.empty(total + 4, np.int64)
+        for b in range(batch):
+            visible = _see(hidden, b, total, seen)
+            for h in range(heads):
+                own_keys = keys[b * to_key[0] + h * to_key[1] :]
+                own_values = values[b * to_value[0] + h * to_value[1] :]
+                for n in range(count):
+                    read = visible
+                    while read > 1 and seen[read - 1] >= first + n:
+                        read -= 1
+                    query = queries[b * to_query[0] + h * to_query[1] + n * to_query[2] :]
+                    _score(query, own_keys, to_key[2], seen, read, weights, width)
+                    share = _soften(weights, bits, read)
+                    _mix(weights, share, own_values, to_value[2], seen, read, result[b, n, h], width)
+
+    # Files of its own: two processes that write at once to the same would give one width the code of another.
+    kernel.__qualname__ = f"kernel_of_width_{width}"
+    return _compiled(kernel)
+
+
+@_part
+def _see(hidden, b, total, seen):
+    """Which keys a row sees; the first one, if none: nobody reads what comes of it."""
+    visible = 0
+    for s in range(total):
+        if hidden.size == 0 or hidden[b, s] > HIDDEN:
+            seen[visible] = s
+            visible += 1
+    if visible == 0:
+        seen[0] = 0
+        visible = 1
+    return visible
+
+
+@_part
+def _score(query, keys, stride, seen, read, weights, width):
+    """Scores of four keys at a time, the last of them perhaps more than once."""
+    for s in range(0, read, 4):
+        a = keys[seen[s] * stride :]
+        b = keys[seen[min(s + 1, read - 1)] * stride :]
+        c = keys[seen[min(s + 2, read - 1)] * stride :]
+        d = keys[seen[min(s + 3, read - 1)] * stride :]
+        in_a = in_b = in_c = in_d = np.float32(0)
+        for i in range(width):
+            in_a += query[i] * a[i]
+            in_b += query[i] * b[i]
+            in_c += query[i] * c[i]
+            in_d += query[i] * d[i]
+        weights[s], weights[s + 1], weights[s + 2], weights[s + 3] = in_a, in_b, in_c, in_d
+    scale = np.float32(width**-0.5)
+    for s in range(read):
+        weights[s] *= scale
+
+
+@_part
+def _mix(weights, share, values, stride, seen, read, result, width):
+    """Sum of the values, four at a time; beyond the last they weigh nothing."""
+    weights[read : read + 4] = 0
+    result[:] = 0
+    for s in range(0, read, 4):
+        a = values[seen[s] * stride :]
+        b = values[seen[min(s + 1, read - 1)] * stride :]
+        c = values[seen[min(s + 2, read - 1)] * stride :]
+        d = values[seen[min(s + 3, read - 1)] * stride :]
+        of_a, of_b = weights[s] * share, weights[s + 1] * share
+        of_c, of_d = weights[s + 2] * share, weights[s + 3] * share
+        for i in range(width):
+            result[i] += (of_a * a[i] + of_b * b[i]) + (of_c * c[i] + of_d * d[i])
+
+
+@_part
+def _soften(scores, bits, count):
+    """Put e^(score - max) in place of each of `count` scores; gives one over their sum, which is taken in float64.
+
+    e^x = 2^n e^r with r within log(2) / 2 of nought, where a polynomial (Cephes, `expf`) is right to the last bit but
+    one: unlike the library's function, it is computed for many scores at once.
+    """
+    largest = scores[0]
+    for s in range(count):
+        largest = max(largest, scores[s])
+    powers = bits.view(np.float32)
+    for s in range(count):
+        x = max(scores[s] - largest, np.float32(-87.0))
+        n = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
+        r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
+        p = np.float32(1.9875691500e-4)
+        p = p * r + np.float32(1.3981999507e-3)
+        p = p * r + np.float32(8.3334519073e-3)
+        p = p * r + np.float32(4.1665795894e-2)
+        p = p * r + np.float32(1.6666665459e-1)
+        p = p * r + np.float32(5.0000001201e-1)
+        scores[s] = p * r * r + r + np.float32(1.0)
+        bits[s] = (np.int32(n) + np.int32(127)) << np.int32(23)
+    for s in range(count):
+        scores[s] *= powers[s]
+    total = 0.0
+    for s in range(count):
+        total += np.float64(scores[s])
+    return np.float32(1.0 / total)

@@ -1,0 +1,78 @@
+"""Decoding by steps that are captured once for each shape of a batch; see `models.network.static_state`."""
+
+import logging
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from models.data.batches import Batch
+from models.network.decoding import ModelDecoder
+from models.network.framed_state import FramedState, Frames, Hold
+from models.network.graphs import CudaGraphs
+from models.network.model import TranslationModel
+from models.network.state import State
+from models.network.static_state import Capture, Frame, Shape
+
+_log: Final = logging.getLogger(__name__)
+
+
+class GraphDecoder(ModelDecoder):
+    """A decoder whose steps are captured; where that fails, one as any other."""
+
+    def __init__(self, model: TranslationModel, capture: Capture | None = None) -> None:
+        """Decode with `model`, which is in evaluation mode and on its device.
+
+        Args:
+            model: whose steps are done.
+            capture: captures them, in place of CUDA.
+        """
+        super().__init__(model)
+        self._device = model.backbone.positions.device
+        self._capture: Capture | None = capture or CudaGraphs(self._device)
+        self._frames = Frames()
+
+    def start(self, batch: Batch) -> State:
+        """Encode a batch with its context."""
+        state = super().start(batch)
+        return FramedState(state.fixed, cached=True, shared=state.shared)
+
+    def step(self, tokens: Tensor, state: State) -> Tensor:
+        """Scores of the next token, (R, V) in float32, after the last ones (R,)."""
+        assert isinstance(state, FramedState)
+        if state.position == 0 and self.model.architecture.recurrent:
+            return super().step(tokens, state)  # which computes what is needed of the memory once a sentence
+        if state.fits(len(tokens)) or self._enter(state, len(tokens)):
+            return state.step(tokens)
+        return super().step(tokens, state)
+
+    def _enter(self, state: FramedState, rows: int) -> bool:
+        """Bring a state into a frame, if there can be one."""
+        state.leave()
+        shape = Shape.of(state, rows)
+        hold = state.hold
+        if hold is None or hold.frame.shape != shape:
+            hold = self._hold(shape)
+        if hold is not None:
+            state.enter(hold, rows)
+        return hold is not None
+
+    def _hold(self, shape: Shape) -> Hold | None:
+        if self._capture is None:
+            return None
+        try:
+            frame = self._frames.take(shape) or Frame(shape, super().step, self._capture, self._device)
+        except torch.OutOfMemoryError:
+            self._frames.clear()
+            raise
+        except RuntimeError as error:
+            _log.warning("decoding goes on without captured graphs: %s", str(error).partition("\n")[0])
+            self._capture = None
+            self._frames.clear()
+            return None
+        return Hold(frame, self._frames)
+
+
+def decoder_of(model: TranslationModel) -> ModelDecoder:
+    """The decoder for a model, in evaluation mode, where it is: on a GPU its steps are captured."""
+    return GraphDecoder(model) if model.backbone.positions.is_cuda else ModelDecoder(model)

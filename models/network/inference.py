@@ -1,0 +1,79 @@
+"""A trained network made ready to be decoded with, fast: it computes the same, and can no longer be trained.
+
+On a CPU most of the time of decoding goes into small matrix products, and much of the rest into Python. So projections
+that read the same input become one, modules that do nothing go, and nobody looks for hooks; with int8, the products
+are those of `Int8Linear`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from models.network.attention_kernel import attend
+from models.network.int8 import Int8Linear
+from models.network.layers import Attention
+
+
+def prepare(model: nn.Module, *, int8: bool = False) -> None:
+    """Make a model ready, in evaluation mode and on its device, in place.
+
+    Args:
+        model: keeps its parameters, as far as they are not replaced by int8 ones.
+        int8: whether linear layers compute in int8, each row with a scale of its own; on a CPU only.
+    """
+    for module in list(model.modules()):
+        if int8 and isinstance(module, Attention):
+            module.kernel = attend
+        for name, child in module.named_children():
+            if isinstance(child, Attention) and name == "self_attention":
+                child.joined = _one_of(child.query, child.key_value)
+            elif isinstance(child, nn.Dropout):
+                setattr(module, name, nn.Identity())
+    if int8:
+        _quantize(model)
+    direct = {kind: _direct(kind) for kind in {type(module) for module in model.modules()}}
+    for module in model.modules():
+        module.__class__ = direct[type(module)]
+        # torch looks these up in Python, every time; what stands in an object itself is found at once.
+        module.__dict__.update(module._modules | module._parameters | module._buffers)  # noqa: SLF001
+
+
+@contextmanager
+def hooks_called(module: nn.Module) -> Iterator[None]:
+    """See to it that hooks of a module are called, whether it has been made ready or not."""
+    kind = type(module)
+    module.__class__ = getattr(kind, "hooked", kind)
+    try:
+        yield
+    finally:
+        module.__class__ = kind
+
+
+def _one_of(*layers: nn.Linear) -> nn.Linear:
+    """A layer that gives what these give, side by side."""
+    weight = torch.cat([layer.weight for layer in layers])
+    joined = nn.Linear(weight.size(1), len(weight), bias=layers[0].bias is not None, device="meta")
+    joined.weight = nn.Parameter(weight, requires_grad=False)
+    if layers[0].bias is not None:
+        joined.bias = nn.Parameter(torch.cat([layer.bias for layer in layers]), requires_grad=False)
+    return joined
+
+
+def _quantize(model: nn.Module) -> None:
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, nn.Linear):
+                setattr(module, name, Int8Linear(child))
+
+
+def _direct(kind: type[nn.Module]) -> type[nn.Module]:
+    """The same module, called without a look for hooks."""
+    call = _plain_norm if kind is nn.LayerNorm else cast(Callable[..., Tensor], kind.forward)
+    return type(kind.__name__, (kind,), {"__call__": call, "hooked": kind})
+
+
+def _plain_norm(norm: nn.LayerNorm, x: Tensor) -> Tensor:
+    return torch.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)

@@ -1,0 +1,53 @@
+"""Linear layers in int8 on a CPU: weights with a scale for each output, activations with a scale for each row.
+
+A row's result depends on no other row, to the bit: rounding happens before the product, and the product is exact.
+The kernel is FBGEMM's (Khudia et al. 2021, "FBGEMM: Enabling High-Performance Low-Precision Deep Learning Inference"),
+through the one operator of torch that quantizes, multiplies and gives floats with a scale that is known before. So
+rows are brought to [-1, 1] first.
+"""
+
+import warnings
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+_multiply: Final = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default._op  # noqa: SLF001
+"""Without the look at its arguments that costs as much as a small product does."""
+
+
+def supports_int8() -> bool:
+    """Whether this CPU multiplies 8-bit integers without saturating sums of two of them (AVX-512 VNNI)."""
+    return "x86" in torch.backends.quantized.supported_engines and bool(torch.cpu.get_capabilities().get("avx512_vnni"))
+
+
+class Int8Linear(nn.Module):
+    """y = x W^T + b with both factors of the product rounded to 8 bits."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        """The same layer in int8."""
+        super().__init__()
+        weight = layer.weight.detach().float()
+        scales = (weight.abs().amax(1) / 127).clamp_min(torch.finfo(torch.float32).tiny)
+        rounded = (weight / scales[:, None]).round().to(torch.int8)
+        self._packed = _pack(rounded, scales)
+        self._bias = None if layer.bias is None else layer.bias.detach().float()
+        self.out_features: Final = layer.out_features
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (..., D) to (..., out_features), float32."""
+        rows = x.reshape(-1, x.size(-1))
+        # A row of zeros becomes no numbers here, which the kernel rounds to some integer, and zeros again below.
+        largest = rows.abs().amax(1, keepdim=True)
+        product = _multiply(rows / largest, 1 / 127, 128, self._packed)
+        result = product.mul_(largest) if self._bias is None else torch.addcmul(self._bias, product, largest)
+        return result.view(*x.shape[:-1], self.out_features)
+
+
+def _pack(weight: Tensor, scales: Tensor) -> object:
+    """The kernel's own layout of an int8 matrix with a scale for each row."""
+    zeros = torch.zeros(len(weight), dtype=torch.long)
+    with warnings.catch_warnings():  # torch would rather see torchao's tensors, which have no such kernel
+        warnings.simplefilter("ignore", category=UserWarning)
+        quantized = torch._make_per_channel_quantized_tensor(weight, scales.double(), zeros, 0)  # noqa: SLF001
+    return torch.ops.quantized.linear_prepack(quantized, None)

@@ -1,0 +1,188 @@
+"""What decoding carries from step to step: of sentences, of their hypotheses, and of the words so far.
+
+Shape letters as in `models.network.layers`; X is the width of what is kept of a word, L counts the words so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.data.batches import Memory
+from models.network.layers import additive
+
+ROOM = 32
+"""Words by which a cache grows: fewer copies than one by one, less waste than the maximum length."""
+MASK = ".mask"
+"""What the name of every mask in `State.fixed` ends with."""
+MEMORY = "memory."
+"""What the names of what the preceding sentences left begin with; it is padded on the left."""
+
+
+@dataclass
+class State:
+    """What decoding carries from step to step: tensors by name.
+
+    `fixed` belongs to the sentence (B, ...) and is never reordered; `past` is what each word of a hypothesis has left,
+    (room, R, X), of which the first `position` words are there; `shared` belongs to no row: what depends on the weights
+    alone, computed as it is needed. With `cached` unset nothing is kept between calls: the whole target is decoded at
+    once, as in training, and what the architecture leaves to the next sentence stands in `left`.
+    """
+
+    fixed: dict[str, Tensor]
+    past: dict[str, Tensor] = field(default_factory=dict)
+    position: int = 0
+    cached: bool = False
+    shared: dict[str, Tensor] = field(default_factory=dict)
+    left: dict[str, Tensor] = field(default_factory=dict)
+    starts: Tensor | None = None
+    """(R,) where the sentence of each hypothesis begins in `past`, if some have joined later than others."""
+    _unseen: Tensor | None = None
+    """The mask of the words before those, for the layers of one step."""
+
+    def extend(self, name: str, new: Tensor) -> Tensor:
+        """Append what new words have left, (R, T, X); gives that of all so far, (R, position + T, X)."""
+        if not self.cached:
+            return new
+        end = self.position + new.size(1)
+        cache = self.past.get(name)
+        if cache is None or len(cache) < end:
+            room = -(-end // ROOM) * ROOM
+            grown = new.new_empty(room, new.size(0), new.size(2))
+            if cache is not None:
+                grown[: self.position] = cache[: self.position]
+            cache = self.past[name] = grown
+        cache[self.position : end] = new.transpose(0, 1)
+        return cache[:end].transpose(0, 1)
+
+    def advance(self, words: int) -> None:
+        """So many words more have been read."""
+        if self.cached:
+            self.position += words
+            self._unseen = None
+
+    def places(self, words: int) -> Tensor | slice:
+        """Where in their sentences the next words stand: for all hypotheses, or (R, T)."""
+        if self.starts is None:
+            return slice(self.position, self.position + words)
+        here = torch.arange(self.position, self.position + words, device=self.starts.device)
+        return here - self.starts[:, None]
+
+    def unseen(self, dtype: torch.dtype) -> Tensor | None:
+        """What is added to the scores of one more word: hides what was before a hypothesis's own; (R, 1, 1, L)."""
+        if self.starts is None:
+            return None
+        if self._unseen is None:
+            here = torch.arange(self.position + 1, device=self.starts.device)
+            self._unseen = additive((here >= self.starts[:, None])[:, None, None], dtype)
+        return self._unseen
+
+    def settle(self) -> State:
+        """Get ready for many steps: what each of them reads in one piece, masks as what they add to scores."""
+        dtype = next(tensor.dtype for tensor in self.fixed.values() if tensor.is_floating_point())
+        for name, tensor in self.fixed.items():
+            self.fixed[name] = additive(tensor, dtype) if name.endswith(MASK) else tensor.contiguous()
+        return self
+
+    def reorder(self, rows: Tensor) -> None:
+        """Let hypothesis i continue from what `rows[i]` was; `rows` (R',) may also widen or narrow the beam."""
+        for name, cache in self.past.items():
+            moved = cache.new_empty(cache.size(0), len(rows), cache.size(2))
+            torch.index_select(cache[: self.position], 1, rows, out=moved[: self.position])
+            self.past[name] = moved
+        if self.starts is not None:
+            self.starts = self.starts[rows]
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep these sentences (B',) only, in this order; the caller reorders the hypotheses."""
+        self._crop(sentences)
+        self.fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
+
+    def select(self, sentences: Tensor) -> State:
+        """A state of these sentences (B',) alone, before their first token."""
+        fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
+        return State(fixed, cached=self.cached, shared=self.shared)
+
+    def cut(self, words: Tensor) -> None:
+        """Let each hypothesis, all of which began together, have its first words only, so many: (R,), 1 or more.
+
+        The last ones stand at the end together, so that all go on in step: those with fewer begin later.
+        """
+        longest = int(words.max())
+        starts = longest - words
+        places = torch.arange(longest, device=words.device)[:, None] - starts
+        index = places.clamp(min=0)[:, :, None]
+        self.past = {name: cache.gather(0, index.expand(-1, -1, cache.size(2))) for name, cache in self.past.items()}
+        self.position, self.starts, self._unseen = longest, starts if bool(starts.any()) else None, None
+
+    def join(self, others: State, rows: int, joining: int) -> None:
+        """Let other sentences be decoded with these, which come first; the last words of all stand together.
+
+        Args:
+            others: of the same model, settled.
+            rows: hypotheses here, R.
+            joining: hypotheses there.
+        """
+        self.fixed = {name: _joined(name, tensor, others.fixed[name]) for name, tensor in self.fixed.items()}
+        end = max(self.position, others.position)
+        here, there = self._starts(rows, end), others._starts(joining, end)
+        past = {}
+        for name, like in (self.past | others.past).items():
+            room = -(-max(end, 1) // ROOM) * ROOM
+            past[name] = like.new_zeros(room, rows + joining, like.size(2))
+            for state, columns in ((self, slice(rows)), (others, slice(rows, None))):
+                if name in state.past:
+                    past[name][end - state.position : end, columns] = state.past[name][: state.position]
+        self.past, self.position, self.starts, self._unseen = past, end, torch.cat([here, there]), None
+        self._forget(int(self.starts.min()))
+        if not bool(self.starts.any()):
+            self.starts = None
+
+    def _crop(self, sentences: Tensor) -> None:
+        """Forget the padding that only others than these sentences need: long ones come and go."""
+        for name in [name for name in self.fixed if name.endswith(MASK)]:
+            mask = self.fixed[name]
+            seen = (mask if mask.dtype == torch.bool else mask == 0)[sentences].flatten(0, -2).any(0).nonzero()
+            length = int(seen[-1]) + 1 if len(seen) else 1
+            if length < mask.size(-1):
+                self.fixed[name] = mask[..., :length]
+                own = [each for each in self.fixed if each.startswith(name.removesuffix("mask"))]
+                for each in own:
+                    if each.endswith((".keys", ".values")):
+                        self.fixed[each] = self.fixed[each][:, :, :length]
+
+    def _starts(self, rows: int, end: int) -> Tensor:
+        """Where each of so many hypotheses begins, (R,), when their last words stand before `end`."""
+        if self.starts is None:
+            device = next(iter(self.fixed.values())).device
+            return torch.full((rows,), end - self.position, device=device)
+        return self.starts + (end - self.position)
+
+    def recall(self, memory: Memory) -> None:
+        """Let `fixed` have, as `memory.<name>`, what the preceding sentences left behind; nothing, if they did not."""
+        self.fixed |= {f"{MEMORY}{name}": tensor for name, tensor in memory.items()}
+
+    def _forget(self, words: int) -> None:
+        """Drop words that were before every hypothesis's own."""
+        if words == 0 or self.starts is None:
+            return
+        self.past = {name: cache[words:] for name, cache in self.past.items()}
+        self.position -= words
+        self.starts = self.starts - words
+
+
+def _joined(name: str, one: Tensor, other: Tensor) -> Tensor:
+    """Two tensors (B, ...) above each other, both padded to the larger of each further dimension."""
+    shape = [max(sizes) for sizes in zip(one.shape[1:], other.shape[1:], strict=True)]
+    hidden = torch.finfo(one.dtype).min / 2 if name.endswith(MASK) else 0
+    return torch.cat([_padded(tensor, shape, hidden) for tensor in (one, other)])
+
+
+def _padded(tensor: Tensor, shape: list[int], value: float) -> Tensor:
+    missing = [new - old for new, old in zip(shape, tensor.shape[1:], strict=True)]
+    if not any(missing):
+        return tensor
+    return F.pad(tensor, [side for new in reversed(missing) for side in (0, new)], value=value)

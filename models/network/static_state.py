@@ -1,0 +1,186 @@
+"""Decoding whose tensors keep shape and place from step to step: what a step is captured over, and replayed.
+
+A frame is room for a batch, and each of its sizes is one of few (`Shape.of`): what is smaller is put into it, and what
+is beyond it is padding that nobody sees. Where a step writes is a number in memory, which the step itself raises.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from models.network.layers import additive
+from models.network.state import MASK, MEMORY, ROOM, State
+
+Step = Callable[[Tensor, State], Tensor]
+"""Gives the scores of the next token, (R, V), after the last ones, (R,); advances the state."""
+
+Replay = Callable[[], Tensor]
+"""Does what was captured, with what now stands in the same places; gives its result, which the next one overwrites."""
+
+Capture = Callable[[Replay], Replay]
+"""Makes a step ready to be done again and again."""
+
+
+@dataclass
+class StaticState(State):
+    """The past of R hypotheses in full length; words that are not there yet are hidden."""
+
+    here: Tensor = field(kw_only=True)
+    """(1,) where the next word goes."""
+    starts: Tensor = field(kw_only=True)
+    """(R,) where the sentence of each hypothesis begins."""
+    room: int = field(kw_only=True)
+    """Words that there is a place for."""
+
+    def extend(self, name: str, new: Tensor) -> Tensor:
+        """Put in what a word of each hypothesis has left, (R, 1, X); gives that of all places, (R, room, X)."""
+        if name not in self.past:
+            self.past[name] = new.new_zeros(self.room, new.size(0), new.size(2))
+        return self.past[name].index_copy_(0, self.here, new.transpose(0, 1)).transpose(0, 1)
+
+    def advance(self, words: int) -> None:
+        """A word more has been read."""
+        self.here += words
+        self._unseen = None
+
+    def places(self, words: int) -> Tensor:
+        """Where in its sentence the next word of each hypothesis stands, (R, 1)."""
+        return self.here - self.starts[:, None]
+
+    def unseen(self, dtype: torch.dtype) -> Tensor:
+        """What is added to the scores: hides what is not between the beginning and here; (R, 1, 1, room)."""
+        if self._unseen is None:
+            places = torch.arange(self.room, device=self.here.device)
+            seen = (places >= self.starts[:, None]) & (places <= self.here)
+            self._unseen = additive(seen[:, None, None], dtype)
+        return self._unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes of a frame."""
+
+    sentences: int
+    beam: int
+    room: int
+    fixed: tuple[tuple[str, torch.dtype, tuple[int, ...]], ...]
+    """Of each tensor that belongs to the sentences: name, type, and sizes without that of the batch."""
+
+    @classmethod
+    def of(cls, state: State, rows: int) -> Self:
+        """The frame in which the next word of a state with so many hypotheses is decoded."""
+        sentences = len(next(iter(state.fixed.values())))
+        fixed = tuple((name, tensor.dtype, _bucket(name, tensor.shape)) for name, tensor in state.fixed.items())
+        room = _power_of_two(max(ROOM, state.position + 1))
+        return cls(_few(sentences), rows // sentences, room, fixed)
+
+
+class Frame:
+    """Room for batches of a shape, and the step over it."""
+
+    def __init__(self, shape: Shape, step: Step, capture: Capture, device: torch.device) -> None:
+        """Make room, and have the step captured over it.
+
+        Args:
+            shape: of the frame.
+            step: of a decoder.
+            capture: is given a step that may be done with anything.
+            device: of everything.
+        """
+        rows = shape.sentences * shape.beam
+        self.shape = shape
+        fixed = {
+            name: torch.zeros(shape.sentences, *rest, dtype=kind, device=device) for name, kind, rest in shape.fixed
+        }
+        self._origins = torch.arange(rows, device=device)
+        self._moves = shape.beam > 1
+        self._tokens = torch.zeros_like(self._origins)
+        self._everyone = self._origins.clone()
+        self._state = StaticState(
+            fixed, cached=True, here=self._origins[:1].clone(), starts=torch.zeros_like(self._origins), room=shape.room
+        )
+        self._step = step
+        self._run()  # which makes the room for words
+        self._replay = capture(self._run)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that is held for batches."""
+        return sum(tensor.nbytes for part in (self._state.fixed, self._state.past) for tensor in part.values())
+
+    def fill(self, state: State) -> None:
+        """Take in what a state has; of what stands here already, nothing moves."""
+        for name, tensor in state.fixed.items():
+            hidden = torch.finfo(tensor.dtype).min / 2 if name.endswith(MASK) else 0
+            _put(tensor, self._state.fixed[name], hidden, at_end=name.startswith(MEMORY))
+        for name, cache in state.past.items():
+            rows = cache.size(1)
+            _put(cache[: state.position], self._state.past[name][: state.position, :rows])
+        if state.starts is None:
+            self._state.starts.zero_()
+        else:
+            self._state.starts[: len(state.starts)].copy_(state.starts)
+        self._state.here.fill_(state.position)
+
+    def fixed(self, sentences: int) -> dict[str, Tensor]:
+        """What belongs to the first sentences, in place."""
+        return {name: tensor[:sentences] for name, tensor in self._state.fixed.items()}
+
+    def past(self, rows: int) -> dict[str, Tensor]:
+        """What belongs to the first hypotheses, in place."""
+        return {name: cache[:, :rows] for name, cache in self._state.past.items()}
+
+    def step(self, tokens: Tensor, origins: Tensor | None) -> Tensor:
+        """Go on by a token.
+
+        Args:
+            tokens: (R,) the last ones, of fewer hypotheses than there is room for, or as many.
+            origins: (R,) what each of them continues, if that has changed since the last step; with a beam only.
+
+        Returns:
+            As the captured step, for these hypotheses.
+        """
+        count = len(tokens)
+        self._tokens[:count].copy_(tokens)
+        if self._moves:
+            self._origins[:count].copy_(self._everyone[:count] if origins is None else origins)
+        return self._replay()[:count]
+
+    def _run(self) -> Tensor:
+        if self._moves:
+            for cache in self._state.past.values():
+                cache.copy_(cache.index_select(1, self._origins))
+        return self._step(self._tokens, self._state)
+
+
+def _put(tensor: Tensor, room: Tensor, padding: float = 0, *, at_end: bool = False) -> None:
+    """Copy a tensor into the room for it, unless it is there; pad its rows, on the left if they stand `at_end`."""
+    if tensor.data_ptr() == room.data_ptr():
+        return
+    rows = room[: len(tensor)]
+    if rows.shape != tensor.shape:
+        rows.fill_(padding)
+    spare = [all_of_it - size if at_end else 0 for size, all_of_it in zip(tensor.shape, rows.shape, strict=True)]
+    rows[tuple(map(slice, spare, map(sum, zip(spare, tensor.shape, strict=True))))].copy_(tensor)
+
+
+def _bucket(name: str, shape: torch.Size) -> tuple[int, ...]:
+    """The sizes of a tensor (B, ...) without the first; lengths are those of a frame."""
+    sizes = list(shape[1:])
+    place = {4: 2 if name.endswith(MASK) else 1, 2: 0}.get(len(shape))
+    if place is not None:  # masks (B, 1, 1, S), keys and values (B, H, S, D/H), words (B, S)
+        sizes[place] = _power_of_two(max(ROOM, sizes[place]))
+    return tuple(sizes)
+
+
+def _few(sentences: int) -> int:
+    """A number of sentences: one, as in a session, or as many as cost no more than some."""
+    return 1 if sentences == 1 else max(8, _power_of_two(sentences))
+
+
+def _power_of_two(size: int) -> int:
+    """The next one."""
+    return 1 << (size - 1).bit_length()

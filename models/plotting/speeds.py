@@ -1,0 +1,48 @@
+"""Speeds of the ways to translate, against the batch size."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, ScalarFormatter
+
+from models.bundle.benchmark import Row
+from models.bundle.lane import Way
+from models.plotting.style import legend, looks, panels
+
+NAMES: Final[dict[Way, str]] = {
+    "sentence": "CTranslate2, no context",
+    "direct": "with context",
+    "warm": "with context, states kept",
+    "rerank": "chosen with context",
+    "plain": "with context, the plain way",
+}
+
+
+def draw_speeds(rows: Sequence[Row]) -> Figure:
+    """Tokens a second, a panel for each architecture and beam; the slowest and the fastest round are a thin line."""
+    shown = list(dict.fromkeys((row.architecture, row.beam) for row in rows))
+    look = dict(zip(NAMES, looks(len(NAMES)), strict=True))
+    figure, axes = panels(len(shown), 9.0 if len(shown) == 1 else 5.2, 3.8)
+    for panel, (architecture, beam) in zip(axes, shown, strict=True):
+        for way, (colour, marker) in look.items():
+            of_way = [row for row in rows if (row.architecture, row.beam, row.strategy) == (architecture, beam, way)]
+            if of_way:
+                batches, speeds = [row.batch for row in of_way], [row.tokens_per_second for row in of_way]
+                panel.plot(batches, speeds, color=colour, marker=marker, label=NAMES[way])
+                panel.vlines(
+                    batches,
+                    [row.slowest for row in of_way],
+                    [row.fastest for row in of_way],
+                    color=colour,
+                    linewidth=1,
+                )
+        panel.set(title=f"{architecture}, beam {beam}", xlabel="sentences in a batch", ylabel="tokens/s")
+        panel.set_xscale("log", base=2)
+        panel.set_yscale("log")
+        panel.set_xticks(sorted({row.batch for row in rows}))
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_formatter(ScalarFormatter())
+            axis.set_minor_formatter(NullFormatter())
+    legend(figure, axes)
+    return figure

@@ -1,0 +1,80 @@
+"""How much of a draft greedy search would have given: one pass over all of it, in place of a step for each token.
+
+As in blockwise decoding (Stern et al. 2018, "Blockwise Parallel Decoding for Deep Autoregressive Models", section 3),
+with tolerance 0: a token of the draft is kept where it is the most likely one after those before it. The first that is
+not is replaced by the one that is, and greedy search goes on from there.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from models.data.batches import Tokens, pad
+from models.data.tokenizer import BOS
+from models.search.decoder import Decoder, State
+from models.search.hypotheses import SearchOptions
+from models.search.loops import continues_loop
+from models.search.running import Wanted
+from models.search.vocabulary import log_probabilities, most_likely
+
+POSITIONS = 256
+"""Whose scores are computed together: with more the scores, V for each, would need more memory than the pass itself."""
+
+Drawn = list[tuple[int, float]]
+"""Tokens that greedy search draws, one after the other, with their log-probabilities."""
+
+
+def verify(
+    decoder: Decoder[State], state: State, wanted: Sequence[Wanted], options: SearchOptions, device: torch.device
+) -> list[Drawn]:
+    """Read the drafts of sentences that have just been started.
+
+    Args:
+        decoder: the model.
+        state: of these sentences, before their first step; afterwards of all that was drawn but the last tokens.
+        wanted: the sentences; those without a draft take part.
+        options: of greedy search.
+        device: the decoder's.
+
+    Returns:
+        For each sentence what greedy search draws in its first steps: what agrees of the draft, and one more.
+    """
+    read = [[BOS, *each.draft[: each.max_length - 1]] for each in wanted]
+    lengths = torch.tensor([len(tokens) for tokens in read], device=device)
+    outputs = decoder.read(pad(read).to(device), state)
+    places = torch.arange(outputs.size(1), device=device).expand(len(read), -1)
+    real = places < lengths[:, None]
+    drawn = _draw(decoder, outputs[real], places[real].lt(options.min_length))
+    found, first = [], 0
+    for tokens in read:
+        agreeing = _agreeing(tokens[1:], drawn[first : first + len(tokens)])
+        found.append(_without_loop(agreeing, options.most_repeated))
+        first += len(tokens)
+    state.cut(torch.tensor([len(each) for each in found], device=device))
+    return found
+
+
+def _draw(decoder: Decoder[State], outputs: Tensor, early: Tensor) -> Drawn:
+    """The most likely token after each of what was read, (Y, X); `early` where no sentence may end yet."""
+    drawn: Drawn = []
+    for part, soon in zip(outputs.split(POSITIONS), early.split(POSITIONS), strict=True):
+        scores = log_probabilities(decoder.scores(part), soon.nonzero()[:, 0].tolist())
+        tokens = most_likely(scores)
+        drawn += zip(tokens.tolist(), scores.gather(1, tokens[:, None])[:, 0].tolist(), strict=True)
+    return drawn
+
+
+def _agreeing(draft: Tokens, drawn: Drawn) -> Drawn:
+    """What was drawn up to the first difference, that one included."""
+    count = next(
+        (i for i, (token, (best, _)) in enumerate(zip(draft, drawn, strict=False)) if token != best), len(draft)
+    )
+    return drawn[: count + 1]
+
+
+def _without_loop(drawn: Drawn, most: int | None) -> Drawn:
+    """What was drawn, up to where greedy search would have said something else, lest it repeats itself."""
+    tokens = [token for token, _ in drawn]
+    end = next((i for i, token in enumerate(tokens) if continues_loop(tokens[:i], most) == token), len(tokens))
+    return drawn[:end]

@@ -1,0 +1,124 @@
+"""What a worker has to do and in which order: each kind of options is a flow of its own, and they take turns."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from opentelemetry.trace import Span, Tracer
+
+from models.bundle.flow import Flow
+from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
+from models.errors import RequestError
+from service.inference.wire import Batch, Drop, Failure, Job, Order, Outcome, Outcomes
+from service.telemetry.tracing import context_of
+
+
+class Translator(Protocol):
+    """What a worker drives: `models.bundle.runtime.Runtime`."""
+
+    def check(self, request: TranslationRequest, options: Options) -> None:
+        """Raise RequestError for what cannot be translated."""
+
+    def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
+        """A flow that translates requests that were checked, as they come."""
+
+    def cache_use(self) -> CacheUse:
+        """How often states of the context were kept from an earlier request, so far."""
+
+
+@dataclass
+class _Group:
+    """The sentences of one batch, until the last is answered."""
+
+    options: Options
+    span: Span
+    left: int
+
+
+class Desk:
+    """Takes orders between the steps of its work, and says what is done."""
+
+    def __init__(self, translator: Translator, tracer: Tracer, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._translator = translator
+        self._tracer = tracer
+        self._clock = clock
+        self._flows: dict[Options, Flow[TranslationRequest, Translation]] = {}
+        self._groups: dict[int, _Group] = {}
+        self._done: list[Outcome] = []
+        self._seconds = 0.0
+        self._used = translator.cache_use()
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is something to do or to say."""
+        return bool(self._groups or self._done)
+
+    def take(self, order: Order) -> None:
+        """Begin with sentences, or go on without some."""
+        began = self._clock()
+        if isinstance(order, Drop):
+            self._drop(order.numbers)
+        else:
+            self._begin(order)
+        self._seconds += self._clock() - began
+
+    def work(self) -> Outcomes | None:
+        """Go on by a step of the options whose turn it is; gives what is done, if anything is."""
+        began = self._clock()
+        if self._flows:
+            options = next(iter(self._flows))
+            flow = self._flows.pop(options)
+            for number, translation in flow.step():
+                self._answer(number, translation)
+            if flow.running:
+                self._flows[options] = flow  # behind the others
+        self._seconds += self._clock() - began
+        return self._said() if self._done else None
+
+    def _begin(self, batch: Batch) -> None:
+        """Begin with those that can be translated; what is wrong with one does not touch the others."""
+        span = self._tracer.start_span("translate", context_of(batch.traceparent))
+        group = _Group(batch.options, span, len(batch.jobs))
+        self._groups |= {job.number: group for job in batch.jobs}
+        sound = self._sound(batch.jobs, batch.options)
+        if sound:
+            if batch.options not in self._flows:
+                self._flows[batch.options] = self._translator.flow(batch.options)
+            self._flows[batch.options].add(sound)
+
+    def _sound(self, jobs: Sequence[Job], options: Options) -> dict[int, TranslationRequest]:
+        sound = {}
+        for job in jobs:
+            try:
+                self._translator.check(job.request, options)
+            except RequestError as error:
+                self._answer(job.number, Failure(error.code, str(error)))
+            else:
+                sound[job.number] = job.request
+        return sound
+
+    def _drop(self, numbers: Sequence[int]) -> None:
+        """Stop with these, as far as they are not answered."""
+        for number in numbers:
+            group = self._groups.get(number)
+            if group is None:
+                continue
+            flow = self._flows[group.options]
+            flow.drop([number])
+            if not flow.running:
+                del self._flows[group.options]
+            self._answer(number, None)
+
+    def _answer(self, number: int, result: Translation | Failure | None) -> None:
+        self._done.append(Outcome(number, result))
+        group = self._groups.pop(number)
+        group.left -= 1
+        if group.left == 0:
+            group.span.end()
+
+    def _said(self) -> Outcomes:
+        used = self._translator.cache_use()
+        outcomes = Outcomes(tuple(self._done), self._seconds, used - self._used)
+        self._done, self._seconds, self._used = [], 0.0, used
+        return outcomes

@@ -1,0 +1,90 @@
+"""The workers as the batcher sees them, and what each of them has to do."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from service.inference.backlog import Waiting
+from service.inference.batch_span import BatchSpan
+from service.inference.wire import Job, Order, Outcomes
+
+_L = TypeVar("_L", bound="Lane")
+
+
+class Lane(Protocol):
+    """Something that translates sentences while it is given more: a worker."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it takes anything."""
+
+    def send(self, order: Order) -> None:
+        """Give it sentences, or tell it to drop some."""
+
+    async def receive(self) -> Outcomes:
+        """The next sentences that it is done with; WorkerDiedError if there will be none."""
+
+
+class Lanes(Protocol[_L]):
+    """Where lanes come from: the pool of workers."""
+
+    async def acquire(self) -> _L:
+        """A lane with nothing to do."""
+
+    def outgrown(self, worker: _L) -> bool:
+        """Whether it should be given nothing more, and then be given back."""
+
+    def release(self, worker: _L) -> None:
+        """Give it back, with nothing to do or dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    waiting: Waiting
+    span: BatchSpan
+
+
+class Load:
+    """The sentences that a worker was given and has not answered yet."""
+
+    def __init__(self) -> None:
+        self._given: dict[int, _Given] = {}
+        self._numbers: dict[Waiting, int] = {}
+        self.characters = 0
+        self.leaves = False
+        """Whether the worker is to get nothing more, and to be given back when it has done what it has."""
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing may be added: also to a sentence over which a worker has died, which is tried alone."""
+        return self.leaves or any(waiting.attempts for waiting in self._numbers)
+
+    def add(self, batch: Sequence[Waiting], numbers: Iterator[int], span: BatchSpan) -> tuple[Job, ...]:
+        """Have these too; gives them as the worker gets them, with numbers that it has never seen."""
+        jobs = tuple(Job(number, waiting.request) for number, waiting in zip(numbers, batch, strict=False))
+        for job, waiting in zip(jobs, batch, strict=True):
+            self._given[job.number] = _Given(waiting, span)
+            self._numbers[waiting] = job.number
+            self.characters += waiting.characters
+        return jobs
+
+    def number_of(self, waiting: Waiting) -> int | None:
+        """What the worker knows a sentence by; None if it does not have it."""
+        return self._numbers.get(waiting)
+
+    def take(self, number: int, error: str | None = None) -> Waiting | None:
+        """Take out what is answered, or lost by an error of that type; None if it is not here."""
+        given = self._given.pop(number, None)
+        if given is None:
+            return None
+        del self._numbers[given.waiting]
+        self.characters -= given.waiting.characters
+        given.span.leave(error)
+        return given.waiting
+
+    def lose(self, error: str) -> list[Waiting]:
+        """Take out everything, lost by an error of that type."""
+        return [waiting for number in list(self._given) if (waiting := self.take(number, error)) is not None]

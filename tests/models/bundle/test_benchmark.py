@@ -1,0 +1,108 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from models.bundle.benchmark import Conditions, Row, benchmark
+from models.bundle.lane import Place, Way, Work
+from models.bundle.lanes import Lanes
+from models.bundle.runtime import Runtime
+from models.bundle.strategies import TorchEngine
+from models.data.documents import Document, Sentence
+from models.errors import DataError, UnsupportedOptionError
+from models.search.hypotheses import SearchOptions
+from tests.support.bundles import documents
+
+CONDITIONS = Conditions("cpu", "float32", lanes=2, beams=[1], batches=[3], rounds=3)
+
+
+class Clockwork:
+    """Lanes that take so many seconds for each way, more in every round, and write down what they are asked for."""
+
+    def __init__(self, seconds: dict[Way, float]) -> None:
+        self.seconds = seconds
+        self.now = 0.0
+        self.given: list[Sequence[Work]] = []
+        self.asked: list[str] = []
+
+    def give(self, work: Sequence[Work]) -> None:
+        """Write down the sentences."""
+        self.given.append(work)
+        self.asked.append("give")
+
+    def forget(self) -> None:
+        """Write down that states are forgotten."""
+        self.asked.append("forget")
+
+    def run(self, way: Way, options: SearchOptions) -> int:
+        """Write down the way, and let time go by."""
+        self.asked.append(way)
+        self.now += self.seconds[way] * len(self.given)
+        return 60
+
+    def clock(self) -> float:
+        """Seconds so far."""
+        return self.now
+
+
+@pytest.fixture
+def team() -> Clockwork:
+    """A team of which CTranslate2 is twice as fast as ours, and ours three times as fast as the plain way."""
+    return Clockwork({"sentence": 0.5, "direct": 1.0, "warm": 0.75, "plain": 3.0})
+
+
+def measured(rows: Sequence[Row], way: Way) -> Row:
+    """The row of a way."""
+    (row,) = (row for row in rows if row.strategy == way)
+    return row
+
+
+def test_ratios_are_those_of_rounds(runtime: Runtime, team: Clockwork) -> None:
+    """A machine that grows slower with each round changes the speeds, and no ratio; the first round is not counted."""
+    rows = benchmark(runtime, documents(), CONDITIONS, team, clock=team.clock)
+    ours = measured(rows, "direct")
+    assert (ours.ratio, ours.plain_ratio) == (0.5, 3.0)
+    assert (ours.fastest, ours.tokens_per_second, ours.slowest) == (60 / 2, 60 / 3, 60 / 4)
+    assert ours.milliseconds == 3000
+    assert measured(rows, "sentence").ratio == measured(rows, "plain").plain_ratio == 1
+
+
+def test_ways_take_turns_on_the_same_sentences(runtime: Runtime, team: Clockwork) -> None:
+    """In a round each way translates the same, and only `warm` with states that were kept; rounds differ."""
+    benchmark(runtime, documents(), CONDITIONS, team, clock=team.clock)
+    turn = ["give", "forget", "sentence", "forget", "direct", "warm", "forget", "plain"]
+    assert team.asked == turn * 4
+    assert [[len(part) for part in work] for work in team.given] == [[3, 3]] * 4
+    sources = [tuple(request.example.source) for work in team.given for part in work for request in part]
+    assert len(set(sources)) == len(sources) == 24
+
+
+def test_few_sentences_are_repeated(runtime: Runtime, team: Clockwork) -> None:
+    """A file of fewer sentences than the lanes take is translated over and over."""
+    two = Document(documents()[0].sentences[:2])
+    benchmark(runtime, [two], CONDITIONS, team, clock=team.clock)
+    assert len({tuple(request.example.source) for part in team.given[0] for request in part}) == 2
+
+
+def test_nothing_to_measure_is_refused(runtime: Runtime, team: Clockwork) -> None:
+    """Without a sentence, or without a backbone to compare with, there is no benchmark."""
+    with pytest.raises(DataError, match="no sentence to measure"):
+        benchmark(runtime, [Document((Sentence(""),))], CONDITIONS, team)
+    direct = runtime.engine("direct")
+    assert isinstance(direct, TorchEngine)
+    alone = Runtime(runtime.manifest, runtime.tokenizer, direct.model.architecture, {"direct": direct})
+    with pytest.raises(UnsupportedOptionError, match="no strategy 'sentence'"):
+        benchmark(alone, documents(), CONDITIONS, team)
+
+
+def test_lanes_are_measured(bundle: Path, runtime: Runtime) -> None:
+    """Two real lanes, greedy and beam 2: every way has a speed, and all translations of a batch are counted."""
+    conditions = Conditions("cpu", "float32", lanes=2, beams=[1, 2], batches=[1, 4], rounds=2)
+    with Lanes(Place(bundle, compute_type="float32"), 2) as lanes:
+        rows = benchmark(runtime, documents(), conditions, lanes)
+    greedy, wider = ("sentence", "direct", "warm", "plain"), ("sentence", "direct", "warm", "rerank", "plain")
+    assert [(row.beam, row.batch, row.strategy) for row in rows] == [
+        (beam, batch, way) for beam, ways in ((1, greedy), (2, wider)) for batch in (1, 4) for way in ways
+    ]
+    assert all(0 < row.slowest <= row.tokens_per_second <= row.fastest for row in rows)
+    assert all(row.plain_ratio is not None and row.ratio > 0 for row in rows)

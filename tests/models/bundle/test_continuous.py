@@ -1,0 +1,164 @@
+"""Sentences that come and go while others are decoded."""
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.bundle.flow import AtOnce
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
+from models.bundle.strategies import TokenizedRequest, TorchEngine
+from models.data.batches import Example
+from models.data.documents import Sentence
+from models.network.decoding import ModelDecoder
+from models.network.model import TranslationModel
+from models.network.state import State
+from models.search.hypotheses import Hypothesis, SearchOptions
+
+LONG = "、".join(["からりきくろ"] * 9) + "。"
+
+
+@pytest.fixture(autouse=True)
+def _small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few short sentences fill a batch, so that others must wait for room."""
+    monkeypatch.setattr("models.bundle.strategies.BATCH_TOKENS", 60)
+
+
+def requests(number: int, seed: int) -> list[TokenizedRequest]:
+    """Sentences of all lengths, most of them short, some with context."""
+    drawn = random.Random(seed)
+
+    def tokens(most: int) -> list[int]:
+        return [drawn.randrange(4, 30) for _ in range(drawn.randint(1, most))]
+
+    return [
+        TokenizedRequest(
+            Example(tokens(drawn.choice([4, 4, 25])), [tokens(8) for _ in range(drawn.randint(0, 2))]),
+            drawn.choice([3, 8, 20]),
+        )
+        for _ in range(number)
+    ]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_coming_and_going_changes_nothing(model: TranslationModel, beam_size: int, seed: int) -> None:
+    """Whenever sentences come, and whichever are dropped, each of the others gets what it gets alone."""
+    engine, options, drawn = TorchEngine(model), SearchOptions(beam_size), random.Random(seed)
+    asked = dict(enumerate(requests(40, seed)))
+    flow, left = engine.flow(options), list(asked)
+    dropped: set[int] = set()
+    found: dict[int, list[Hypothesis]] = {}
+    while left or flow.running:
+        if left and (drawn.random() < 0.3 or not flow.running):
+            coming = [left.pop() for _ in range(min(len(left), drawn.randint(1, 6)))]
+            flow.add({key: asked[key] for key in coming})
+        if drawn.random() < 0.1 and (open_ones := sorted(asked.keys() - left - found.keys() - dropped)):
+            dropped.add(drawn.choice(open_ones))
+            flow.drop([max(dropped), *dropped, 1000])
+        if flow.running:
+            found |= flow.step()
+    assert dropped
+    assert found.keys() == asked.keys() - dropped
+    for key, (best,) in found.items():
+        ((alone,),) = engine.translate([asked[key]], options)
+        assert best.tokens == alone.tokens
+        assert best.score == pytest.approx(alone.score, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_long_sentence_holds_nobody_up(model: TranslationModel, beam_size: int) -> None:
+    """While one is translated to its end, short ones come, go, and make room for others."""
+    options = SearchOptions(beam_size, min_length=50)  # so that each goes on to its maximum length
+    flow = TorchEngine(model).flow(options)
+    flow.add({0: TokenizedRequest(Example([5] * 9), 40)})
+    flow.add({key: TokenizedRequest(Example([key] * 9), 4) for key in range(5, 25)})
+    done = []
+    while flow.running:
+        done += [key for key, _ in flow.step()]
+    assert done[-1] == 0
+    assert sorted(done[:-1]) == list(range(5, 25))
+
+
+def test_no_step_has_more_than_the_budget(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decoded together, padded to the longest of it, is never more than a batch may be."""
+    engine, sizes = TorchEngine(model), []
+    step = engine._decoder.step
+
+    def seen(tokens: Tensor, state: State) -> Tensor:
+        sizes.append((len(tokens), state.fixed["source.mask"].size(-1)))
+        return step(tokens, state)
+
+    monkeypatch.setattr(engine._decoder, "step", seen)
+    assert len(engine.translate(requests(60, 7), SearchOptions(1))) == 60
+    assert max(rows for rows, _ in sizes) > 5
+    assert all(rows == 1 or rows * width <= 60 for rows, width in sizes)
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence"])
+def test_a_flow_of_texts_translates_as_the_runtime_does(runtime: Runtime, strategy: str) -> None:
+    """Empty sentences, and long ones that are divided, too; one that is dropped gives nothing."""
+    options = Options(strategy)  # type: ignore[arg-type]
+    context = (Sentence("かりきる。"),)
+    texts = ["から。", "", LONG, "きく。", " ", LONG, "こらけれ。"]
+    asked = {key: TranslationRequest(text, context) for key, text in enumerate(texts)}
+    flow = runtime.flow(options)
+    flow.add({key: asked[key] for key in range(4)})
+    found = dict(flow.step())
+    assert 1 in found
+    flow.add({key: asked[key] for key in range(4, 7)})
+    flow.drop([5])
+    while flow.running:
+        found |= flow.step()
+    expected = runtime.translate(list(asked.values()), options)
+    assert sorted(found) == [0, 1, 2, 3, 4, 6]
+    for key, translation in found.items():
+        assert replace(translation, score=0, alternatives=()) == replace(expected[key], score=0, alternatives=())
+        assert translation.score == pytest.approx(expected[key].score, abs=1e-5)
+
+
+def test_what_is_dropped_before_it_is_begun_is_not_done() -> None:
+    """A flow without steps does what is left of all that has come."""
+    flow: AtOnce[str, str] = AtOnce(lambda texts: [text.upper() for text in texts])
+    flow.add({1: "a", 2: "b"})
+    flow.add({3: "c"})
+    flow.drop([2, 9])
+    assert flow.running == 2
+    assert flow.step() == [(1, "A"), (3, "C")]
+    assert flow.running == 0
+
+
+class _Scarce(ModelDecoder):
+    """A decoder on a device that has memory for so many hypotheses."""
+
+    def __init__(self, model: TranslationModel, rows: int) -> None:
+        super().__init__(model)
+        self.rows = rows
+        self.refused = 0
+
+    def step(self, tokens: Tensor, state: State) -> Tensor:
+        if len(tokens) > self.rows:
+            self.refused += 1
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return super().step(tokens, state)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_what_there_is_no_memory_for_is_tried_in_smaller_batches(model: TranslationModel, beam_size: int) -> None:
+    """Every sentence gets its translation all the same, and few batches are tried in vain."""
+    options, asked = SearchOptions(beam_size), requests(40, 1)
+    decoder = _Scarce(model, 3 * beam_size)
+    found = TorchEngine(model, decoder=decoder).translate(asked, options)
+    assert 0 < decoder.refused < 6
+    for (best,), (expected,) in zip(found, TorchEngine(model).translate(asked, options), strict=True):
+        assert best.tokens == expected.tokens
+        assert best.score == pytest.approx(expected.score, abs=1e-4)
+
+
+def test_no_memory_for_a_single_sentence_is_an_error(model: TranslationModel) -> None:
+    """It is not tried for ever."""
+    with pytest.raises(torch.OutOfMemoryError):
+        TorchEngine(model, decoder=_Scarce(model, 0)).translate(requests(5, 1), SearchOptions(1))

@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+
+from models.bundle.benchmark import Conditions, benchmark
+from models.bundle.lane import Place, Work
+from models.bundle.lanes import Lanes
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
+from models.config import GlobalLocalConfig
+from models.errors import BundleError
+from models.search.hypotheses import SearchOptions
+from tests.support.bundles import documents, make_bundle
+
+GREEDY = SearchOptions(1)
+
+
+@pytest.fixture
+def work(runtime: Runtime) -> Work:
+    """Ten sentences."""
+    sentences = [sentence for document in documents(2) for sentence in document.sentences]
+    requests = [TranslationRequest(sentence.source) for sentence in sentences]
+    return [part for prepared in runtime.prepare(requests, Options()) for part in prepared.parts]
+
+
+def test_each_lane_has_its_own_sentences(bundle: Path, runtime: Runtime, work: Work) -> None:
+    """The tokens of all lanes are counted, each lane's with its own sentences; a lane that dies is an error."""
+    expected = sum(len(best.tokens) for (best,) in runtime.engine("direct").translate(work, GREEDY))
+    with Lanes(Place(bundle, compute_type="float32"), 2) as lanes:
+        lanes.give([work[:3], work[3:]])
+        assert lanes.run("direct", GREEDY) == lanes.run("plain", GREEDY) == expected
+        assert 0 < lanes.run("sentence", GREEDY) < sum(request.max_length for request in work)
+        lanes.processes[0].kill()
+        with pytest.raises(BundleError, match="a lane has died"):
+            lanes.run("direct", GREEDY)
+
+
+def test_bundle_that_cannot_be_loaded_is_refused(bundle: Path) -> None:
+    """What a lane cannot load, it says, and all lanes end."""
+    lanes = Lanes(Place(bundle, device="nowhere", compute_type="float32"), 1)
+    with pytest.raises(BundleError, match="nowhere"), lanes:
+        pass
+    assert not any(process.is_alive() for process in lanes.processes)
+
+
+@pytest.mark.slow
+def test_states_that_are_kept_have_a_row_of_their_own(tmp_path: Path) -> None:
+    """Where an architecture keeps states of the context, it is measured with and without them."""
+    folder = make_bundle(tmp_path / "bundle", GlobalLocalConfig(block_sentences=3), max_length=96)
+    conditions = Conditions("cpu", "float32", lanes=1, beams=[1], batches=[6], rounds=1)
+    with Lanes(Place(folder, compute_type="float32"), 1) as lanes:
+        rows = benchmark(Place(folder).load(), documents(), conditions, lanes)
+    assert [row.strategy for row in rows] == ["sentence", "direct", "warm", "plain"]

@@ -1,0 +1,82 @@
+"""The backbone proposes, the model with context chooses."""
+
+import pytest
+
+from models.bundle.requests import Options, Translation, TranslationRequest
+from models.bundle.rerank import combined
+from models.bundle.runtime import Runtime
+from models.bundle.strategies import TokenizedRequest
+from models.config import ConcatenationConfig
+from models.data.documents import windows
+from models.search.hypotheses import SearchOptions
+from tests.support.bundles import documents, make_bundle
+
+BEAM = 4
+DOCUMENTS = documents(4)
+
+
+def requests(runtime: Runtime) -> list[TranslationRequest]:
+    """All sentences of made-up documents that are not divided, in their context."""
+    given = [
+        TranslationRequest(each.current.source, each.preceding)
+        for document in DOCUMENTS
+        for each in windows(document, runtime.manifest.window)
+    ]
+    prepared = runtime.prepare(given, Options("rerank"))
+    return [request for request, one in zip(given, prepared, strict=True) if len(one.parts) == 1]
+
+
+def ranked(translation: Translation) -> list[tuple[str, float]]:
+    """Its text and score, and those of the alternatives to it."""
+    return [(one.text, one.score) for one in (translation, *translation.alternatives)]
+
+
+@pytest.fixture(scope="module", params=[None, ConcatenationConfig()], ids=["torch chooses", "CTranslate2 chooses"])
+def chooser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+    """Bundles whose model with context is either."""
+    folder = tmp_path_factory.mktemp("rerank") / "bundle"
+    return Runtime.load(make_bundle(folder, request.param, quantization="float32", max_length=96))
+
+
+def test_what_the_context_makes_likeliest_of_the_n_best_is_chosen(chooser: Runtime) -> None:
+    """Texts are those of the backbone's list, in the order of what the model gives them in context."""
+    given = requests(chooser)
+    proposed = chooser.translate(given, Options("sentence", BEAM, BEAM))
+    found = chooser.translate(given, Options("rerank", BEAM, BEAM))
+    for request, one, other in zip(given, found, proposed, strict=True):
+        scores = [score for _, score in ranked(one)]
+        assert sorted(text for text, _ in ranked(one)) == sorted(text for text, _ in ranked(other))
+        assert scores == sorted(scores, reverse=True)
+        assert one.context_size == min(len(request.preceding), chooser.manifest.window.size)
+    assert [one.text for one in found] != [other.text for other in proposed]
+
+
+def test_scores_are_those_of_the_model_with_context(chooser: Runtime) -> None:
+    """A chosen translation that ends has the mean log-probability that `score` finds for its tokens."""
+    prepared = chooser.prepare(given := requests(chooser), Options("rerank"))
+    whole: list[TokenizedRequest] = [part for one in prepared for part in one.parts]
+    assert len(whole) == len(given)
+    proposed = chooser.engine("sentence").translate(whole, SearchOptions(BEAM, BEAM))
+    found = chooser.engine("rerank").translate(whole, SearchOptions(BEAM, BEAM))
+    ended = 0
+    for request, one, other in zip(whole, found, proposed, strict=True):
+        assert sorted(hypothesis.tokens for hypothesis in one) == sorted(hypothesis.tokens for hypothesis in other)
+        (values,) = chooser.engine("direct").log_probabilities([request], [one[0].tokens])
+        total = sum(values[: one[0].length])
+        assert one[0].log_probability == pytest.approx(total, abs=1e-4)
+        assert one[0].score == pytest.approx(total / one[0].length, abs=1e-5)
+        ended += one[0].finished
+    assert ended
+
+
+def test_a_beam_of_one_has_nothing_to_choose(chooser: Runtime) -> None:
+    """The texts are the backbone's, the scores those of the context."""
+    given = requests(chooser)
+    alone, scored = (chooser.translate(given, Options(strategy, 1)) for strategy in ("sentence", "rerank"))
+    assert [one.text for one in scored] == [one.text for one in alone]
+    assert [one.score for one in scored] != pytest.approx([one.score for one in alone], abs=1e-4)
+
+
+def test_without_a_backbone_there_is_no_reranking(runtime: Runtime) -> None:
+    """A model with context alone offers what needs nothing else."""
+    assert list(combined({"direct": runtime.engine("direct")})) == ["direct", "verify"]

@@ -1,0 +1,96 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.network.attention_kernel import attend
+from models.network.layers import additive
+
+
+def tensors(batch: int, queries: int, keys: int, width: int = 16) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values of three heads side by side, as projections leave them."""
+    generator = torch.Generator().manual_seed(queries + keys)
+    sizes = (queries, keys, keys)
+    return tuple(  # type: ignore[return-value]
+        torch.randn(batch, size, 3 * width, generator=generator).unflatten(-1, (3, width)).transpose(1, 2)
+        for size in sizes
+    )
+
+
+def visible(batch: int, keys: int) -> Tensor:
+    """A mask with holes, in which every row sees something."""
+    mask = torch.rand(batch, 1, 1, keys, generator=torch.Generator().manual_seed(keys)) > 0.4
+    mask[..., keys // 2] = True
+    return mask
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 13), (4, 7), (9, 33)])
+def test_it_is_scaled_dot_product_attention(queries: int, keys: int) -> None:
+    """What torch computes, with any mask, and for queries that each see one key more."""
+    q, k, v = tensors(5, queries, keys)
+    mask = visible(5, keys)
+    masked = attend(q, k, v, additive(mask, torch.float32), False)
+    assert torch.allclose(masked.transpose(1, 2), F.scaled_dot_product_attention(q, k, v, mask), atol=2e-6)
+    seen = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
+    causal = attend(q, k, v, None, True)
+    assert torch.allclose(causal.transpose(1, 2), F.scaled_dot_product_attention(q, k, v, seen), atol=2e-6)
+
+
+@pytest.mark.parametrize("queries", [1, 6])
+def test_a_row_depends_on_nothing_else_in_its_batch(queries: int) -> None:
+    """Alone, without padding and without hidden keys, a row gives the same numbers to the bit."""
+    q, k, v = tensors(8, queries, 29)
+    mask = visible(8, 29)
+    together = attend(q, k, v, additive(mask, torch.float32), False)
+    for row in range(8):
+        own = mask[row, 0, 0]
+        alone = attend(q[row : row + 1], k[row : row + 1, :, own], v[row : row + 1, :, own], None, False)
+        assert torch.equal(alone, together[row : row + 1])
+
+
+def test_a_row_that_sees_nothing_gives_numbers() -> None:
+    """Padding has no keys; what comes of it is never read, but must not be infinite."""
+    q, k, v = tensors(2, 1, 5)
+    nothing = torch.zeros(2, 1, 1, 5, dtype=torch.bool)
+    assert attend(q, k, v, additive(nothing, torch.float32), False).isfinite().all()
+
+
+def test_scores_of_any_size_are_softened() -> None:
+    """Scores far apart leave one key, equal ones share, and none overflows."""
+    q = torch.full((1, 1, 1, 16), 30.0)
+    k = torch.tensor([-30.0, 30.0, 30.0]).view(1, 1, 3, 1).expand(1, 1, 3, 16).contiguous()
+    v = torch.tensor([1.0, 2.0, 4.0]).view(1, 1, 3, 1).expand(1, 1, 3, 16).contiguous()
+    assert attend(q, k, v, None, False).flatten().tolist() == [3.0] * 16
+
+
+def test_what_is_compiled_is_kept_for_the_next_process(tmp_path: Path) -> None:
+    """A second process writes nothing, and each width has files of its own, so that none can take another's place."""
+    kept = [_files_after(tmp_path) for _ in range(2)]
+    assert kept[0] == kept[1]
+    assert len([path for path in kept[0] if path.suffix == ".nbi"]) == 2
+
+
+def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
+    """What cannot be kept is used all the same."""
+    code = (
+        "import resource, torch; from models.network.attention_kernel import attend; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); x = torch.ones(1, 1, 1, 4); "
+        "assert attend(x, x, x, None, False).flatten().tolist() == [1.0] * 4"
+    )
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, check=True)
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+def _files_after(folder: Path) -> dict[Path, int]:
+    """What stands in a folder for compiled code, with the times, after a process has used two widths."""
+    code = (
+        "import torch; from models.network.attention_kernel import attend; "
+        "[attend(x, x, x, None, False) for x in (torch.ones(1, 1, 1, 4), torch.ones(1, 1, 1, 8))]"
+    )
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True)
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}

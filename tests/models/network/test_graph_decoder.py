@@ -1,0 +1,195 @@
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.config import ArchitectureConfig, DocTransformerConfig
+from models.data.batches import Batch, TokenizedCorpus
+from models.data.tokenizer import BOS
+from models.network.decoding import ModelDecoder
+from models.network.framed_state import Frames
+from models.network.graph_decoder import GraphDecoder
+from models.network.model import TranslationModel
+from models.network.static_state import Frame, Replay, Shape
+from models.search.hypotheses import SearchOptions
+from models.search.running import Wanted
+from models.search.search import new_search, search
+from tests.support.tape import Tapes
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """For tensors as small as these, threads of torch wait for each other most of the time."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
+    """Three documents of five sentences."""
+    built: TokenizedCorpus = make_corpus(*(make_document(seed) for seed in range(3)))
+    return built
+
+
+@pytest.fixture
+def model(make_model: Make, architecture: ArchitectureConfig) -> TranslationModel:
+    """Each architecture."""
+    built: TranslationModel = make_model(architecture)
+    return built
+
+
+def with_memory(model: TranslationModel, batch: Batch) -> Batch:
+    """The batch, going on from what ten sentences left, if the architecture does."""
+    if not model.architecture.recurrent:
+        return batch
+    generator = torch.Generator().manual_seed(5)
+    real = torch.arange(9).expand(len(batch.source), 9) >= torch.arange(len(batch.source))[:, None]
+    left = {str(layer): torch.randn(len(real), 9, 16, generator=generator) for layer in range(2)}
+    return replace(batch, memory={**left, "real": real})
+
+
+def scores(decoder: ModelDecoder, batch: Batch, others: Batch) -> list[Tensor]:
+    """Of each step, while a beam is moved, sentences leave and others join."""
+    generator = torch.Generator().manual_seed(3)
+    found = []
+
+    def go_on(rows: int, steps: int, *, moves: bool) -> None:
+        for _ in range(steps):
+            found.append(decoder.step(torch.randint(4, 40, (rows,), generator=generator), state).clone())
+            for _ in range(2 * moves):
+                beam = torch.randint(3, (rows,), generator=generator)
+                state.reorder(torch.arange(rows) // 3 * 3 + beam)
+
+    with torch.inference_mode():
+        state = decoder.start(batch)
+        found.append(decoder.step(torch.full((10,), BOS), state).clone())
+        state.reorder(torch.arange(10).repeat_interleave(3))
+        go_on(30, 31, moves=True)
+        kept = torch.tensor([7, 2, 5])
+        state.keep(kept)
+        state.reorder((kept[:, None] * 3 + torch.arange(3)).flatten())
+        go_on(9, 4, moves=True)
+        state.reorder(torch.arange(0, 9, 3))
+        go_on(3, 3, moves=False)
+        if decoder.joins:
+            state.join(decoder.start(others), 3, 4)
+            go_on(7, 8, moves=False)
+    return found
+
+
+def test_captured_steps_are_the_steps(model: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """Whatever happens to the batch between them, and however much of their room is empty."""
+    batches = [with_memory(model, corpus.batch(rows, model.architecture)) for rows in (range(10), range(10, 14))]
+    tapes = Tapes()
+    expected, found = scores(ModelDecoder(model), *batches), scores(GraphDecoder(model, tapes), *batches)
+    assert len(found) == len(expected) > 30
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.log_softmax(-1), other.log_softmax(-1), atol=1e-4, rtol=0)
+    assert tapes.replays > 30
+
+
+@pytest.fixture
+def doc_transformer(make_model: Make) -> TranslationModel:
+    """A model that reads context."""
+    built: TranslationModel = make_model(DocTransformerConfig())
+    return built
+
+
+@pytest.mark.parametrize("options", [SearchOptions(1), SearchOptions(4, 4)], ids=["greedy", "beam"])
+def test_searches_at_the_same_time_do_not_meet(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus, options: SearchOptions
+) -> None:
+    """Two of like batches, step by step in turn, find what each finds alone; later ones need no new capture."""
+    batches = [corpus.batch(rows, doc_transformer.architecture) for rows in (range(5), range(5, 10))]
+    tapes = Tapes()
+    decoder = GraphDecoder(doc_transformer, tapes)
+
+    def found(decoders: ModelDecoder, *together: Batch) -> list[list[list[int]]]:
+        searches = [new_search(decoders, options) for _ in together]
+        results: list[dict[int, list[int]]] = [{} for _ in together]
+        for one, batch in zip(searches, together, strict=True):
+            one.add(batch, [Wanted(key, 6 + key) for key in range(5)])
+        while going := [place for place, one in enumerate(searches) if one.running]:
+            for place in going:
+                results[place] |= {each.key: each.hypotheses[-1].tokens for each in searches[place].step()}
+        return [[result[key] for key in range(5)] for result in results]
+
+    alone = [found(ModelDecoder(doc_transformer), batch)[0] for batch in batches]
+    assert found(decoder, *batches) == alone
+    captures = tapes.captures
+    assert found(decoder, *batches) == alone
+    assert tapes.captures == captures > 1
+
+
+def test_a_frame_that_others_have_left_is_as_new(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """Where their words began, and what they were, is nothing to the sentences that come next."""
+    one, other, new = (
+        corpus.batch(rows, doc_transformer.architecture) for rows in (range(5), range(5, 8), range(7, 15))
+    )
+    tapes = Tapes()
+    captured, plain = GraphDecoder(doc_transformer, tapes), ModelDecoder(doc_transformer)
+    words = torch.arange(4, 12)
+    with torch.inference_mode():
+        state = captured.start(one)
+        captured.step(words[:5], state)
+        state.join(captured.start(other), 5, 3)
+        captured.step(words, state)
+        del state
+        captures = tapes.captures
+        state, expected = captured.start(new), plain.start(new)
+        for _ in range(3):
+            torch.testing.assert_close(captured.step(words, state), plain.step(words, expected))
+    assert tapes.captures == captures
+
+
+def test_drafts_are_verified_and_gone_on_from(model: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """With captured steps, whatever a draft is worth, the translation is that of ordinary steps without it."""
+    batch = with_memory(model, corpus.batch(range(10), model.architecture))
+    options, lengths = SearchOptions(1, min_length=6), [12] * 10
+    expected = [best.tokens for (best,) in search(ModelDecoder(model), batch, options, lengths)]
+    drafts = [[*tokens[:place], 7] for place, tokens in enumerate(expected)]
+    found = search(GraphDecoder(model, Tapes()), batch, options, lengths, drafts)
+    assert [best.tokens for (best,) in found] == expected
+    assert max(best.kept for (best,) in found) > 5
+
+
+def test_where_capture_fails_decoding_goes_on_without(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the same scores, and one line in the log."""
+
+    def fail(step: Replay) -> Replay:
+        raise RuntimeError("operation not permitted when stream is capturing\nand more")
+
+    batches = [corpus.batch(rows, doc_transformer.architecture) for rows in (range(10), range(10, 14))]
+    with caplog.at_level(logging.WARNING):
+        found = scores(GraphDecoder(doc_transformer, fail), *batches)
+    for one, other in zip(found, scores(ModelDecoder(doc_transformer), *batches), strict=True):
+        assert torch.equal(one, other)
+    assert [record.getMessage() for record in caplog.records] == [
+        "decoding goes on without captured graphs: operation not permitted when stream is capturing"
+    ]
+
+
+def test_memory_for_frames_is_bounded(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """Frames that nobody uses go when there are too many bytes of them, the oldest first."""
+    frames = Frames(0)
+    state = ModelDecoder(doc_transformer).start(corpus.batch(range(3), doc_transformer.architecture))
+    shape = Shape.of(state, 3)
+    with torch.inference_mode():
+        frame = Frame(shape, ModelDecoder(doc_transformer).step, Tapes(), torch.device("cpu"))
+    assert frame.nbytes > 0
+    frames.give(frame)
+    assert frames.take(shape) is None
+    roomy = Frames()
+    roomy.give(frame)
+    assert roomy.take(shape) is frame
+    assert roomy.take(shape) is None

@@ -1,0 +1,109 @@
+"""With states of context that were kept, every architecture answers as without them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from models.bundle.strategies import TokenizedRequest, TorchEngine
+from models.config import ArchitectureConfig
+from models.data.batches import Example, TokenizedCorpus
+from models.network.inference import prepare
+from models.network.int8 import supports_int8
+from models.network.model import TranslationModel
+from models.network.state_cache import StateCache
+from models.search.hypotheses import SearchOptions
+from models.training.checkpoints import load_weights, weights_of
+from models.training.objective import token_losses
+from models.training.validation import mean_loss
+
+Make = Callable[..., Any]
+
+COMPUTE_TYPES = [
+    "float32",
+    pytest.param("int8", marks=pytest.mark.skipif(not supports_int8(), reason="this CPU has no AVX-512 VNNI")),
+]
+SENTENCES = 10
+CALLS = st.lists(st.lists(st.integers(0, SENTENCES - 1), min_size=1, max_size=4), min_size=2, max_size=4)
+"""Sentences that are asked for together, one call after the other: any of any document, again or for the first time."""
+
+
+@pytest.fixture(scope="module")
+def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
+    """Two documents of five sentences; one thread, for models as small as these."""
+    torch.set_num_threads(1)
+    built: TokenizedCorpus = make_corpus(*(make_document(seed) for seed in range(2)))
+    return built
+
+
+@pytest.fixture(params=COMPUTE_TYPES)
+def model(make_model: Make, architecture: ArchitectureConfig, request: pytest.FixtureRequest) -> TranslationModel:
+    """Each architecture as it serves."""
+    built: TranslationModel = make_model(architecture, width=32, feed_forward=64)
+    prepare(built, int8=request.param == "int8")
+    return built
+
+
+def asked(example: Example, model: TranslationModel) -> TokenizedRequest:
+    """A sentence in the context that is read of it."""
+    return TokenizedRequest(model.architecture.select(example), 8)
+
+
+def forget(model: TranslationModel) -> None:
+    """Let nothing be kept."""
+    for kept in model.architecture.caches():
+        kept.clear()
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(calls=CALLS, limit=st.sampled_from([2**26, 4000]))
+def test_whatever_was_asked_before_answers_are_those_of_a_cold_engine(
+    model: TranslationModel, corpus: TokenizedCorpus, calls: list[list[int]], limit: int
+) -> None:
+    """The same words and the same scores within a thousandth, whether all states have room in the cache or few."""
+    if model.architecture.cache is not None:
+        model.architecture.cache = StateCache(limit)
+    options = SearchOptions(1, min_length=2)
+    requests = [[asked(corpus.example(i, model.architecture), model) for i in call] for call in calls]
+    warm = TorchEngine(model)
+    found = [warm.translate(call, options) for call in requests]
+    for call, answers in zip(requests, found, strict=True):
+        forget(model)
+        for (one, *_), (other, *_) in zip(answers, TorchEngine(model).translate(call, options), strict=True):
+            assert one.tokens == other.tokens
+            assert one.score == pytest.approx(other.score, abs=1e-3)
+
+
+def test_a_sentence_that_is_asked_again_encodes_no_context(model: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """All of its context is found, where any is kept."""
+    example = corpus.example(4, model.architecture)
+    engine = TorchEngine(model)
+    engine.translate([asked(example, model)], SearchOptions(1))
+    before = engine.cache_use()
+    engine.translate([asked(example, model)], SearchOptions(1))
+    again = engine.cache_use() - before
+    assert again.misses == 0
+    assert bool(again.hits) == bool(engine.caches)
+
+
+def test_training_neither_uses_nor_fills_a_cache(
+    make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus
+) -> None:
+    """After an update the dev loss is that of the new weights, though states of the old ones had been kept."""
+    model: TranslationModel = make_model(architecture)
+    before = mean_loss(model, corpus)
+    assert mean_loss(model, corpus) == pytest.approx(before, abs=1e-5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    model.train()
+    token_losses(model, corpus.batch(range(5), model.architecture)).sum().backward()
+    assert not any(kept.size for kept in model.architecture.caches())
+    optimizer.step()
+    model.eval()
+    after = mean_loss(model, corpus)
+    fresh: TranslationModel = make_model(architecture)
+    load_weights(fresh, weights_of(model))
+    assert after == pytest.approx(mean_loss(fresh, corpus), abs=1e-5)
+    assert after != pytest.approx(before, abs=1e-3)

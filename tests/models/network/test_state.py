@@ -1,0 +1,128 @@
+import pytest
+import torch
+
+from models.network.state import ROOM, State
+
+
+def words(rows: int, length: int, value: float = 0.0) -> torch.Tensor:
+    """What so many words of so many rows leave, numbered by row: (R, T, X)."""
+    return (torch.arange(rows) + value)[:, None, None].expand(rows, length, 4).clone()
+
+
+def test_a_cache_gives_back_all_that_it_was_given() -> None:
+    """What words of several calls have left comes back in order, across the blocks by which the cache grows."""
+    state = State({}, cached=True)
+    parts = [words(3, length, length / 100) for length in (1, ROOM, 5, 3 * ROOM)]
+    for count, part in enumerate(parts, 1):
+        assert torch.equal(state.extend("keys", part), torch.cat(parts[:count], dim=1))
+        state.advance(part.size(1))
+
+
+def test_without_a_cache_nothing_is_kept() -> None:
+    """A whole target is decoded at once: what is given is what comes back."""
+    state = State({})
+    state.extend("keys", words(3, 4))
+    assert torch.equal(state.extend("keys", words(3, 2)), words(3, 2))
+    assert not state.past
+
+
+def test_reordering_moves_hypotheses_and_keeping_drops_sentences() -> None:
+    """`past` follows the rows, `fixed` the sentences, and neither touches the other."""
+    state = State({"memory": torch.tensor([[10.0], [11.0]])}, cached=True)
+    state.extend("keys", words(2, 1, 1.0))
+    state.advance(1)
+    state.reorder(torch.tensor([1, 1, 0]))
+    assert state.extend("keys", words(3, 1))[:, 0, 0].tolist() == [2.0, 2.0, 1.0]
+    assert state.fixed["memory"].tolist() == [[10.0], [11.0]]
+    state.keep(torch.tensor([1]))
+    assert state.extend("keys", words(3, 1))[:, 0, 0].tolist() == [2.0, 2.0, 1.0]
+    assert state.fixed["memory"].tolist() == [[11.0]]
+
+
+def two_started_apart() -> State:
+    """A sentence of three words, which another, with a longer source, has joined after two."""
+    state = State({"source": torch.ones(1, 2), "source.mask": torch.ones(1, 1, 1, 2, dtype=torch.bool)}, cached=True)
+    state.settle()
+    state.extend("keys", words(1, 2, 5.0))
+    state.advance(2)
+    other = State({"source": torch.ones(1, 3), "source.mask": torch.ones(1, 1, 1, 3, dtype=torch.bool)}, cached=True)
+    state.join(other.settle(), 1, 1)
+    return state
+
+
+def test_a_sentence_that_joins_sees_nothing_from_before_it() -> None:
+    """Its words count from its own start, and what is before them is hidden, as is the padding of shorter sources."""
+    state = two_started_apart()
+    assert state.extend("keys", words(2, 1, 7.0))[:, :, 0].tolist() == [[5.0, 5.0, 7.0], [0.0, 0.0, 8.0]]
+    places, unseen = state.places(1), state.unseen(torch.float32)
+    assert isinstance(places, torch.Tensor)
+    assert unseen is not None
+    assert places.tolist() == [[2], [0]]
+    assert unseen[:, 0, 0].lt(0).tolist() == [[False, False, False], [True, True, False]]
+    assert state.fixed["source.mask"][:, 0, 0].lt(0).tolist() == [[False, False, True], [False, False, False]]
+
+
+def test_what_was_before_everybody_is_forgotten() -> None:
+    """When the first sentence has left and another joins, the cache holds no words of nobody."""
+    state = two_started_apart()
+    state.keep(torch.tensor([1]))
+    state.reorder(torch.tensor([1]))
+    state.join(State({"source": torch.ones(1, 1), "source.mask": torch.zeros(1, 1, 1, 1)}, cached=True), 1, 1)
+    assert state.position == 0
+    assert state.extend("keys", words(2, 1)).size(1) == 1
+
+
+def test_padding_leaves_with_the_sentence_that_needed_it() -> None:
+    """Of a batch without its longest sentence nothing is longer than the others; what they see stays."""
+    mask = torch.tensor([[True, True, True], [True, True, False]])[:, None, None]
+    keys = torch.arange(6.0).view(2, 1, 3, 1)
+    state = State({"source.mask": mask, "source.0.keys": keys, "source.0.values": -keys}, cached=True).settle()
+    state.keep(torch.tensor([1]))
+    assert state.fixed["source.mask"].flatten().tolist() == [0, 0]
+    assert state.fixed["source.0.keys"].flatten().tolist() == [3, 4]
+    assert state.fixed["source.0.values"].flatten().tolist() == [-3, -4]
+
+
+def three_cut(*words: int) -> State:
+    """Rows of five words, of which so many are left; a word's value says its row and place."""
+    state = State({"source": torch.ones(3, 1)}, cached=True)
+    state.extend("keys", (10 * torch.arange(3)[:, None] + torch.arange(5))[:, :, None].float())
+    state.advance(5)
+    state.cut(torch.tensor(words))
+    return state
+
+
+def test_after_a_cut_each_goes_on_from_its_own_last_word() -> None:
+    """What is left of each stands at the end, what is before it is hidden, and the next word has the next place."""
+    state = three_cut(2, 5, 1)
+    unseen, places = state.unseen(torch.float32), state.places(1)
+    assert unseen is not None
+    assert isinstance(places, torch.Tensor)
+    assert places.tolist() == [[2], [5], [1]]
+    seen = unseen[:, 0, 0].eq(0)
+    assert seen.sum(1).tolist() == [3, 6, 2]
+    cache = state.extend("keys", torch.full((3, 1, 1), 99.0))[:, :, 0]
+    assert cache[seen].tolist() == [0, 1, 99, 10, 11, 12, 13, 14, 99, 20, 99]
+
+
+def test_a_cut_to_one_length_needs_no_mask() -> None:
+    """Where all keep as many words, nothing is before anybody's own."""
+    state = three_cut(3, 3, 3)
+    assert state.places(1) == slice(3, 4)
+    assert state.unseen(torch.float32) is None
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_sentences_join_with_the_words_that_they_have(order: int) -> None:
+    """Whoever has more words, the last ones stand together, and each sees its own."""
+    alone = State({"source": torch.full((1, 1), 7.0)}, cached=True)
+    alone.extend("keys", torch.tensor([[[70.0], [71.0]]]))
+    alone.advance(2)
+    one, other = [(three_cut(2, 5, 1), 3), (alone, 1)][::order]
+    one[0].join(other[0], one[1], other[1])
+    unseen = one[0].unseen(torch.float32)
+    assert unseen is not None
+    cache = one[0].extend("keys", torch.zeros(4, 1, 1))[:, :, 0]
+    own = [row[hidden.eq(0)].tolist() for row, hidden in zip(cache, unseen[:, 0, 0], strict=True)]
+    expected = [[0, 1, 0], [10, 11, 12, 13, 14, 0], [20, 0]], [[70, 71, 0]]
+    assert own == [*expected[order < 0], *expected[order > 0]]

@@ -1,0 +1,127 @@
+"""What a worker does between the orders that it gets, without a process around it."""
+
+from collections.abc import Collection, Mapping
+
+from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
+from models.errors import RequestError
+from service.inference.desk import Desk
+from service.inference.wire import Batch, Drop, Failure, Job, Outcomes
+from service.telemetry.tracing import NO_TRACER
+from tests.support.lanes import translation
+
+GREEDY, BEAM = Options(beam_size=1), Options(beam_size=4)
+
+
+class Countdown:
+    """Translates a text in as many steps as it has letters; keeps in `steps` which options had theirs."""
+
+    def __init__(self) -> None:
+        self.steps: list[Options] = []
+
+    def check(self, request: TranslationRequest, options: Options) -> None:
+        """Refuse nothing but `refuse`."""
+        if request.source == "refuse":
+            raise RequestError("the model refuses this sentence")
+
+    def cache_use(self) -> CacheUse:
+        """As if every step used the cache once."""
+        return CacheUse(hits=len(self.steps))
+
+    def flow(self, options: Options) -> "CountdownFlow":
+        """A flow whose steps are counted."""
+        return CountdownFlow(options, self.steps)
+
+
+class CountdownFlow:
+    """What is left of each text."""
+
+    def __init__(self, options: Options, steps: list[Options]) -> None:
+        self._options = options
+        self._steps = steps
+        self._left: dict[int, tuple[str, int]] = {}
+
+    @property
+    def running(self) -> int:
+        """Texts that are not done."""
+        return len(self._left)
+
+    def add(self, requests: Mapping[int, TranslationRequest]) -> None:
+        """Begin."""
+        self._left |= {key: (request.source, len(request.source)) for key, request in requests.items()}
+
+    def step(self) -> list[tuple[int, Translation]]:
+        """A letter of each."""
+        assert self._left
+        self._steps.append(self._options)
+        self._left = {key: (text, left - 1) for key, (text, left) in self._left.items()}
+        done = [key for key, (_, left) in self._left.items() if left == 0]
+        return [(key, translation(self._left.pop(key)[0])) for key in done]
+
+    def drop(self, keys: Collection[int]) -> None:
+        """Forget some."""
+        for key in keys:
+            self._left.pop(key, None)
+
+
+def batch(options: Options, **texts: str) -> Batch:
+    """Sentences by names `n1`, `n2` and so on, which say their numbers."""
+    return Batch(options, tuple(Job(int(name[1:]), TranslationRequest(text)) for name, text in texts.items()))
+
+
+def said(outcomes: Outcomes | None) -> dict[int, str | None]:
+    """What is said of each number: the text, the code of a failure, or None."""
+    if outcomes is None:
+        return {}
+    return {outcome.number: _shown(outcome.result) for outcome in outcomes.outcomes}
+
+
+def _shown(result: Translation | Failure | None) -> str | None:
+    if result is None:
+        return None
+    return result.code if isinstance(result, Failure) else result.text
+
+
+def test_each_sentence_is_answered_when_it_is_done() -> None:
+    """A short one that comes later is answered before a long one, and a refused one at once."""
+    desk = Desk(Countdown(), NO_TRACER)
+    desk.take(batch(GREEDY, n1="long", n2="a", n3="refuse"))
+    assert said(desk.work()) == {3: "invalid_request", 2: "a"}
+    desk.take(batch(GREEDY, n4="b"))
+    assert [said(desk.work()) for _ in range(3)] == [{4: "b"}, {}, {1: "long"}]
+    assert not desk.busy
+
+
+def test_options_take_turns() -> None:
+    """Sentences of different options are in no common step; none waits for the end of the others."""
+    translator = Countdown()
+    desk = Desk(translator, NO_TRACER)
+    desk.take(batch(GREEDY, n1="xxxx"))
+    desk.take(batch(BEAM, n2="yy"))
+    desk.take(batch(GREEDY, n3="zz"))
+    found = [said(desk.work()) for _ in range(6)]
+    assert translator.steps == [GREEDY, BEAM, GREEDY, BEAM, GREEDY, GREEDY]
+    assert found == [{}, {}, {3: "zz"}, {2: "yy"}, {}, {1: "xxxx"}]
+
+
+def test_what_is_dropped_costs_no_further_step() -> None:
+    """It is said to be dropped, once; what has been answered, or was never asked, is not."""
+    translator = Countdown()
+    desk = Desk(translator, NO_TRACER)
+    desk.take(batch(GREEDY, n1="xxxx", n2="y"))
+    desk.take(batch(BEAM, n3="zzzz"))
+    assert said(desk.work()) == {2: "y"}
+    desk.take(Drop((1, 2, 3, 77)))
+    assert desk.busy
+    assert said(desk.work()) == {1: None, 3: None}
+    assert not desk.busy
+    assert len(translator.steps) == 1
+
+
+def test_time_and_cache_use_are_told_once() -> None:
+    """Each answer tells what was spent since the last one."""
+    seconds = iter(range(100))
+    desk = Desk(Countdown(), NO_TRACER, lambda: float(next(seconds)))
+    desk.take(batch(GREEDY, n1="xx", n2="yyy"))
+    told = [found for _ in range(3) if (found := desk.work()) is not None]
+    assert [found.seconds for found in told] == [3.0, 1.0]
+    assert [found.cache_use.hits for found in told] == [2, 1]
