@@ -1,0 +1,78 @@
+"""A whole corpus, from its file to the file of its translation; started again after it has ended early, it goes on.
+
+Knows nothing of Ray: who translates the parts comes in as an argument.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.bulk.kept import KeptTranslations
+from models.bulk.parts import CorpusFile, Part
+from models.bulk.worker import Settings, Translation
+from models.errors import DataError
+
+Translate = Callable[[CorpusFile, Sequence[Part], Settings], Iterable[Translation]]
+"""Translates parts of a corpus, in whichever order they are ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a job came to."""
+
+    sentences: int
+    parts: int
+    kept: int
+    """Parts that a job before had translated already."""
+
+
+def translate_corpus(
+    corpus: Path,
+    out: Path,
+    settings: Settings,
+    translate: Translate,
+    *,
+    part_sentences: int,
+    progress: Callable[[int, int], object],
+) -> Outcome:
+    """Translate the documents of a corpus: for each of its lines one, empty where that is.
+
+    What is ready is kept beside `out`, so that a job that ends early goes on when it is started again.
+
+    Args:
+        corpus: a sentence a line, an empty line between documents.
+        out: appears when all is translated.
+        settings: how to translate.
+        translate: who does it.
+        part_sentences: of a part, at least, in whole documents.
+        progress: called with sentences that are done, and with all sentences of the corpus.
+
+    Raises:
+        DataError: the corpus is damaged, a line of it cannot be used, or sentences of it cannot be translated; all
+            other parts are translated nevertheless, and kept.
+    """
+    with CorpusFile.open(corpus, settings.key) as file:
+        parts = list(file.parts(part_sentences))
+        kept = KeptTranslations(out)
+        missing = {part.key: part for part in parts if part not in kept}
+        outcome = Outcome(sum(part.sentences for part in parts), len(parts), sum(part in kept for part in parts))
+        progress(sum(part.sentences for part in parts if part in kept), outcome.sentences)
+        refused: list[str] = []
+        for translation in translate(file, list(missing.values()), settings) if missing else ():
+            if translation.refused:
+                refused.extend(translation.refused.splitlines())
+            else:
+                kept.keep(translation.key, translation.text)
+            progress(translation.sentences, outcome.sentences)
+    if refused:
+        raise _refusal(corpus, refused)
+    kept.join(parts)
+    return outcome
+
+
+def _refusal(corpus: Path, refused: Sequence[str]) -> DataError:
+    """Name every sentence that is refused, and say of the first one why."""
+    found = sorted((int(number), reason) for number, _, reason in (line.partition(": ") for line in refused))
+    (line, reason), *others = found
+    more = f"; nor can lines {', '.join(str(number) for number, _ in others)}" if others else ""
+    return DataError(f"cannot be translated: {reason}{more}; all else is translated and kept", corpus, line)

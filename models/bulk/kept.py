@@ -1,0 +1,56 @@
+"""Translations of parts, kept beside the output until it is whole: what a job that ended early need not do again.
+
+A file appears whole or not at all, under the key of its part, so it can only ever stand for that part. Imports neither
+torch nor Ray.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from models.bulk.parts import Part
+
+_KEPT = ".part"
+_PARTIAL = ".partial"
+
+
+class KeptTranslations:
+    """The folder `<out>.parts`, which is there as long as the output is not."""
+
+    def __init__(self, out: Path) -> None:
+        """Look at what there is.
+
+        Args:
+            out: the file that the parts are joined to.
+        """
+        self._out = out
+        self._folder = out.with_name(f"{out.name}.parts")
+
+    def __contains__(self, part: Part) -> bool:
+        return self._file(part.key).is_file()
+
+    def keep(self, key: str, text: str) -> None:
+        """Keep the translation of a part, even through a loss of power."""
+        self._folder.mkdir(exist_ok=True)
+        _write(self._file(key), [text.encode()])
+
+    def join(self, parts: Iterable[Part]) -> None:
+        """Write the output, the parts in this order, and remove what was kept."""
+        _write(self._out, (self._file(part.key).read_bytes() for part in parts))
+        for kept in self._folder.glob(f"*{_KEPT}*"):
+            kept.unlink()
+        with suppress(OSError):  # there was nothing to keep, or somebody has put a file of their own into it
+            self._folder.rmdir()
+
+    def _file(self, key: str) -> Path:
+        return self._folder / f"{key}{_KEPT}"
+
+
+def _write(file: Path, pieces: Iterable[bytes]) -> None:
+    partial = file.with_name(file.name + _PARTIAL)
+    with partial.open("wb") as stream:
+        stream.writelines(pieces)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(file)

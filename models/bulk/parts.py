@@ -1,0 +1,113 @@
+"""A corpus as parts of whole documents, each known by what it says and by how it is to be translated.
+
+A part is what one worker translates in one go, what is kept, and what is done again after a failure. Imports neither
+torch nor Ray.
+"""
+
+import gzip
+import hashlib
+import shutil
+import tempfile
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.data.documents import decode_line
+from models.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Documents that stand together in a corpus."""
+
+    key: str
+    """SHA-256 of the text, and of how it is to be translated: of one translation, whenever and wherever it is made."""
+    offset: int
+    """Of the first byte in the file."""
+    size: int
+    """In bytes."""
+    line: int
+    """Of the file (from 1), the first one."""
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """A corpus of any size, in a file of which any part can be read."""
+
+    name: Path
+    """What an error names."""
+    file: Path
+    """What is read."""
+    how: str
+    """What its translation depends on beside the text."""
+
+    @classmethod
+    @contextmanager
+    def open(cls, corpus: Path, how: str) -> Iterator["CorpusFile"]:
+        """The corpus; one that ends in `.gz` is unpacked for as long as needed.
+
+        Raises:
+            DataError: it is damaged.
+        """
+        if corpus.suffix != ".gz":
+            yield cls(corpus, corpus, how)
+            return
+        with tempfile.NamedTemporaryFile() as plain:
+            try:
+                with gzip.open(corpus) as packed:
+                    shutil.copyfileobj(packed, plain)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise DataError(f"cannot be read: {error}", corpus) from None
+            plain.flush()
+            yield cls(corpus, Path(plain.name), how)
+
+    def parts(self, least: int) -> Iterator[Part]:
+        """Divide the corpus after documents, into parts of so many sentences at least; the last one may have fewer.
+
+        Raises:
+            DataError: a line is not UTF-8, or longer than any sentence.
+        """
+        with self.file.open("rb") as stream:
+            offset = len(BOM_UTF8) if stream.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+            stream.seek(offset)
+            first = 1
+            for lines, sentences in _groups(stream, self.name, least):
+                text = b"".join(lines)
+                yield Part(self._key(text), offset, len(text), first, sentences)
+                offset += len(text)
+                first += len(lines)
+
+    def read(self, part: Part) -> bytes:
+        """The text of a part, as it stands in the file.
+
+        Raises:
+            DataError: it is no longer what it was when the corpus was divided.
+        """
+        with self.file.open("rb") as stream:
+            stream.seek(part.offset)
+            text = stream.read(part.size)
+        if self._key(text) != part.key:
+            raise DataError("has changed since its translation was begun", self.name, part.line)
+        return text
+
+    def _key(self, text: bytes) -> str:
+        return hashlib.sha256(b"\0".join((self.how.encode(), text))).hexdigest()
+
+
+def _groups(lines: Iterable[bytes], corpus: Path, least: int) -> Iterator[tuple[list[bytes], int]]:
+    """Lines of whole documents with the empty lines after them, and how many sentences they are."""
+    group: list[bytes] = []
+    sentences, ended = 0, False
+    for number, line in enumerate(lines, 1):
+        empty = not decode_line(corpus, number, line)
+        if ended and not empty and sentences >= least:
+            yield group, sentences
+            group, sentences = [], 0
+        group.append(line)
+        sentences, ended = sentences + (not empty), empty
+    if group:
+        yield group, sentences

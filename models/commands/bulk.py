@@ -1,0 +1,109 @@
+"""What `translate` does with `--ray`: a corpus over a cluster."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from models.bundle.manifest import Manifest
+from models.bundle.requests import Strategy
+from models.commands.context import options_of
+from models.data.replacement import ContextKind, Replacement
+from models.errors import ConfigError
+
+if TYPE_CHECKING:
+    from models.bulk.cluster import Cluster
+
+PART_SENTENCES = 2048
+"""Enough for full batches, and some seconds on a GPU to half a minute on a core of a CPU."""
+
+Ray = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Over a Ray cluster: auto, HOST:PORT, or local for all of this machine."),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Of the cluster at most; without it, as many as it has room for.")
+]
+PartSentences = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help=f"Sentences that a worker of the cluster is given at a time, {PART_SENTENCES} without it.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How the command line wants sentences translated."""
+
+    context: ContextKind
+    beam: int | None
+    device: str
+    compute_type: str
+    threads: int
+    strategy: Strategy | None = None
+
+
+def translate_on_cluster(
+    bundle: Path,
+    source: Path | None,
+    out: Path | None,
+    how: Decoding,
+    address: str,
+    workers: int | None,
+    part_sentences: int | None,
+) -> None:
+    """Translate a file into another one over a cluster; started again after it has failed, it goes on.
+
+    Raises:
+        ConfigError: Ray is not installed.
+        typer.BadParameter: an option does not go with a cluster.
+    """
+    if source is None or out is None:
+        raise typer.BadParameter("--ray needs files: --in and --out")
+    _check(how, address)
+    from tqdm import tqdm
+
+    from models.bulk.job import translate_corpus
+    from models.bulk.worker import Settings
+
+    settings = Settings(
+        bundle.absolute(),
+        Manifest.load(bundle).fingerprint,
+        options_of(how.context, how.beam, how.strategy),
+        Replacement(how.context),
+        how.device,
+        how.compute_type,
+        how.threads,
+    )
+    with tqdm(unit="sentence") as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done)
+
+        translate = _cluster(address, workers).translate
+        size = part_sentences or PART_SENTENCES
+        outcome = translate_corpus(source, out, settings, translate, part_sentences=size, progress=progress)
+    kept = f", {outcome.kept} of which were kept from before" if outcome.kept else ""
+    typer.echo(f"{out}: {outcome.sentences} sentences in {outcome.parts} parts{kept}", err=True)
+
+
+def _check(how: Decoding, address: str) -> None:
+    if how.context not in ("real", "none", "empty"):
+        raise typer.BadParameter(f"--context {how.context} needs all documents at once: leave out --ray")
+    if how.device not in ("cpu", "cuda"):
+        raise typer.BadParameter("with --ray, --device is cpu or cuda: the cluster chooses which GPU")
+    if address.startswith("ray://"):
+        raise typer.BadParameter("Ray Client is too far away: start the job on the cluster, with `ray job submit`")
+
+
+def _cluster(address: str, workers: int | None) -> "Cluster":
+    try:
+        from models.bulk.cluster import Cluster
+    except ImportError:
+        raise ConfigError("--ray needs packages that are not installed: pip install 'antecedent[ray]'") from None
+    return Cluster(address, workers)

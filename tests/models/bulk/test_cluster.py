@@ -1,0 +1,111 @@
+"""A Ray cluster of two workers translates a corpus as `translate` does, whoever dies."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.bulk import Corpus
+from tests.support.deadly_worker import CONFUSING, DEADLY
+from tests.support.ray_cluster import HELD, BulkJob, TwoWorkers, two_workers, wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[TwoWorkers]:
+    """Two workers that several tests share."""
+    with two_workers() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def mortal_cluster() -> Iterator[TwoWorkers]:
+    """Two workers of one test's own, on a node each."""
+    with two_workers("--apart") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def job(cluster: TwoWorkers, bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: Path) -> Iterator[BulkJob]:
+    """A job on the shared cluster."""
+    job = BulkJob(cluster, bulk_bundle, bulk_corpus.file, tmp_path / "out", parts=40)
+    yield job
+    job.close()
+
+
+def test_driver_and_worker_killed(job: BulkJob, bulk_corpus: Corpus) -> None:
+    """A killed job goes on where it was, a killed worker's documents are done again, nothing is lost or mixed up."""
+    driver = job.start()
+    wait_until(lambda: job.kept() > 0)
+    driver.kill()
+    driver.communicate()
+    kept = job.kept()
+    assert not job.out.exists()
+    wait_until(lambda: not job.cluster.workers())
+
+    driver = job.start()
+    worker = job.freeze_worker()
+    assert job.parts - HELD <= job.kept() < job.parts
+    worker.kill()
+    _, said = driver.communicate()
+    assert driver.returncode == 0, said
+    assert f"400 sentences in 40 parts, {kept} of which were kept" in said
+    assert job.out.read_text(encoding="utf-8") == bulk_corpus.expected
+
+
+@pytest.mark.slow
+def test_node_lost(mortal_cluster: TwoWorkers, job: BulkJob, bulk_corpus: Corpus) -> None:
+    """When a node is lost with its worker, the one that is left does its documents again."""
+    job.cluster = mortal_cluster
+    driver = job.start()
+    worker = job.freeze_worker()
+    mortal_cluster.lose_node(worker)
+    _, said = driver.communicate()
+    assert driver.returncode == 0, said
+    assert job.out.read_text(encoding="utf-8") == bulk_corpus.expected
+
+
+@pytest.mark.slow
+def test_text_that_kills_workers(job: BulkJob, tmp_path: Path) -> None:
+    """A text that no worker survives is given up and named by its line; all else is translated and kept."""
+    corpus = tmp_path / "corpus.ja"
+    texts = [f"{'から。' * number}\n" * 10 for number in range(1, 9)]
+    texts.insert(5, f"きく。\n{DEADLY}\n" * 5)
+    corpus.write_text("\n".join(texts), encoding="utf-8")
+    job.source, job.command = corpus, "tests.support.deadly_worker"
+    driver = job.start()
+    _, said = driver.communicate()
+    assert driver.returncode == 2
+    assert "corpus.ja:56: cannot be translated: a text of 11 lines has ended 5 workers" in said
+    assert job.kept() == 8
+
+
+@pytest.mark.slow
+def test_bug_is_told(job: BulkJob, tmp_path: Path) -> None:
+    """An error that nobody has foreseen ends the job with what it is, in a line."""
+    corpus = tmp_path / "corpus.ja"
+    corpus.write_text("から。\n" * 10 + "\n" + f"{CONFUSING}\n" * 10, encoding="utf-8")
+    job.source, job.command = corpus, "tests.support.deadly_worker"
+    driver = job.start()
+    _, said = driver.communicate()
+    assert driver.returncode == 2
+    assert said.splitlines()[-1] == "error: the cluster could not finish: ZeroDivisionError: a bug"
+    assert not job.out.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--beam", "60"), "error: the cluster could not finish: .*beam_size 60 is more than this model offers.*"),
+        (("--ray", "127.0.0.1:1"), "error: no Ray cluster at 127.0.0.1:1: .*refused"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(job: BulkJob, options: tuple[str, ...], message: str) -> None:
+    """What keeps every worker from starting, or the job from a cluster, is the last line, without a traceback."""
+    driver = job.start(*options)
+    _, said = driver.communicate()
+    assert driver.returncode == 2
+    assert re.fullmatch(message, said.splitlines()[-1])
+    assert "Traceback" not in said
+    assert not job.out.with_name("out.parts").exists()

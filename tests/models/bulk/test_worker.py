@@ -1,0 +1,102 @@
+"""A worker translates whole documents as `translate` does, line for line, and says what it cannot."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.bulk.worker import ATTEMPTS, PartTranslator, Settings
+from models.bundle.requests import Options
+from models.config import GlobalLocalConfig
+from models.data.replacement import Replacement
+from models.errors import BundleError, UnsupportedOptionError
+from tests.support.bulk import TOO_LONG, Corpus, make_corpus, settings_of
+from tests.support.bundles import make_bundle
+
+
+def worker(settings: Settings, attempts: int = 0) -> PartTranslator:
+    """One to which every part comes after so many attempts."""
+    return PartTranslator(settings, lambda _: attempts)
+
+
+def row(text: str, line: int = 1) -> dict[str, Any]:
+    """A part that begins at a line."""
+    return {"key": "k", "line": line, "sentences": 3, "text": text.encode()}
+
+
+def test_part_is_translated_line_for_line(bulk_bundle: Path, bulk_corpus: Corpus) -> None:
+    """A part gives the lines that `translate` gives, empty where they are."""
+    found = worker(settings_of(bulk_bundle))(row(bulk_corpus.file.read_text(encoding="utf-8")))
+    assert found == {"key": "k", "sentences": 3, "text": bulk_corpus.expected, "refused": ""}
+
+
+def test_documents_that_read_their_translations(tmp_path: Path) -> None:
+    """A model that reads the whole source and the translation so far gets both of the document, and of no other."""
+    bundle = make_bundle(tmp_path / "bundle", GlobalLocalConfig(block_sentences=4), max_length=64)
+    corpus = make_corpus(tmp_path / "corpus.ja", bundle, 6)
+    assert worker(settings_of(bundle))(row(corpus.file.read_text(encoding="utf-8")))["text"] == corpus.expected
+
+
+def test_layout_of_lines(bulk_bundle: Path) -> None:
+    """Only a line feed ends a line; what is nothing but space is empty, and a part need not have a sentence."""
+    translate = worker(settings_of(bulk_bundle))
+    text = translate(row("から。\r\n\u3000\n きく。\u2028から。 \n\n"))["text"]
+    assert [bool(line) for line in text.split("\n")] == [True, False, True, False, False]
+    assert translate(row("\n\n"))["text"] == "\n\n"
+
+
+@pytest.mark.parametrize("context", ["empty", "none"])
+def test_context_may_be_left_out(bulk_bundle: Path, bulk_corpus: Corpus, context: Any) -> None:
+    """Without context every sentence is translated as if it stood alone."""
+    options = Options("sentence" if context == "none" else "direct", beam_size=1)
+    settings = replace(settings_of(bulk_bundle), options=options, replacement=Replacement(context))
+    translate, lines = worker(settings), bulk_corpus.file.read_text(encoding="utf-8").split("\n")[1:6]
+    alone = "".join(translate(row(f"{line}\n"))["text"] for line in lines)
+    assert translate(row("".join(f"{line}\n" for line in lines)))["text"] == alone
+    assert alone not in bulk_corpus.expected
+
+
+def test_sentences_that_are_refused(bulk_bundle: Path) -> None:
+    """Each sentence that the model has no room for is named by its line in the corpus, and the part has no text."""
+    text = f"から。\n{TOO_LONG}\n\nから。\n{TOO_LONG}\n"
+    found = worker(settings_of(bulk_bundle))(row(text, line=11))
+    assert found["text"] == ""
+    assert [line.split(": ")[0] for line in found["refused"].splitlines()] == ["12", "15"]
+    assert "tokens without a clause boundary" in found["refused"]
+
+
+def test_part_that_ends_workers_is_given_up(bulk_bundle: Path) -> None:
+    """A part that was begun too often is refused and not touched, so that it does not end this worker too."""
+    settings = settings_of(bulk_bundle)
+    assert worker(settings, ATTEMPTS - 1)(row("から。\n"))["text"]
+    found = worker(settings, ATTEMPTS)(row("から。\n", line=7))
+    assert found["text"] == ""
+    assert found["refused"] == f"7: a text of 1 lines has ended {ATTEMPTS} workers that translated it"
+
+
+def test_another_bundle_is_refused(bulk_bundle: Path) -> None:
+    """A node that has another bundle at the same place translates nothing with it."""
+    with pytest.raises(BundleError, match="is another bundle on this node"):
+        worker(replace(settings_of(bulk_bundle), fingerprint="0" * 64))
+
+
+def test_option_is_refused_before_any_part(bulk_bundle: Path) -> None:
+    """What the bundle does not offer is said when the worker starts."""
+    with pytest.raises(UnsupportedOptionError, match="beam_size 60"):
+        worker(replace(settings_of(bulk_bundle), options=Options(beam_size=60)))
+
+
+def test_key_is_of_what_matters(bulk_bundle: Path) -> None:
+    """Another place or number of threads gives the same translations; another beam, context or arithmetic does not."""
+    settings = settings_of(bulk_bundle)
+    assert replace(settings, bundle=Path("/elsewhere"), threads=4).key == settings.key
+    others: list[dict[str, Any]] = [
+        {"fingerprint": "0"},
+        {"options": Options(beam_size=4)},
+        {"options": Options("sentence", beam_size=1)},
+        {"replacement": Replacement("empty")},
+        {"compute_type": "bfloat16"},
+        {"device": "cuda"},
+    ]
+    assert len({replace(settings, **other).key for other in [{}, *others]}) == len(others) + 1

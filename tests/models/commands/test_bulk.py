@@ -1,0 +1,48 @@
+"""What `translate --ray` refuses before it looks for a cluster."""
+
+import sys
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from typer.testing import CliRunner
+
+from models.__main__ import app
+from models.errors import BundleError, ConfigError
+from tests.support.bundles import make_bundle
+
+FILES = ("--in", "corpus", "--out", "translation")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--ray", "auto"), "--ray needs files"),
+        (("--ray", "auto", *FILES, "--context", "shuffled"), "--context shuffled needs all documents at once"),
+        (("--ray", "auto", *FILES, "--device", "cuda:1"), "--device is cpu or cuda"),
+        (("--ray", "ray://head:10001", *FILES), "ray job submit"),
+        (("--workers", "2"), "--workers and --part go with --ray"),
+        (("--part", "100"), "--workers and --part go with --ray"),
+    ],
+)
+def test_options_that_do_not_go_together(options: tuple[str, ...], message: str) -> None:
+    """An option that a cluster cannot follow, or that only a cluster can, is bad usage."""
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["translate", "bundle", *options])
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_cluster_translates_with_bundles(tmp_path: Path) -> None:
+    """What is no bundle is refused before a job is begun: the nodes could not tell whether they have the same one."""
+    result = CliRunner().invoke(app, ["translate", str(tmp_path), "--ray", "auto", *FILES])
+    assert isinstance(result.exception, BundleError)
+    assert "is no bundle" in str(result.exception)
+
+
+def test_ray_is_optional(tmp_path: Path) -> None:
+    """Without Ray, `--ray` says what to install."""
+    bundle = make_bundle(tmp_path / "bundle")
+    with mock.patch.dict(sys.modules, {"models.bulk.cluster": None}):
+        result = CliRunner().invoke(app, ["translate", str(bundle), "--ray", "auto", *FILES])
+    assert isinstance(result.exception, ConfigError)
+    assert "pip install 'antecedent[ray]'" in str(result.exception)

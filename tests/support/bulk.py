@@ -1,0 +1,41 @@
+"""A corpus for bulk translation, what its translation is without a cluster, and a cluster of this machine."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.bulk.worker import Settings
+from models.bundle.corpus import translate_file
+from models.bundle.manifest import Manifest
+from models.bundle.requests import Options
+from models.bundle.runtime import Runtime, WindowTranslator
+from models.data.replacement import REAL
+from tests.support.bundles import documents
+
+GREEDY = Options(beam_size=1)
+TOO_LONG = "からりきくろ" * 40
+"""A sentence that the tiny bundles refuse."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A file of documents."""
+
+    file: Path
+    expected: str
+    """What `translate` makes of it."""
+
+
+def make_corpus(file: Path, bundle: Path, count: int) -> Corpus:
+    """Write documents of five sentences, no two alike, with empty lines wherever there may be some."""
+    groups = ["".join(f"{sentence.source}\n" for sentence in one.sentences) for one in documents(count)]
+    half = count // 2
+    text = "\n" + "\n".join(groups[:half]) + "\n\n\n" + "\n".join(groups[half:]) + "\n\n"
+    file.write_text(text, encoding="utf-8")
+    runtime = Runtime.load(bundle)
+    lines = translate_file(WindowTranslator(runtime, GREEDY), file, runtime.manifest.window)
+    return Corpus(file, "".join(f"{line}\n" for line in lines))
+
+
+def settings_of(bundle: Path) -> Settings:
+    """Greedy search on a core."""
+    return Settings(bundle, Manifest.load(bundle).fingerprint, GREEDY, REAL, "cpu", "auto", 1)
