@@ -3,25 +3,42 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from loadtests.errors import LoadTestError
 
-_ANSWERED = ("translation", "score", "context_size")
+_ANSWERED = ("translation", "context_size", "score")
 PAIR = {"source_lang": "ja", "target_lang": "en"}
+
+
+class Wrong(StrEnum):
+    """In which way an answer can be wrong."""
+
+    LOST = "lost or doubled"
+    MISPLACED = "out of order"
+    DIFFERENT = "different from a quiet run"
+    """As it would be with the context of another document."""
+    REFUSED = "refused without a reason"
 
 
 class ViolationError(LoadTestError):
     """The service has answered what it must not answer."""
 
+    def __init__(self, wrong: Wrong, message: str) -> None:
+        super().__init__(message)
+        self.wrong = wrong
+
 
 @dataclass(slots=True)
 class Conversation:
-    """A session's document; `on_answer` is called for each sentence when its first answer is there."""
+    """A session's document; `on_answer` is called with each position when its first answer is there."""
 
     session_id: str
     document: Sequence[str]
-    on_answer: Callable[[], object]
+    expected: Sequence[tuple[str, int]]
+    """Translation and size of the context, as a quiet run has answered."""
+    on_answer: Callable[[int], object]
     answers: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
@@ -42,15 +59,44 @@ class Conversation:
         """Note an answer.
 
         Raises:
-            ViolationError: it is another sentence's, or not what an earlier answer has said.
+            ViolationError: it is another sentence's, not the quiet run's, or not what an earlier answer has said.
         """
-        if (answer["position"], answer["source"]) != (position, self.document[position]):
-            raise ViolationError(f"position {position} got the answer of position {answer['position']}")
+        check_answer(answer, position, self.document[position], self.expected[position])
         given = answered(answer)
         if self.answers.setdefault(position, given) is given:
-            self.on_answer()
+            self.on_answer(position)
         elif self.answers[position] != given:
-            raise ViolationError(f"position {position} was answered in two ways")
+            raise ViolationError(Wrong.DIFFERENT, "a sentence was answered in two ways")
+
+    def check_state(self, state: Mapping[str, Any], said: int) -> None:
+        """See whether the service keeps the `said` sentences of this document that were answered, and no other.
+
+        It need not keep the first ones of a long document.
+
+        Raises:
+            ViolationError: one is missing, stands in another place, or has another answer.
+        """
+        kept = state.get("sentences", [])
+        first = said - len(kept)
+        if state.get("next_position") != said or bool(kept) != bool(said):
+            raise ViolationError(Wrong.LOST, "a session has lost or doubled sentences")
+        if [sentence["position"] for sentence in kept] != list(range(first, said)):
+            raise ViolationError(Wrong.MISPLACED, "a session does not hold its sentences in order")
+        for position, sentence in enumerate(kept, start=first):
+            if (sentence["source"], answered(sentence)) != (self.document[position], self.answers[position]):
+                raise ViolationError(Wrong.DIFFERENT, "a session holds another sentence or answer than its client")
+
+
+def check_answer(answer: Mapping[str, Any], position: int, source: str, expected: tuple[str, int]) -> None:
+    """See whether a sentence was answered as in the quiet run.
+
+    Raises:
+        ViolationError: it was not.
+    """
+    if (answer["position"], answer["source"]) != (position, source):
+        raise ViolationError(Wrong.MISPLACED, "a sentence got the answer of another one")
+    if (answer["translation"], answer["context_size"]) != expected:
+        raise ViolationError(Wrong.DIFFERENT, "a sentence was translated otherwise than in a quiet run")
 
 
 def answered(answer: Mapping[str, Any]) -> tuple[Any, ...]:

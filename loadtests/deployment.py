@@ -1,12 +1,15 @@
 """Replicas of the service that share one Redis, on ports that stay theirs when they are started again."""
 
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import psutil
+
+from loadtests.clock import Clock
 from loadtests.processes import RedisServer, Replica, eventually, free_port
 from service.settings import PREFIX
 
@@ -19,9 +22,13 @@ STAND_IN: Final = "loadtests.stand_in"
 class Deployment:
     """A Redis, and replicas that use it; to be had from `deployed`."""
 
-    def __init__(self, redis: RedisServer, replicas: list[Replica], urls: list[str]) -> None:
+    def __init__(
+        self, redis: RedisServer, replicas: list[Replica], urls: list[str], clocks: Sequence[Clock] = ()
+    ) -> None:
         self.redis = redis
         self.urls = urls
+        self.clocks = clocks
+        """Of the replicas and of Redis, if they go by clocks of their own."""
         self._replicas = replicas
 
     def start(self) -> None:
@@ -42,6 +49,15 @@ class Deployment:
         self._start(replica)
         return status
 
+    def services(self) -> list[psutil.Process]:
+        """The HTTP processes, so far as they are alive."""
+        return [psutil.Process(replica.pid) for replica in self._replicas if replica.alive]
+
+    def workers(self, number: int) -> list[psutil.Process]:
+        """The worker processes of a replica."""
+        children = psutil.Process(self._replicas[number].pid).children()
+        return [child for child in children if "worker_process" in " ".join(child.cmdline())]
+
     def unforeseen(self) -> list[str]:
         """The errors in the logs of all replicas that nobody has foreseen: a traceback, or what each was and where."""
         lines = [line for replica in self._replicas for line in replica.log.splitlines()]
@@ -60,29 +76,41 @@ class Deployment:
 
 @contextmanager
 def deployed(
-    folder: Path, count: int, *, module: str, settings: Mapping[str, str], environment: Mapping[str, str] | None = None
+    folder: Path,
+    count: int,
+    *,
+    module: str,
+    settings: Mapping[str, str],
+    environment: Mapping[str, str] | None = None,
+    appendfsync: str = "always",
+    own_clocks: bool = False,
 ) -> Iterator[Deployment]:
     """Start `count` replicas with files in `folder`; end them afterwards.
 
-    `settings` are those of the service, by field name; `environment` is what else its processes are given.
+    `settings` are those of the service, by field name; `environment` is what else its processes are given; with
+    `own_clocks` each of them, and Redis, has a clock that can be set wrong.
 
     Raises:
-        LoadTestError: one of them does not start.
+        LoadTestError: one of them does not start, or there is no such clock.
     """
-    redis_folder = folder / "redis"
-    redis_folder.mkdir()
-    redis = RedisServer(redis_folder, "--appendfsync", "always")
+    clocks = [Clock(folder / f"clock-{number}") for number in range(count + 1)] if own_clocks else []
+    *timed, redis_timed = [clock.environment() for clock in clocks] or [{}] * (count + 1)
+    redis = RedisServer(_made(folder / "redis"), "--appendfsync", appendfsync, environment=redis_timed)
     shared = {"redis_url": redis.url, "log_level": "error", **settings}
     variables = {f"{PREFIX}{name.upper()}": value for name, value in shared.items()} | dict(environment or {})
     ports = [free_port() for _ in range(count)]
-    replicas = []
-    for port in ports:
-        own = folder / f"replica-{port}"
-        own.mkdir()
-        replicas.append(Replica(own, module, variables | {f"{PREFIX}PORT": str(port)}))
-    deployment = Deployment(redis, replicas, [f"http://127.0.0.1:{port}" for port in ports])
+    replicas = [
+        Replica(_made(folder / f"replica-{port}"), module, {**variables, **clock, f"{PREFIX}PORT": str(port)})
+        for port, clock in zip(ports, timed, strict=True)
+    ]
+    deployment = Deployment(redis, replicas, [f"http://127.0.0.1:{port}" for port in ports], clocks)
     try:
         deployment.start()
         yield deployment
     finally:
         deployment.close()
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

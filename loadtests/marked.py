@@ -1,22 +1,22 @@
 """Documents whose every sentence is marked, so that a sentence in another document's context can be recognised."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from loadtests.stand_in import Recorded
 
 _WORDS = ("雨", "駅", "手紙", "彼女", "橋", "夜", "声", "庭", "約束", "海")
 
-Marked = Sequence[Sequence[str]]
+Marked = tuple[tuple[str, ...], ...]
 """Documents as sentences."""
 
 
 def marked_documents(rng: random.Random, documents: int, sentences: int) -> Marked:
     """So many documents of so many sentences; no sentence occurs twice."""
-    return [
-        [f"文書{document}の{position}番目、{''.join(rng.sample(_WORDS, 3))}。" for position in range(sentences)]
+    return tuple(
+        tuple(f"文書{document}の{position}番目、{''.join(rng.sample(_WORDS, 3))}。" for position in range(sentences))
         for document in range(documents)
-    ]
+    )
 
 
 def misplaced(documents: Marked, record: Iterable[Recorded], window: int) -> list[str]:

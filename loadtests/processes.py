@@ -46,21 +46,25 @@ def free_port() -> int:
 class RedisServer:
     """A Redis on loopback with its append-only file on; the data survives `kill` and `start`.
 
-    `options` are further arguments of `redis-server`.
+    `options` are further arguments of `redis-server`, `environment` is added to its environment.
     """
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         self._folder = folder
         self._options = options
+        self._environment = os.environ | dict(environment or {})
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it and wait until it answers."""
         options = ["--port", str(self.port), "--dir", str(self._folder), "--save", "", "--appendonly", "yes"]
         command = [str(find_redis_server()), *options, "--logfile", "redis.log", *self._options]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own command
+        # Signals that Python ignores stay ignored: a file that cannot grow is an error of writing then, not an end.
+        self._process = subprocess.Popen(  # noqa: S603 - our own command
+            command, env=self._environment, stdin=subprocess.DEVNULL, restore_signals=False
+        )
         eventually(self.answers, "Redis answers")
 
     def answers(self) -> bool:
@@ -85,6 +89,15 @@ class RedisServer:
     def resume(self) -> None:
         """Let it go on, with all that it was sent meanwhile."""
         _running(self._process).send_signal(signal.SIGCONT)
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return _running(self._process).pid
+
+    def file_bytes(self) -> int:
+        """The size of its append-only file."""
+        return max(file.stat().st_size for file in self._folder.rglob("*.aof"))
 
     def __enter__(self) -> Self:
         self.start()
@@ -138,6 +151,11 @@ class Replica:
     def pid(self) -> int:
         """Process id."""
         return _running(self._process).pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process is not None and self._process.poll() is None
 
     @property
     def log(self) -> str:

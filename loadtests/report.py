@@ -1,11 +1,9 @@
 """What a load test found: figures for people and for machines, and whether what must hold does."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from statistics import quantiles
 
-import orjson
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -23,6 +21,30 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a plot's horizontal axis with a name."""
+
+    name: str
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Curves to be drawn together."""
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: Mapping[str, Sequence[tuple[float, float]]]
+    """By name, from left to right."""
+    marks: Mapping[str, float] = field(default_factory=dict)
+    """Heights that mean something, by name."""
+    spans: Sequence[Span] = ()
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The result of one command: under which conditions, what was counted and measured, and the verdicts."""
 
@@ -30,6 +52,7 @@ class Report:
     conditions: Mapping[str, Value]
     figures: Mapping[str, Value]
     checks: Sequence[Check]
+    plots: Sequence[Plot] = ()
 
     @property
     def holds(self) -> bool:
@@ -42,14 +65,6 @@ class Report:
         console.print(_table(f"{self.command}: figures", self.figures.items()))
         verdicts = ((f"{'ok' if check.holds else 'MISSED'}  {check.name}", check.found) for check in self.checks)
         console.print(_table(f"{self.command}: what must hold", verdicts))
-
-    def write(self, file: Path) -> None:
-        """Write it as JSON.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        file.write_bytes(orjson.dumps(asdict(self) | {"holds": self.holds}, option=orjson.OPT_INDENT_2))
 
 
 def at_least(name: str, found: float, mark: float) -> Check:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import orjson
 
+from models.bundle.flow import AtOnce
 from models.bundle.manifest import Manifest
 from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 
@@ -49,6 +50,10 @@ class StandIn:
         """Nothing is kept."""
         return CacheUse()
 
+    def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
+        """A flow of whole batches."""
+        return AtOnce(lambda requests: self.translate(requests, options))
+
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Write the requests down, take the time for them, answer each alone."""
         if self._record is not None:
@@ -57,7 +62,7 @@ class StandIn:
         return [self._translate(request, options) for request in requests]
 
     def _translate(self, request: TranslationRequest, options: Options) -> Translation:
-        read = request.preceding if options.strategy == "direct" else ()
+        read = request.preceding if options.strategy != "sentence" else ()
         targets = [sentence.target for sentence in read] if self._reads_target_context else []
         given = orjson.dumps([request.source, [sentence.source for sentence in read], targets])
         digest = hashlib.blake2b(given, digest_size=8).hexdigest()

@@ -5,11 +5,11 @@ machine that grows slower does so for both. A figure is the median of its rounds
 anything. At low load, one sentence at a time is sent, alternately to a runtime and over HTTP.
 """
 
-import asyncio
 import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -79,10 +79,10 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
         tempfile.TemporaryDirectory(prefix="antecedent-throughput-") as name,
         direct_workers(plan.workers, bundle) as direct,
         deployed(Path(name), 1, module=REAL, settings=settings) as deployment,
-        asyncio.Runner() as runner,
+        http_client() as http,
     ):
         rng = random.Random(plan.seed)  # noqa: S311 - to be the same again, not to be secret
-        meter = _Meter(plan, window, deployment.urls[0], runner, measured)
+        meter = _Meter(plan, window, deployment.urls[0], http, measured)
         for number in range(plan.rounds + 1):
             documents = [rng.choices(sentences, k=plan.sentences) for _ in range(plan.documents)]
             meter.round(direct, documents, counted=number > 0)
@@ -120,13 +120,12 @@ def judge(plan: Plan, measured: Measured) -> Report:
 class _Meter:
     """Has the same sentences translated both ways, and notes the times."""
 
-    def __init__(self, plan: Plan, window: int, url: str, runner: asyncio.Runner, measured: Measured) -> None:
+    def __init__(self, plan: Plan, window: int, url: str, http: httpx.Client, measured: Measured) -> None:
         self._budget = plan.budget
         self._window = window
         self._url = f"{url}/v1/documents"
-        self._runner = runner
+        self._http = http
         self._measured = measured
-        self._http = http_client()
 
     def round(self, direct: DirectWorkers, documents: Sequence[Sequence[str]], *, counted: bool) -> None:
         """Whole documents, all at once."""
@@ -134,7 +133,7 @@ class _Meter:
         began = time.perf_counter()
         expected = [done.text for done in direct.translate(batches_of(requests, self._budget))]
         between = time.perf_counter()
-        answers = self._runner.run(self._together(documents))
+        answers = self._together(documents)
         ended = time.perf_counter()
         self._compare(expected, [text for answer in answers for text in answer])
         if counted:
@@ -146,18 +145,19 @@ class _Meter:
         *context, sentence = sentences
         (expected,), direct_seconds = worker.translate([TranslationRequest(sentence, tuple(map(Sentence, context)))])
         began = time.perf_counter()
-        answer = self._runner.run(self._translate([sentence], context))
+        answer = self._translate([sentence], context)
         http_seconds = time.perf_counter() - began
         self._compare([expected.text], answer)
         if counted:
             self._measured.direct_singles.append(direct_seconds)
             self._measured.http_singles.append(http_seconds)
 
-    async def _together(self, documents: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-        return await asyncio.gather(*(self._translate(document, ()) for document in documents))
+    def _together(self, documents: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+        with ThreadPoolExecutor(len(documents)) as pool:
+            return list(pool.map(lambda document: self._translate(document, ()), documents))
 
-    async def _translate(self, sentences: Sequence[str], context: Sequence[str]) -> Sequence[str]:
-        answer = await self._http.post(self._url, json=PAIR | {"sentences": sentences, "context": context})
+    def _translate(self, sentences: Sequence[str], context: Sequence[str]) -> Sequence[str]:
+        answer = self._http.post(self._url, json=PAIR | {"sentences": sentences, "context": context})
         if answer.status_code != httpx.codes.OK:
             raise LoadTestError(f"a document was refused: {answer.status_code} {answer.json().get('code')}")
         return [sentence["translation"] for sentence in answer.json()["sentences"]]

@@ -1,65 +1,116 @@
-"""Whether sessions have ended as they must: pure comparisons with a quiet run, and with what reached the workers."""
+"""What must hold after a run, and what was counted: pure comparisons of what has become of the users' wishes."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from loadtests.conversation import answered
-from loadtests.marked import Marked, misplaced
-from loadtests.report import Check
-from loadtests.stand_in import Recorded
+from loadtests.balancer import CONNECTION_LOST
+from loadtests.conversation import Wrong
+from loadtests.outcomes import ARRIVAL, Outcome, Result
+from loadtests.report import Check, Value, no_more, percentile
+from loadtests.scenario import Kind
+from loadtests.stage import Ran
+from loadtests.users.documents import FIRST_EVENT
 
-Answers = Sequence[tuple[Any, ...]]
-"""Of a document, by position."""
+PERCENTILES = (50, 95, 99)
+MEASURED: tuple[str, ...] = (Kind.LIVE, FIRST_EVENT, Kind.EVENTS, Kind.DOCUMENT)
+"""What has a time worth knowing: a spoken sentence, the first sentence by events, all of them, a whole document."""
+
+OUTAGE = frozenset({CONNECTION_LOST, "closed_1012", "session_store_unavailable", "shutting_down", "model_not_ready"})
+"""Codes that a client may meet while a fault lasts, and repeats."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """A session when its client has ended."""
+class Budget:
+    """What a run may cost its users."""
 
-    answers: Answers
-    """What the client was answered."""
-    state: Mapping[str, Any]
-    """What the service keeps of it."""
-    violation: str | None
-    """What has kept the client from going on, if anything has."""
-
-
-def struck(kills: int, planned: int) -> Check:
-    """Everything was killed that was to be, while clients were at work."""
-    return Check("every planned kill has struck in time", kills == planned, f"{kills} of {planned}")
+    seconds: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """For what is measured, the longest times at 50, 95 and 99 %."""
+    explained: frozenset[str] = frozenset()
+    """Codes for which users may have to repeat."""
+    refusals: bool = False
+    """Whether they may be told that there are too many."""
 
 
-def undisturbed(sessions: Sequence[Ended]) -> Check:
-    """Every client got to the end of its document."""
-    violations = [session.violation for session in sessions if session.violation is not None]
-    return Check("every client is served to the end", not violations, _counted(violations, sessions))
-
-
-def answers_agree(sessions: Sequence[Ended], quiet: Sequence[Answers]) -> Check:
-    """Every sentence was answered, each as in the quiet run."""
-    different = [
-        f"session {number}"
-        for number, (session, expected) in enumerate(zip(sessions, quiet, strict=True))
-        if list(session.answers) != list(expected)
+def judge(ran: Ran, budget: Budget) -> list[Check]:
+    """Whether everybody has been served as must be."""
+    return [
+        all_left(ran.outcomes),
+        *(never_wrong(ran.outcomes, wrong) for wrong in Wrong),
+        none("no request fails", ran.outcomes, Result.FAILED),
+        *([] if budget.refusals else [none("no request is refused", ran.outcomes, Result.REFUSED)]),
+        only_explained(ran.outcomes, budget.explained),
+        Check("no session is left in Redis", not ran.sessions_left, str(ran.sessions_left)),
+        foreseen(ran.unforeseen),
+        *in_time(ran.outcomes, budget.seconds),
     ]
-    return Check("each answer is that of a quiet run", not different, _counted(different, sessions))
 
 
-def states_agree(sessions: Sequence[Ended], documents: Marked, quiet: Sequence[Answers]) -> Check:
-    """Every session holds as many sentences as its document, and keeps the last ones in order, each with its answer."""
-    different = [
-        f"session {number}"
-        for number, (session, document, expected) in enumerate(zip(sessions, documents, quiet, strict=True))
-        if not _is_tail(session.state, document, expected)
-    ]
-    return Check("each session has its sentences, in order, once each", not different, _counted(different, sessions))
+def figures(ran: Ran) -> dict[str, Value]:
+    """What was counted and measured."""
+    outcomes, seconds = ran.outcomes, max(ran.ended - ran.began, 1e-9)
+    translated = sum(outcome.sentences for outcome in outcomes)
+    counted: dict[str, Value] = {
+        "seconds": seconds,
+        "sentences": translated,
+        "sentences/s": translated / seconds,
+        "users": sum(outcome.result is Result.BEGUN for outcome in outcomes),
+    }
+    for what in MEASURED:
+        if found := times(outcomes, what):
+            counted[f"{what}, answers"] = len(found)
+            counted |= {f"{what}, {percent} %, ms": 1000 * percentile(found, percent) for percent in PERCENTILES}
+    shown = (Result.REPEATED, Result.REFUSED, Result.FAILED, Result.WRONG, Result.NOTED)
+    codes = Counter(f"{outcome.result}: {outcome.code}" for outcome in outcomes if outcome.result in shown)
+    return counted | dict(sorted(codes.items()))
 
 
-def isolated(record: Sequence[Recorded], documents: Marked, window: int) -> Check:
-    """Nothing reached a worker with a sentence of another document, or with other ones of its own than it should."""
-    wrong = misplaced(documents, record, window)
-    return Check("each request reached its worker with its own document's context", not wrong, _counted(wrong, record))
+def times(outcomes: Sequence[Outcome], what: str) -> list[float]:
+    """How long everything of a kind that was answered has taken, in seconds."""
+    return [outcome.seconds for outcome in outcomes if outcome.what == what and outcome.result is Result.ANSWERED]
+
+
+def in_time(outcomes: Sequence[Outcome], budget: Mapping[str, Sequence[float]]) -> list[Check]:
+    """Whether what was answered was answered in time; what never was answered is not in time either."""
+    checks = []
+    for what, longest in budget.items():
+        found = times(outcomes, what) or [float("inf")]
+        checks += [
+            no_more(f"{what}, ms at {percent} %", 1000 * percentile(found, percent), 1000 * mark)
+            for percent, mark in zip(PERCENTILES, longest, strict=True)
+        ]
+    return checks
+
+
+def all_left(outcomes: Sequence[Outcome]) -> Check:
+    """Nobody is lost on the way."""
+    came, left = (
+        sum(outcome.what == ARRIVAL and outcome.result is result for outcome in outcomes)
+        for result in (Result.BEGUN, Result.ENDED)
+    )
+    return Check("every user comes to an end", came == left and came > 0, f"{left} of {came}")
+
+
+def never_wrong(outcomes: Sequence[Outcome], wrong: Wrong) -> Check:
+    """Nothing is wrong in this way."""
+    found = sum(outcome.result is Result.WRONG and outcome.code.startswith(wrong) for outcome in outcomes)
+    return Check(f"nothing is {wrong}", not found, str(found))
+
+
+def none(name: str, outcomes: Sequence[Outcome], result: Result) -> Check:
+    """Nothing ends so."""
+    return Check(name, *_empty([outcome for outcome in outcomes if outcome.result is result]))
+
+
+def only_explained(outcomes: Sequence[Outcome], explained: frozenset[str]) -> Check:
+    """Users had to repeat for none but these reasons."""
+    repeated = [outcome for outcome in outcomes if outcome.result is Result.REPEATED]
+    return Check("no error is unexplained", *_empty([one for one in repeated if one.code not in explained]))
+
+
+def struck(happened: int, planned: int) -> Check:
+    """Everything went wrong that was to, while users were there."""
+    return Check("every planned fault has struck in time", happened == planned, f"{happened} of {planned}")
 
 
 def foreseen(errors: Sequence[str]) -> Check:
@@ -67,22 +118,6 @@ def foreseen(errors: Sequence[str]) -> Check:
     return Check("no service has met an unforeseen error", not errors, "; ".join([str(len(errors)), *errors[:3]]))
 
 
-def translated_again(record: Iterable[Recorded], documents: Marked) -> int:
-    """How many translations were made beyond the two that each sentence needs: in the quiet run and in its session."""
-    return sum(1 for _ in record) - 2 * sum(map(len, documents))
-
-
-def _is_tail(state: Mapping[str, Any], document: Sequence[str], expected: Answers) -> bool:
-    kept = state.get("sentences", [])
-    first = len(document) - len(kept)
-    return bool(
-        state.get("next_position") == len(document)
-        and kept
-        and [sentence["position"] for sentence in kept] == list(range(first, len(document)))
-        and [sentence["source"] for sentence in kept] == list(document[first:])
-        and [answered(sentence) for sentence in kept] == list(expected[first:])
-    )
-
-
-def _counted(wrong: Sequence[str], among: Sequence[object]) -> str:
-    return "; ".join([f"{len(wrong)} of {len(among)} are not", *wrong[:3]])
+def _empty(found: Sequence[Outcome]) -> tuple[bool, str]:
+    codes = Counter(outcome.code for outcome in found).most_common(3)
+    return not found, "; ".join([str(len(found)), *(f"{code}: {count}" for code, count in codes)])

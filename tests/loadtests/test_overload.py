@@ -1,40 +1,47 @@
-from loadtests.overload import Answered, Plan, judge
-from loadtests.report import Report
+from loadtests.outcomes import ARRIVAL, Outcome, Result
+from loadtests.overload import Plan, verdicts
+from loadtests.scenario import Kind
+from loadtests.stage import Ran
 
-PLAN = Plan(seconds=10, service_seconds=None)
-
-
-def verdicts(capacity: float, answers: list[Answered]) -> dict[str, bool]:
-    """Whether each check holds."""
-    report = judge(PLAN, capacity, answers)
-    assert isinstance(report, Report)
-    return {check.name: check.holds for check in report.checks}
+PLAN = Plan(seconds=10)
 
 
-def answers(served: int, refused: int, *, refusal_seconds: float = 0.01, failed: int = 0) -> list[Answered]:
+def outcomes(served: int, refused: int, *, refusal_seconds: float = 0.01, failed: int = 0) -> list[Outcome]:
     """So many a second of each, for the ten seconds of the plan."""
-    return [
-        Answered(at=second + 0.5, seconds=seconds, status=status)
-        for second in range(10)
-        for status, seconds, count in ((200, 2.0, served), (429, refusal_seconds, refused), (500, 0.1, failed))
-        for _ in range(count)
-    ]
+    found = [Outcome(ARRIVAL, Result.BEGUN, 0, 0), Outcome(ARRIVAL, Result.ENDED, 0, 10)]
+    for second in range(10):
+        at = second + 0.5
+        found += [Outcome(Kind.DOCUMENT, Result.ANSWERED, at - 2, at, sentences=1)] * served
+        found += [Outcome(Kind.DOCUMENT, Result.REFUSED, at - refusal_seconds, at, code="queue_full")] * refused
+        found += [Outcome(Kind.DOCUMENT, Result.FAILED, at, at, code="internal_error")] * failed
+    return found
+
+
+def missed(found: list[Outcome]) -> set[str]:
+    """The checks that do not hold at a capacity of 10 sentences a second."""
+    return {check.name for check in verdicts(PLAN, Ran(0, 12, found), 10) if not check.holds}
 
 
 def test_excess_that_is_refused_at_once_passes() -> None:
     """As much as the capacity is served, and the rest is refused quickly."""
-    assert all(verdicts(10, answers(served=10, refused=20)).values())
+    assert missed(outcomes(served=10, refused=20)) == set()
 
 
 def test_each_fault_is_found() -> None:
     """A failure, slow refusals, throughput that breaks down, and no refusal at all are each found."""
-    assert not verdicts(10, answers(10, 20, failed=1))["nothing that is admitted fails"]
-    assert not verdicts(10, answers(10, 20, refusal_seconds=0.06))["median of a refusal, ms"]
-    assert not verdicts(10, answers(8, 22))["served, as a part of the capacity"]
-    assert not verdicts(10, answers(10, 0))["the excess is refused"]
+    assert missed(outcomes(10, 20, failed=1)) == {"no request fails"}
+    assert missed(outcomes(10, 20, refusal_seconds=0.06)) == {"median of a refusal, ms"}
+    assert missed(outcomes(8, 22)) == {"translated, as a part of the capacity"}
+    assert missed(outcomes(10, 0)) == {"the excess is refused"}
 
 
 def test_what_is_answered_after_the_last_arrival_is_no_throughput() -> None:
     """The queue that is worked off in the end does not count."""
-    late = [Answered(at=12, seconds=3, status=200)] * 1000
-    assert not verdicts(10, [*answers(8, 22), *late])["served, as a part of the capacity"]
+    late = [Outcome(Kind.DOCUMENT, Result.ANSWERED, 9, 12, sentences=1)] * 1000
+    assert missed([*outcomes(8, 22), *late]) == {"translated, as a part of the capacity"}
+
+
+def test_refusals_on_streams_are_not_timed() -> None:
+    """On a stream they come in order, after the answers to what was said before."""
+    slow = [Outcome(Kind.LIVE, Result.REFUSED, 0, 5, code="queue_full")] * 1000
+    assert missed([*outcomes(10, 20), *slow]) == set()

@@ -31,8 +31,8 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture
 def traced(replicas: Replicas, redis_server: RedisServer, collector: Collector) -> Replica:
-    """A service that sends its traces to the collector."""
-    return replicas.new(redis_url=redis_server.url, otlp_endpoint=collector.url).start()
+    """A service that sends its traces to the collector; its worker has three sentences at a time."""
+    return replicas.new(redis_url=redis_server.url, otlp_endpoint=collector.url, batch_sentences="3").start()
 
 
 def in_trace(collector: Collector, trace_id: str) -> dict[str, Recorded]:
@@ -72,8 +72,8 @@ def test_batch_has_a_link_to_each_of_its_requests(traced: Replica, collector: Co
     """Two documents in one batch: it is in the trace of the first, and linked with both."""
     gate = tmp_path / "gate"
     with traced.client() as client, ThreadPoolExecutor() as threads:
-        first = threads.submit(translate, client, f"wait-for:{gate}")
-        eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "the worker is busy")
+        first = threads.submit(translate, client, *[f"wait-for:{gate}"] * 3)
+        eventually(lambda: measured(client, "antecedent_sentences_running 3.0"), "the worker has all it may have")
         others = [threads.submit(translate, client, *text) for text in (("一。", "二。"), ("三。",))]
         eventually(lambda: measured(client, 'antecedent_sentences_waiting{priority="bulk"} 3.0'), "both wait")
         gate.touch()

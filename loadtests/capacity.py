@@ -1,0 +1,87 @@
+"""Capacity: the highest rate of arrivals at which users still get their answers in time."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from loadtests.documents import Documents
+from loadtests.knee import find_knee
+from loadtests.plots import all_plots
+from loadtests.report import Check, Plot, Report, Value, percentile
+from loadtests.scenario import Kind, Open
+from loadtests.stage import Behaviour, Ran, Setting, Stage, staged
+from loadtests.users.documents import FIRST_EVENT
+from loadtests.verdicts import Budget, figures, judge, times
+
+OBJECTIVE: Final = {Kind.LIVE: 2.0, FIRST_EVENT: 3.0, Kind.DOCUMENT: 10.0}
+"""Seconds at 99 %; a spoken sentence may have to wait until a batch of a document is done."""
+_ANY: Final = float("inf")
+_LONGEST: Final = {what: (_ANY, _ANY, seconds) for what, seconds in OBJECTIVE.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The size of a run."""
+
+    first_rate: float = 20.0
+    """Sentences a second; each further one depends on what has held."""
+    seconds: float = 30.0
+    """Of each rate."""
+    seed: int = 1
+
+
+def run(plan: Plan, setting: Setting, documents: Documents, on_rate: Callable[[float], object]) -> Report:
+    """Search for the knee; `on_rate` is told of each rate before it is tried.
+
+    Raises:
+        LoadTestError, BundleError: it cannot be run.
+    """
+    with staged(setting, documents) as stage:
+        search = _Search(plan, stage, on_rate)
+        knee = find_knee(search.holds, plan.first_rate)
+    cores = setting.replicas * setting.workers
+    found: dict[str, Value] = {"knee, sentences/s": knee, "knee, sentences/s and worker": knee / cores}
+    for rate, ran in sorted(search.ran.items()):
+        found |= {f"at {rate:.1f}/s: {what}": value for what, value in _shown(ran).items()}
+    checks = [check for ran in search.ran.values() for check in judge(ran, Budget(refusals=True)) if not check.holds]
+    holding = Check("there is a rate at which all is in time", knee > 0, f"{knee:.1f} sentences/s")
+    sound = Check(
+        "at no rate is anything lost, wrong or unexplained", not checks, "; ".join(map(str, checks[:3])) or "0"
+    )
+    plots = [_curve(search.ran, knee), *(all_plots(search.ran[knee]) if knee else [])]
+    return Report("capacity", asdict(plan) | setting.conditions(), found, [holding, sound], plots)
+
+
+class _Search:
+    """Tries rates, and keeps what has come of each."""
+
+    def __init__(self, plan: Plan, stage: Stage, on_rate: Callable[[float], object]) -> None:
+        self._plan = plan
+        self._stage = stage
+        self._on_rate = on_rate
+        self.ran: dict[float, Ran] = {}
+
+    def holds(self, rate: float) -> bool:
+        """Whether all is in time, and nobody is refused."""
+        self._on_rate(rate)
+        ran = self._stage.run(Open(rate=rate, seconds=self._plan.seconds), Behaviour(seed=self._plan.seed))
+        self.ran[rate] = ran
+        came = {what: longest for what, longest in _LONGEST.items() if times(ran.outcomes, what)}
+        return all(check.holds for check in judge(ran, Budget(came)))
+
+
+def _shown(ran: Ran) -> dict[str, Value]:
+    counted = figures(ran)
+    return {name: value for name, value in counted.items() if "99 %" in name or name == "sentences/s" or ": " in name}
+
+
+def _curve(ran: dict[float, Ran], knee: float) -> Plot:
+    """The 99th percentiles against the rate."""
+    lines = {
+        f"{what} (at most {seconds:g} s)": [
+            (rate, percentile(found, 99)) for rate, one in sorted(ran.items()) if (found := times(one.outcomes, what))
+        ]
+        for what, seconds in OBJECTIVE.items()
+    }
+    title = f"Time at 99 %; all is in time up to {knee:.1f} sentences a second"
+    return Plot(title, "sentences a second that arrive", "seconds", lines, logarithmic=True)

@@ -1,0 +1,50 @@
+"""A wall clock that can be set wrong for a process, by libfaketime; its monotonic clock stays right."""
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from typing import Final
+
+from loadtests.errors import LoadTestError
+
+SEEN_SECONDS: Final = 1.5
+_NAME: Final = "libfaketime.so.1"
+_DEBIAN: Final = "*/faketime/"
+
+
+class Clock:
+    """What a process sees as the time of day; `file` says by how much it is wrong."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.set_off(0)
+
+    def set_off(self, seconds: float) -> None:
+        """Make it wrong by so much; processes see it within SEEN_SECONDS."""
+        self._file.write_text(f"{seconds:+.0f}s\n")
+
+    def environment(self) -> Mapping[str, str]:
+        """Of a process that goes by this clock, and of its children.
+
+        Raises:
+            LoadTestError: libfaketime is not there.
+        """
+        return {
+            "LD_PRELOAD": str(_library()),
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+
+
+def _library() -> Path:
+    """That of the system's package, else the one that the Python package carries."""
+    for found in sorted(Path("/usr/lib").glob(_DEBIAN + _NAME)):
+        return found
+    try:
+        for file in files("libfaketime") or []:
+            if file.name == _NAME:
+                return Path(str(file.locate()))
+    except PackageNotFoundError:
+        pass
+    raise LoadTestError(f"{_NAME} is not there: make setup or the package faketime installs it")

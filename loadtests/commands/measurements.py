@@ -1,0 +1,93 @@
+"""The commands that look at one thing: order, the cost of HTTP, what a deployment takes, the OpenAPI document."""
+
+from typing import Annotated
+
+import typer
+from tqdm import tqdm
+
+from loadtests import fuzz as fuzz_test
+from loadtests import order as order_test
+from loadtests import sizing as sizing_test
+from loadtests import throughput as throughput_test
+from loadtests.commands.options import (
+    SAMPLE,
+    SHIPPED,
+    Bundle,
+    Corpus,
+    Count,
+    Replicas,
+    ReportFolder,
+    Seed,
+    Source,
+    Workers,
+    documents_of,
+    end,
+    sentences_of,
+    setting,
+    shares,
+)
+
+
+def order(
+    sessions: Annotated[int, typer.Option(min=1, help="At the same time.")] = 200,
+    sentences: Annotated[int, typer.Option(min=1, help="Of each session.")] = 50,
+    replicas: Replicas = 2,
+    redis_kills: Annotated[int, typer.Option(min=0, help="Redis is killed and started again so often.")] = 3,
+    replica_kills: Annotated[int, typer.Option(min=0, help="A replica is killed and started again so often.")] = 2,
+    target_context: Annotated[bool, typer.Option("--target-context", help="The model reads translations too.")] = False,
+    seed: Seed = 1,
+    bundle: Bundle = SHIPPED,
+    report: ReportFolder = None,
+) -> None:
+    """Order, loss, duplication, isolation: sessions of clients that misbehave, while Redis and replicas are killed."""
+    plan = order_test.Plan(sessions, sentences, replicas, redis_kills, replica_kills, target_context, seed=seed)
+    with shares() as done:
+        found = order_test.run(plan, bundle, done)
+    end(found, report)
+
+
+def throughput(
+    rounds: Annotated[int, typer.Option(min=1, help="That are counted; one more comes before them.")] = 5,
+    documents: Annotated[int, typer.Option(min=1, help="Of each round, at the same time.")] = 8,
+    sentences: Annotated[int, typer.Option(min=1, help="Of each document.")] = 40,
+    single: Annotated[int, typer.Option(min=3, help="Sentences one at a time, for the time that HTTP adds.")] = 100,
+    workers: Workers = 2,
+    seed: Seed = 1,
+    bundle: Bundle = SHIPPED,
+    source: Source = SAMPLE,
+    report: ReportFolder = None,
+) -> None:
+    """Sentences per second over HTTP and time of a sentence, against the runtime called directly in the same run."""
+    plan = throughput_test.Plan(rounds, documents, sentences, single, workers, seed=seed)
+    with tqdm(total=rounds + 1 + single, unit=" steps", disable=None) as bar:
+        found = throughput_test.run(plan, bundle, sentences_of(source), bar.update)
+    end(found, report)
+
+
+def sizing(
+    seconds: Annotated[float, typer.Option(min=1, help="Of each of the two measurements of speed.")] = 30,
+    sessions: Annotated[int, typer.Option(min=1, help="Of which the memory in Redis is measured.")] = 200,
+    streams: Annotated[int, typer.Option(min=1, help="Of which the memory in the HTTP process is measured.")] = 300,
+    documents: Count = 60,
+    corpus: Corpus = None,
+    seed: Seed = 1,
+    bundle: Bundle = SHIPPED,
+    report: ReportFolder = None,
+) -> None:
+    """Figures to plan a deployment with: speed of a worker, memory of each process, Redis bytes of a session."""
+    plan = sizing_test.Plan(seconds, sessions, streams=streams, seed=seed)
+    with shares() as done:
+        found = sizing_test.run(plan, setting(bundle, 1, 1, None), documents_of(corpus, documents, seed), done)
+    end(found, report)
+
+
+def fuzz(
+    cases: Annotated[
+        int, typer.Option(min=1, help="Drawn at random for each operation, beside the systematic ones.")
+    ] = 1000,
+    seed: Seed = 1,
+    bundle: Bundle = SHIPPED,
+    report: ReportFolder = None,
+) -> None:
+    """The HTTP interface under made-up requests: no 5xx, and no answer outside the OpenAPI document."""
+    end(fuzz_test.run(fuzz_test.Plan(cases, seed), bundle), report)

@@ -1,0 +1,88 @@
+"""What Locust runs: three kinds of user, who come as a scenario says, whether or not others have been served.
+
+`locust -f loadtests/locustfile.py --headless --users 3 --scenario FILE`; the profiles of `python -m loadtests` write
+the scenario, run this, and judge the outcomes. Locust patches the whole process for its green threads when it is
+imported: nothing but Locust imports this.
+"""
+
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any, ClassVar
+
+from locust import User, events, task
+from locust.argument_parser import LocustArgumentParser
+from locust.env import Environment
+from locust.exception import StopUser
+
+from loadtests.balancer import http_client
+from loadtests.outcomes import ARRIVAL, Outcome, Recorder, Result
+from loadtests.scenario import Kind, Scenario
+from loadtests.users.crowd import Crowd
+
+_SHOWN = {Result.ANSWERED, Result.REFUSED, Result.FAILED, Result.WRONG}
+
+
+class CrowdUser(User):
+    """Stands for all users of a kind: it sends them out, and stays until the last has come back."""
+
+    abstract = True
+    fixed_count = 1
+    kind: ClassVar[Kind]
+    all_there: ClassVar[Barrier]
+    all_back: ClassVar[Barrier]
+
+    @task
+    def send_out(self) -> None:
+        """Begin when the other kinds do; the last one to end ends the run."""
+        scenario = Scenario.model_validate_json(Path(self.environment.parsed_options.scenario).read_bytes())
+        with http_client() as http:
+            crowd = Crowd(self.kind, scenario, Recorder(scenario.outcomes, self._show), http)
+            self.all_there.wait()
+            crowd.run()
+            self.all_back.wait()
+        raise StopUser
+
+    def _show(self, outcome: Outcome) -> None:
+        """Let an outcome appear in Locust's own statistics."""
+        if outcome.result in _SHOWN and outcome.what != ARRIVAL:
+            self.environment.events.request.fire(
+                request_type=outcome.result,
+                name=outcome.what,
+                response_time=1000 * outcome.seconds,
+                response_length=0,
+                exception=None if outcome.result is Result.ANSWERED else RuntimeError(outcome.code),
+            )
+
+
+class DocumentUser(CrowdUser):
+    """Wants documents whole."""
+
+    kind = Kind.DOCUMENT
+
+
+class EventsUser(CrowdUser):
+    """Wants documents by server-sent events."""
+
+    kind = Kind.EVENTS
+
+
+class LiveUser(CrowdUser):
+    """Speaks."""
+
+    kind = Kind.LIVE
+
+
+@events.init_command_line_parser.add_listener  # type: ignore[untyped-decorator]
+def add_options(parser: LocustArgumentParser, **_: Any) -> None:  # noqa: ANN401 - whatever Locust adds
+    """Take the scenario from the command line."""
+    parser.add_argument("--scenario", required=True, metavar="FILE", help="A scenario as JSON.")
+
+
+@events.init.add_listener  # type: ignore[untyped-decorator]
+def gather(environment: Environment, **_: Any) -> None:  # noqa: ANN401 - whatever Locust adds
+    """Let all kinds begin together, and end the run when all have ended."""
+    runner = environment.runner
+    if runner is None:
+        return
+    CrowdUser.all_there = Barrier(len(Kind))
+    CrowdUser.all_back = Barrier(len(Kind), action=lambda: Thread(target=runner.quit).start())

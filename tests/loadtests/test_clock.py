@@ -1,0 +1,27 @@
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from loadtests.clock import Clock
+
+_TELL = "import time; print(time.time(), time.monotonic())"
+
+
+def test_process_goes_by_a_clock_that_is_wrong(tmp_path: Path) -> None:
+    """Its time of day is an hour late, its monotonic clock right; set right again, a new process has the right time."""
+    clock = Clock(tmp_path / "clock")
+    clock.set_off(-3600)
+    late, monotonic = _told(clock)
+    assert -3700 < late - time.time() < -3500
+    assert abs(monotonic - time.monotonic()) < 100
+    clock.set_off(0)
+    assert abs(_told(clock)[0] - time.time()) < 100
+
+
+def _told(clock: Clock) -> tuple[float, float]:
+    environment = os.environ | dict(clock.environment())
+    done = subprocess.run([sys.executable, "-c", _TELL], env=environment, check=True, capture_output=True, text=True)
+    wall, monotonic = map(float, done.stdout.split())
+    return wall, monotonic

@@ -1,0 +1,54 @@
+import itertools
+import random
+from pathlib import Path
+
+import pytest
+
+from loadtests.scenario import Closed, Kind, Open, Scenario
+from loadtests.users.arrivals import Arrival, arrivals
+
+LOAD = Open(rate=50, seconds=200)
+SCENARIO = Scenario(
+    urls=("http://nowhere",),
+    documents=(("a",) * 10, ("b",) * 30),
+    expected=((), ()),
+    load=Closed(clients=1, seconds=1),
+    shares={Kind.LIVE: 0.5, Kind.DOCUMENT: 0.5, Kind.EVENTS: 0.0},
+    pace_seconds=2,
+    outcomes=Path("nowhere"),
+)
+
+
+def come(kind: Kind, seed: int = 1) -> list[Arrival]:
+    """All users of a kind."""
+    return list(arrivals(kind, LOAD, SCENARIO, random.Random(seed)))
+
+
+@pytest.mark.parametrize("kind", [Kind.LIVE, Kind.DOCUMENT])
+def test_each_kind_brings_its_part_of_the_sentences(kind: Kind) -> None:
+    """As many sentences a second as the rate says, for those who speak also in the first and the last seconds."""
+    moments = [moment for arrival in come(kind) for moment in arrival.moments]
+    assert len(moments) == pytest.approx(25 * 200, rel=0.1)
+    if kind is Kind.LIVE:
+        assert sum(moment < 20 for moment in moments) == pytest.approx(500, rel=0.3)
+        assert sum(moment >= 180 for moment in moments) == pytest.approx(500, rel=0.3)
+
+
+def test_nobody_says_anything_after_the_end() -> None:
+    """Sessions that last longer are cut."""
+    assert max(moment for arrival in come(Kind.LIVE) for moment in arrival.moments) < LOAD.seconds
+
+
+def test_whole_documents_are_due_at_once() -> None:
+    """All sentences of a document at the moment when it is brought, and those moments are not evenly spaced."""
+    found = come(Kind.DOCUMENT)
+    assert all(len(set(arrival.moments)) == 1 for arrival in found)
+    assert all(len(arrival.moments) == len(SCENARIO.documents[arrival.number]) for arrival in found)
+    assert len({round(b.moments[0] - a.moments[0], 6) for a, b in itertools.pairwise(found)}) > 100
+
+
+def test_same_seed_brings_the_same_users() -> None:
+    """A run can be repeated; another seed is another run; a kind without a share does not come."""
+    assert come(Kind.LIVE) == come(Kind.LIVE)
+    assert come(Kind.LIVE) != come(Kind.LIVE, seed=2)
+    assert come(Kind.EVENTS) == []

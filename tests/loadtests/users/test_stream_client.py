@@ -1,0 +1,104 @@
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from websockets.sync.server import ServerConnection, serve
+
+from loadtests.balancer import Balancer, GaveUpError
+from loadtests.conversation import Conversation, ViolationError, Wrong
+from loadtests.users.stream_client import StreamClient
+
+DOCUMENT = ("a", "b", "c")
+EXPECTED = (("A", 0), ("B", 0), ("C", 0))
+Answer = Callable[[dict[str, Any]], dict[str, Any] | int]
+"""What a service answers to a message; or the code with which it closes the stream."""
+
+
+def translation(message: dict[str, Any]) -> dict[str, Any]:
+    """As a service should answer."""
+    text, position = message["text"], message["position"]
+    return {"type": "translation", "position": position, "source": text, "translation": text.upper()} | {
+        "score": -1.0,
+        "context_size": 0,
+    }
+
+
+@contextmanager
+def service(answers: list[Answer], next_positions: list[int]) -> Iterator[str]:
+    """One stream after the other: each message is answered by the next of `answers`; gives the address."""
+
+    def converse(socket: ServerConnection) -> None:
+        socket.send(orjson.dumps({"type": "session", "next_position": next_positions.pop(0)}).decode())
+        for message in socket:
+            answer = answers.pop(0)(orjson.loads(message))
+            if isinstance(answer, int):
+                socket.close(answer)
+                return
+            socket.send(orjson.dumps(answer).decode())
+
+    with serve(converse, "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.socket.getsockname()[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def say(url: str, patience: float = 30) -> list[str]:
+    """Say all sentences; gives why something had to be repeated."""
+    repeated: list[str] = []
+    with httpx.Client() as http:
+        rng = random.Random(1)
+        balancer = Balancer(http, [url], rng, patience, repeated.append)
+        conversation = Conversation("id", DOCUMENT, EXPECTED, lambda _: None)
+        now = [time.monotonic()] * len(DOCUMENT)
+        client = StreamClient(
+            conversation, balancer, rng, now, in_flight=1, mischief=0, on_mischief=lambda mischief: None
+        )
+        client.say_until(len(DOCUMENT))
+    assert conversation.next_position == len(DOCUMENT)
+    return repeated
+
+
+def refusal(code: str, **members: Any) -> Answer:
+    """An error in a sentence's place."""
+    return lambda _: (
+        {"type": "error", "code": code, "status": 429, "retryable": True, "retry_after_seconds": 0} | members
+    )
+
+
+def test_stream_that_is_closed_is_resumed() -> None:
+    """With the sentence that had no answer."""
+    with service([translation, lambda _: 1012, translation, translation], [0, 1]) as url:
+        assert say(url) == ["closed_1012"]
+
+
+def test_sentence_that_is_refused_is_sent_again() -> None:
+    """On the same stream, if trying again may help; without patience it is given up."""
+    with service([translation, refusal("queue_full"), translation, translation], [0]) as url:
+        assert say(url) == ["queue_full"]
+    with service([translation, refusal("queue_full")], [0]) as url, pytest.raises(GaveUpError):
+        say(url, patience=0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "next_positions", "wrong"),
+    [
+        pytest.param([lambda _: 4404], [0], Wrong.REFUSED, id="session is gone"),
+        pytest.param([refusal("position_expired", retryable=False)], [0], Wrong.REFUSED, id="refused for good"),
+        pytest.param([translation, refusal("position_gap", next_position=0)], [0], Wrong.LOST, id="lost meanwhile"),
+        pytest.param([translation, lambda _: 1012], [0, 0], Wrong.LOST, id="lost between two streams"),
+        pytest.param([lambda said: translation(said | {"position": 1})], [0], Wrong.MISPLACED, id="out of order"),
+    ],
+)
+def test_wrong_answer_is_a_violation(answers: list[Answer], next_positions: list[int], wrong: Wrong) -> None:
+    """Nothing that a client could mend."""
+    with service(answers, next_positions) as url, pytest.raises(ViolationError) as violation:
+        say(url)
+    assert violation.value.wrong is wrong

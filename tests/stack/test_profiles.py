@@ -1,0 +1,70 @@
+"""The profiles of `python -m loadtests` in small sizes: three kinds of user, on real processes."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from loadtests import capacity, disturbance, endurance, overload
+from loadtests.documents import made_up
+from loadtests.processes import ROOT
+from loadtests.report import Check, Report
+from loadtests.stage import Setting
+
+SHIPPED = ROOT / "models" / "pretrained" / "ja-en"
+STAND_IN = Setting(SHIPPED, replicas=2, workers=1, stand_in_seconds=0.005)
+DOCUMENTS = tuple(document[:8] for document in made_up(random.Random(1), 6))
+
+
+def missed(report: Report) -> list[Check]:
+    """The checks that do not hold, but for those of times, which depend on the machine."""
+    return [check for check in report.checks if not check.holds and ", ms at " not in check.name]
+
+
+def nobody(_: float) -> None:
+    """Does not want to know."""
+
+
+def test_smoke() -> None:
+    """The shipped model, for as long as it takes to see all kinds of user come and go."""
+    report = endurance.smoke(endurance.Plan(rate=8, seconds=12), Setting(SHIPPED, workers=1), DOCUMENTS, nobody)
+    assert missed(report) == []
+    assert {"live, answers", "first event, answers", "document, answers"} <= set(report.figures)
+    assert report.plots
+
+
+@pytest.mark.slow
+def test_faults() -> None:
+    """Everything goes wrong once: nothing is lost, out of order, or different from a quiet run."""
+    report = disturbance.faults(disturbance.Plan(rate=20, seconds=60), STAND_IN, DOCUMENTS, nobody)
+    assert missed(report) == []
+    assert report.figures["repeated: session_store_unavailable"]
+
+
+@pytest.mark.slow
+def test_rolling() -> None:
+    """Each replica is restarted, and nobody is turned away."""
+    report = disturbance.rolling(disturbance.Plan(rate=20, seconds=15), STAND_IN, DOCUMENTS, nobody)
+    assert missed(report) == []
+    assert report.figures["repeated: closed_1012"]
+
+
+@pytest.mark.slow
+def test_capacity() -> None:
+    """Two workers of 20 ms a sentence do not bear more than 100 sentences a second."""
+    slow = replace(STAND_IN, replicas=1, workers=2, stand_in_seconds=0.02)
+    report = capacity.run(capacity.Plan(first_rate=30, seconds=4), slow, DOCUMENTS, nobody)
+    assert missed(report) == []
+    knee = report.figures["knee, sentences/s"]
+    assert isinstance(knee, float)
+    assert knee <= 130
+
+
+@pytest.mark.slow
+def test_overload() -> None:
+    """Three times as much as can be done is refused, and nothing that was admitted fails."""
+    slow = replace(STAND_IN, replicas=1, workers=2, stand_in_seconds=0.02)
+    report = overload.run(overload.Plan(seconds=8), slow, DOCUMENTS, nobody)
+    depends_on_the_machine = {"translated, as a part of the capacity", "median of a refusal, ms"}
+    assert {check.name for check in missed(report)} <= depends_on_the_machine
+    assert report.figures["refused: queue_full"]
