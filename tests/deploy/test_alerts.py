@@ -1,0 +1,148 @@
+"""Alerts: their queries, what Prometheus makes of them, and the runbook."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from models.errors import AntecedentError
+from service.inference.backlog import PRIORITIES
+from tests.support.promql import RULES, TARGET, alerts, grouped_labels, known_metrics, rules, selectors
+from tests.support.servers import ROOT
+
+RUNBOOK = ROOT / "docs" / "runbook.md"
+needs_promtool = pytest.mark.skipif(
+    shutil.which("promtool") is None, reason="promtool, of Prometheus, is not installed"
+)
+
+
+def _codes(error: type[AntecedentError]) -> set[str]:
+    return {error.code} | {code for below in error.__subclasses__() for code in _codes(below)}
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.get("alert") or rule["record"])
+def test_rules_ask_for_what_there_is(rule: dict[str, str]) -> None:
+    """Every metric of a rule is exported by the service or recorded by another rule, and so are its labels."""
+    for selector in selectors(rule["expr"]):
+        assert selector.labels.keys() <= known_metrics()[selector.metric]
+        assert selector.labels.get("priority") in {None, *PRIORITIES}
+        assert selector.labels.get("code") in {None, "internal_error", *_codes(AntecedentError)}
+    labels = set().union(*(known_metrics()[selector.metric] for selector in selectors(rule["expr"])))
+    assert grouped_labels(rule["expr"]) <= labels | TARGET
+
+
+@pytest.mark.parametrize("name", alerts())
+def test_every_alert_says_what_to_do(name: str) -> None:
+    """Each has a severity, a sentence, and a heading in the runbook with a paragraph below it."""
+    alert = alerts()[name]
+    assert alert["labels"].keys() == {"severity"}
+    assert alert["labels"]["severity"] in {"critical", "warning"}
+    assert alert["annotations"]["summary"].endswith(".")
+    assert alert["annotations"]["runbook"] == f"docs/runbook.md#{name.lower()}"
+    (paragraph,) = re.findall(rf"^## {name}$\n\n(.+)$", RUNBOOK.read_text(), re.MULTILINE)
+    assert paragraph
+
+
+def test_runbook_knows_no_other_alerts() -> None:
+    """A paragraph goes with its alert."""
+    assert re.findall(r"^## (\w+)$", RUNBOOK.read_text(), re.MULTILINE) == list(alerts())
+
+
+def test_operator_has_the_same_rules() -> None:
+    """The PrometheusRule holds the rules that Prometheus reads; `make alerts` has been run since they changed."""
+    made = yaml.safe_load(RULES.with_name("prometheus-rule.yaml").read_text())
+    assert made["kind"] == "PrometheusRule"
+    assert made["spec"] == yaml.safe_load(RULES.read_text())
+
+
+@needs_promtool
+def test_prometheus_reads_the_rules() -> None:
+    """Prometheus itself finds nothing wrong with them."""
+    checked = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+_WELL = {
+    'up{job="antecedent", instance="a"}': "1x400",
+    'antecedent_build_info{instance="a", version="1"}': "1x400",
+    'antecedent_requests_total{route="/v1/documents", status="200"}': "0+600x400",
+    'antecedent_requests_total{route="/health/ready", status="503"}': "0+60x400",
+    'antecedent_queue_seconds_bucket{priority="interactive", le="0.1"}': "0+600x400",
+    'antecedent_queue_seconds_bucket{priority="interactive", le="+Inf"}': "0+600x400",
+    'antecedent_workers_configured{model="ja-en", instance="a"}': "2x400",
+    'antecedent_workers_alive{model="ja-en", instance="a"}': "2x400",
+    'antecedent_model_seconds_sum{instance="a"}': "0+60x400",
+    "antecedent_worker_restarts_total": "0x200 1x200",
+    "antecedent_models_not_loaded": "0x400",
+    "antecedent_redis_nodes_away": "0x400",
+    'antecedent_redis_seconds_bucket{operation="append", le="0.01"}': "0+600x400",
+    'antecedent_redis_seconds_bucket{operation="append", le="+Inf"}': "0+600x400",
+    "antecedent_key_read_failures_total": "0x400",
+    'process_open_fds{job="antecedent"}': "100x400",
+    'process_max_fds{job="antecedent"}': "1000x400",
+}
+"""A service that does well, for 400 minutes: its series, in the notation of promtool."""
+_ILL: dict[str, dict[str, str]] = {
+    "AntecedentDown AntecedentReplicaDown": {'up{job="antecedent", instance="a"}': "1x380 0x20"},
+    "AntecedentReplicaDown": {'up{job="antecedent", instance="b"}': "1x380 0x20"},
+    "AntecedentErrorBudgetBurns AntecedentErrorBudgetBurnsSlowly": {
+        'antecedent_requests_total{route="/v1/documents", status="504"}': "0+12x400"
+    },
+    "AntecedentErrorBudgetBurnsSlowly": {'antecedent_requests_total{route="/v1/documents", status="504"}': "0+5x400"},
+    "AntecedentUnforeseenErrors": {'antecedent_rejections_total{code="internal_error"}': "_x390 1x10"},
+    "AntecedentReleasesDiffer": {'antecedent_build_info{instance="b", version="2"}': "1x400"},
+    "AntecedentQueueFull": {'antecedent_rejections_total{code="queue_full"}': "0+1x400"},
+    "AntecedentQueueSlow": {
+        'antecedent_queue_seconds_bucket{priority="interactive", le="0.1"}': "0+500x400",
+        'antecedent_queue_seconds_bucket{priority="interactive", le="2.5"}': "0+600x400",
+    },
+    "AntecedentDeadlinesMissed": {'antecedent_rejections_total{code="deadline_exceeded"}': "0+1x400"},
+    "AntecedentWorkersBusy": {'antecedent_model_seconds_sum{instance="a"}': "0+118x400"},
+    "AntecedentStreamsFull": {'antecedent_rejections_total{code="too_many_streams"}': "0+1x400"},
+    "AntecedentNoWorker AntecedentWorkersMissing": {
+        'antecedent_workers_alive{model="ja-en", instance="a"}': "2x380 0x20"
+    },
+    "AntecedentWorkersMissing": {'antecedent_workers_alive{model="ja-en", instance="a"}': "2x380 1x20"},
+    "AntecedentWorkersRestart": {"antecedent_worker_restarts_total": "0x380 0+1x20"},
+    "AntecedentSentenceKillsWorkers": {'antecedent_rejections_total{code="worker_died"}': "1x380 1x10 2x10"},
+    "AntecedentModelsNotLoaded": {"antecedent_models_not_loaded": "0x380 1x20"},
+    "AntecedentFilesRunOut": {'process_open_fds{job="antecedent"}': "900x400"},
+    "AntecedentRedisAway": {"antecedent_redis_nodes_away": "0x380 1x20"},
+    "AntecedentRedisFails": {'antecedent_redis_failures_total{operation="append"}': "0+6x400"},
+    "AntecedentRedisSlow": {
+        'antecedent_redis_seconds_bucket{operation="append", le="0.01"}': "0+500x400",
+        'antecedent_redis_seconds_bucket{operation="append", le="0.25"}': "0+600x400",
+    },
+    "AntecedentKeysNotRead": {"antecedent_key_read_failures_total": "0x380 0+30x20"},
+    "AntecedentKeysTried": {'antecedent_authentication_failures_total{reason="unknown"}': "0+120x400"},
+}
+"""What goes wrong, by the alerts that it is to raise: series that differ, or are there as well."""
+
+
+@needs_promtool
+def test_alerts_are_raised(tmp_path: Path) -> None:
+    """What goes wrong raises its alerts and no others; while all is well there are none."""
+    cases = [_case("", {}), *(_case(raised, series) for raised, series in _ILL.items())]
+    file = tmp_path / "test.yaml"
+    file.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "5m", "tests": cases}))
+    tested = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True, check=False)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def _case(raised: str, differing: dict[str, str]) -> dict[str, object]:
+    series = [{"series": name, "values": values} for name, values in (_WELL | differing).items()]
+    firing = [{"labels": f'{{alertname="{name}"}}', "value": 1} for name in raised.split()]
+    question = {
+        "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
+        "eval_time": "400m",
+        "exp_samples": firing,
+    }
+    return {"name": raised or "all is well", "interval": "1m", "input_series": series, "promql_expr_test": [question]}
+
+
+def test_every_alert_is_raised() -> None:
+    """None is without a case of what goes wrong."""
+    assert {name for names in _ILL for name in names.split()} == set(alerts())

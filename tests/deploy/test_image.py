@@ -1,0 +1,148 @@
+"""The image as its Dockerfile describes it; `make image-check` looks at one that has been built."""
+
+import json
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from service.settings import PREFIX, Settings
+from tests.support.image import compose, environment, health_check, last_stage, release, services, stages, value
+from tests.support.servers import ROOT, Replicas
+
+
+def _program(name: str) -> str:
+    return str(Path(sys.executable).with_name(name))
+
+
+def _make(*arguments: str) -> str:
+    return subprocess.run(["make", "-n", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def test_linter_has_nothing_to_say() -> None:
+    """The linter of Dockerfiles finds nothing in the Dockerfile, not even a matter of style."""
+    done = subprocess.run([_program("hadolint"), "Dockerfile"], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_bases_are_pinned_by_digest() -> None:
+    """Every stage begins with the base, whose digest is fixed, with another stage or with nothing."""
+    (base,) = [instruction.value for instruction in stages()[""] if instruction.name == "ARG"]
+    assert re.fullmatch(r"BASE_IMAGE=[\w./:-]+@sha256:[0-9a-f]{64}", base)
+    begun = [instructions[0].value.partition(" AS ")[0] for name, instructions in stages().items() if name]
+    assert set(begun) - set(stages()) == {"${BASE_IMAGE}", "scratch"}
+
+
+def test_image_runs_as_somebody_who_may_nothing() -> None:
+    """The user has a number, which Kubernetes can see is not root's, and no stage installs a compiler."""
+    assert value("USER") == "10001:10001"
+    commands = [instruction.value for stage in stages().values() for instruction in stage if instruction.name == "RUN"]
+    assert not [command for command in commands if "apt" in command.split()]
+
+
+def test_settings_of_the_image() -> None:
+    """The image sets only what the service has a setting for, and listens on the port that it announces."""
+    ours = {name: setting for name, setting in environment().items() if name.startswith(PREFIX)}
+    assert {name.removeprefix(PREFIX).lower() for name in ours} <= Settings.model_fields.keys()
+    assert ours["ANTECEDENT_PORT"] == value("EXPOSE")
+    assert services()["antecedent"]["ports"][0].rpartition(":")[2] == value("EXPOSE")
+
+
+def test_context_is_what_is_copied() -> None:
+    """The build sees nothing of the checkout but what the Dockerfile copies, so no secret gets in by accident."""
+    first, *others = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
+    copied = [
+        source
+        for stage in stages().values()
+        for instruction in stage
+        if instruction.name == "COPY" and not instruction.value.startswith("--from")
+        for source in instruction.value.split()[:-1]
+    ]
+    assert first == "*"
+    assert sorted(line[1:] for line in others if line.startswith("!")) == sorted(copied)
+
+
+def test_package_is_whole(tmp_path: Path) -> None:
+    """What pip installs has every file of models and service but notes, and the bundles, which are in /models."""
+    packages = ["models", "service"]
+    listing = subprocess.run(["git", "ls-files", *packages], cwd=ROOT, check=True, capture_output=True, text=True)
+    others = ("models/pretrained/*", "*.md")
+    sources = [file for file in map(Path, listing.stdout.splitlines()) if not any(map(file.match, others))]
+    for file in [*sources, "LICENSE", "NOTICE", "pyproject.toml"]:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "."]
+    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = {Path(name) for name in ZipFile(wheel).namelist() if name.split("/")[0] in packages}
+    assert packed == set(sources)
+
+
+def test_health_check(replicas: Replicas) -> None:
+    """The image's health check passes while the service is ready, and fails once it is gone."""
+    replica = replicas.new().start()
+    variables = {"ANTECEDENT_PORT": replica.url.rpartition(":")[2]}
+    command = [sys.executable if word == "python" else word for word in health_check()]
+    assert subprocess.run(command, env=variables, check=False).returncode == 0
+    replica.close()
+    assert subprocess.run(command, env=variables, check=False, capture_output=True).returncode != 0
+
+
+def test_release_has_one_version() -> None:
+    """make, compose and its GPU file name the image after the version of the project."""
+    assert f"--tag antecedent:{release()} " in _make("image")
+    assert services()["antecedent"]["image"] == f"antecedent:{release()}"
+    assert compose("docker-compose.gpu.yml")["services"]["antecedent"]["image"] == f"antecedent:{release()}-cuda"
+
+
+@pytest.mark.parametrize("flavour", ["cuda", "ray"])
+def test_flavours(flavour: str) -> None:
+    """An image for GPUs or Ray has what `pyproject.toml` offers as an extra; compose builds the former alike."""
+    arguments = dict(re.findall(r"--build-arg (\w+)=(\S+)", _make("image", f"FLAVOUR={flavour}")))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert flavour in arguments["EXTRAS"].split(",")
+    assert set(arguments["EXTRAS"].split(",")) <= extras.keys()
+    if flavour == "cuda":
+        built = compose("docker-compose.gpu.yml")["services"]["antecedent"]["build"]["args"]
+        assert built.items() <= arguments.items()
+
+
+@pytest.mark.skipif(shutil.which("dpkg-query") is None, reason="dpkg-query, of Debian, is not installed")
+def test_bill_of_materials(tmp_path: Path) -> None:
+    """It is valid CycloneDX, and has the Debian packages beside the Python ones."""
+    python = {"type": "library", "name": "torch", "version": "2.13.0"}
+    given, made = tmp_path / "python.json", tmp_path / "made.json"
+    given.write_text(json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": [python]}))
+    runpy.run_path(str(ROOT / "deploy" / "image" / "sbom.py"))["main"](given, made)
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(made.read_text()) is None
+    found = {component["name"]: component for component in json.loads(made.read_text())["components"]}
+    assert found["torch"]["version"] == "2.13.0"
+    assert found["libc6"]["purl"].startswith("pkg:deb/debian/libc6@")
+
+
+def test_last_stage_copies_from_stages_alone() -> None:
+    """Whatever is in the image beside its base was made by a stage before it."""
+    copies = [instruction.value for instruction in last_stage() if instruction.name == "COPY"]
+    assert copies
+    assert all(copy.startswith("--from=build ") for copy in copies)
+
+
+@pytest.mark.slow
+def test_image_that_has_been_built() -> None:
+    """The image of this release, where one has been built with buildah, serves offline on a read-only file system."""
+    if shutil.which("podman") is None:
+        pytest.skip("podman is not installed")
+    if subprocess.run(["podman", "image", "exists", f"antecedent:{release()}"], check=False).returncode != 0:
+        pytest.skip("no image has been built: make image BUILD=deploy/image/build.sh")
+    done = subprocess.run(
+        ["make", "image-check", "ENGINE=podman"], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

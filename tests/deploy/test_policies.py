@@ -1,0 +1,145 @@
+"""Rules that every pod keeps, whoever adds one."""
+
+import re
+import tomllib
+
+import pytest
+
+from tests.support.manifests import COMPONENTS, DEPLOY, JOBS, OVERLAYS, Manifest, Pod, of_kind, pods, render
+from tests.support.servers import ROOT
+
+ALL = (*OVERLAYS, *JOBS, *COMPONENTS)
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+RESTRICTED = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+every_folder = pytest.mark.parametrize("folder", ALL)
+
+
+@every_folder
+def test_nothing_runs_as_root(folder: str) -> None:
+    """Every pod has a user and the default seccomp profile; no container gains a right or writes to its root."""
+    for pod in pods(render(folder)):
+        context = pod.spec["securityContext"]
+        assert context["runAsNonRoot"]
+        assert context["runAsUser"] > 0
+        assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in pod.containers:
+            assert container["securityContext"] == RESTRICTED, container["name"]
+
+
+@every_folder
+def test_nothing_of_the_node_is_shared(folder: str) -> None:
+    """No pod sees the node's files, network or processes."""
+    for pod in pods(render(folder)):
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.spec.keys()
+        assert not [volume for volume in pod.spec.get("volumes", ()) if "hostPath" in volume]
+        assert not [port for container in pod.containers for port in container.get("ports", ()) if "hostPort" in port]
+
+
+@every_folder
+def test_no_pod_has_a_token(folder: str) -> None:
+    """Every pod has a ServiceAccount of ours, which gives it no access to the cluster."""
+    manifests = render(folder)
+    accounts = {account["metadata"]["name"]: account for account in of_kind(manifests, "ServiceAccount")}
+    for pod in pods(manifests):
+        assert pod.spec["automountServiceAccountToken"] is False
+        assert accounts[pod.spec["serviceAccountName"]]["automountServiceAccountToken"] is False
+
+
+@every_folder
+def test_services_do_not_set_variables(folder: str) -> None:
+    """A Service called antecedent would otherwise set ANTECEDENT_PORT in every pod that starts after it."""
+    assert all(pod.spec["enableServiceLinks"] is False for pod in pods(render(folder)))
+
+
+@every_folder
+def test_every_container_has_limits(folder: str) -> None:
+    """Each container says what it needs, and gets no more memory than that."""
+    for pod in pods(render(folder)):
+        for container in pod.containers:
+            resources = container["resources"]
+            assert resources["limits"].keys() >= {"cpu", "memory"}, container["name"]
+            assert resources["requests"].keys() == resources["limits"].keys()
+            assert resources["requests"]["memory"] == resources["limits"]["memory"]
+
+
+@every_folder
+def test_what_serves_has_probes(folder: str) -> None:
+    """Each container that serves has all three probes, at ports that it has."""
+    for pod in (pod for pod in pods(render(folder)) if pod.serves):
+        for container in pod.spec["containers"]:
+            ports = {port[field] for port in container["ports"] for field in ("name", "containerPort")}
+            for probe in (container[name] for name in PROBES):
+                (how,) = probe.keys() & {"httpGet", "tcpSocket", "exec"}
+                assert how == "exec" or probe[how]["port"] in ports
+
+
+@every_folder
+def test_images_are_releases(folder: str) -> None:
+    """Every image has a tag that stays what it is; ours are of this release."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    for image in (container["image"] for pod in pods(render(folder)) for container in pod.containers):
+        name, _, tag = image.rpartition(":")
+        assert re.match(r"\d+\.\d+\.\d+", tag), image
+        assert not name.endswith("antecedent") or tag.partition("-")[0] == version
+
+
+@every_folder
+def test_mounts_have_volumes(folder: str) -> None:
+    """What is mounted is there: volumes in the pod; claims and ConfigMaps beside it; /tmp, as the root is read-only."""
+    manifests = render(folder)
+    for pod in pods(manifests):
+        volumes = {volume["name"]: volume for volume in pod.spec.get("volumes", ())}
+        claims = {claim["metadata"]["name"] for claim in pod.owner["spec"].get("volumeClaimTemplates", ())}
+        for container in pod.spec["containers"]:
+            mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+            assert "/tmp" in mounts
+            assert set(mounts.values()) <= volumes.keys() | claims
+        assert _claims(volumes) <= {claim["metadata"]["name"] for claim in of_kind(manifests, "PersistentVolumeClaim")}
+        assert _config_maps(pod) <= {each["metadata"]["name"] for each in of_kind(manifests, "ConfigMap")}
+
+
+def _claims(volumes: Manifest) -> set[str]:
+    found = (volume.get("persistentVolumeClaim", {}).get("claimName") for volume in volumes.values())
+    return {claim for claim in found if claim}
+
+
+def _config_maps(pod: Pod) -> set[str]:
+    mounted = (volume["configMap"]["name"] for volume in pod.spec.get("volumes", ()) if "configMap" in volume)
+    read = (
+        source["configMapRef"]["name"]
+        for container in pod.containers
+        for source in container.get("envFrom", ())
+        if "configMapRef" in source
+    )
+    return {*mounted, *read}
+
+
+@every_folder
+def test_no_traffic_but_what_is_allowed(folder: str) -> None:
+    """A policy without rules holds for every pod, in both directions; no other one lets anybody in or out anywhere."""
+    policies = of_kind(render(folder), "NetworkPolicy")
+    everything = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    assert [policy["metadata"]["name"] for policy in policies if policy["spec"] == everything] == ["default-deny"]
+    for policy in policies:
+        for rule in policy["spec"].get("ingress", ()):
+            assert rule["from"]
+        for rule in policy["spec"].get("egress", ()):
+            assert rule["to"]
+
+
+@every_folder
+def test_evictions_leave_replicas(folder: str) -> None:
+    """Each Deployment has a budget of disruptions."""
+    manifests = render(folder)
+    budgets = [budget["spec"]["selector"] for budget in of_kind(manifests, "PodDisruptionBudget")]
+    assert all(deployment["spec"]["selector"] in budgets for deployment in of_kind(manifests, "Deployment"))
+
+
+def test_no_secrets_in_the_repository() -> None:
+    """Passwords and keys are made where they are used; nothing here holds or generates one."""
+    for file in DEPLOY.rglob("*.yaml"):
+        assert not re.search(r"^kind: Secret$|^secretGenerator:", file.read_text(), re.MULTILINE), file

@@ -1,0 +1,132 @@
+"""The settings that the manifests give are settings of the service, and fit the rest of the manifest."""
+
+import re
+
+import pytest
+from pydantic import SecretStr
+
+from service.__main__ import _SLOW_CLIENT_SECONDS
+from service.settings import PREFIX, Settings, load_settings
+from tests.support.manifests import COMPONENTS, OVERLAYS, Manifest, environment, named, render, service_pod
+
+ALL = (*OVERLAYS, *COMPONENTS)
+SECRETS = {("antecedent-redis", "url"): "redis://antecedent-redis:6379"}
+HTTP_PROCESS_MIB = 1024
+"""Room for the HTTP process, and for a worker that is being replaced."""
+every_folder = pytest.mark.parametrize("folder", ALL)
+
+
+def settings_of(folder: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """What the service would be given, read as it reads it."""
+    manifests = render(folder)
+    for name, value in environment(manifests, service_pod(manifests), SECRETS).items():
+        monkeypatch.setenv(name, value)
+    return load_settings()
+
+
+@every_folder
+def test_every_setting_exists(folder: str) -> None:
+    """No variable is misspelt, or left over from a setting that is gone."""
+    manifests = render(folder)
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    assert environment(manifests, service_pod(manifests), SECRETS).keys() <= known
+
+
+@every_folder
+def test_service_would_start(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service accepts the settings, on an address that others reach, with keys and a Redis of all replicas."""
+    settings = settings_of(folder, monkeypatch)
+    assert settings.host == "0.0.0.0"
+    assert settings.keys == "redis"
+
+
+@every_folder
+def test_secret_settings_come_from_secrets(folder: str) -> None:
+    """What a setting calls a secret, no ConfigMap and no manifest holds."""
+    manifests = render(folder)
+    secret = {PREFIX + name.upper() for name, field in Settings.model_fields.items() if _is_secret(field.annotation)}
+    assert f"{PREFIX}REDIS_URL" in secret
+    (container,) = service_pod(manifests).spec["containers"]
+    plain = {variable["name"] for variable in container["env"] if "secretKeyRef" not in variable.get("valueFrom", {})}
+    for source in container["envFrom"]:
+        plain |= named(manifests, "ConfigMap", source["configMapRef"]["name"])["data"].keys()
+    assert not secret & plain
+
+
+def _is_secret(annotation: object) -> bool:
+    return SecretStr in (annotation, *getattr(annotation, "__args__", ()))
+
+
+@every_folder
+def test_port_is_the_containers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service listens where the container says that it does."""
+    (container,) = service_pod(render(folder)).spec["containers"]
+    assert container["ports"] == [{"name": "http", "containerPort": settings_of(folder, monkeypatch).port}]
+
+
+@every_folder
+def test_files_are_mounted(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The password's file is in a folder that the Secret is mounted as, whole, so that a new one arrives."""
+    pod = service_pod(render(folder))
+    file = settings_of(folder, monkeypatch).redis_password_file
+    assert file is not None
+    (mount,) = [each for each in pod.spec["containers"][0]["volumeMounts"] if each["mountPath"] == str(file.parent)]
+    assert "subPath" not in mount
+    (volume,) = [each for each in pod.spec["volumes"] if each["name"] == mount["name"]]
+    assert volume["secret"]["secretName"] == "antecedent-redis"
+
+
+@every_folder
+def test_grace_covers_the_drain(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod is killed only after it has left the endpoints, finished what was in flight, and let clients read it."""
+    spec = service_pod(render(folder)).spec
+    leaving = spec["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    drain = settings_of(folder, monkeypatch).drain_seconds
+    assert spec["terminationGracePeriodSeconds"] >= leaving + drain + _SLOW_CLIENT_SECONDS + 5
+
+
+@every_folder
+def test_start_may_take_as_long_as_its_workers_may(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The startup probe gives up no sooner than the service itself."""
+    probe = service_pod(render(folder)).spec["containers"][0]["startupProbe"]
+    settings = settings_of(folder, monkeypatch)
+    assert probe["periodSeconds"] * probe["failureThreshold"] >= 2 * settings.worker_start_seconds
+
+
+@every_folder
+def test_memory_has_room_for_the_workers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are replaced before the pod is killed for their memory."""
+    (container,) = service_pod(render(folder)).spec["containers"]
+    settings = settings_of(folder, monkeypatch)
+    assert settings.worker_memory_mib is not None
+    amount = re.fullmatch(r"(\d+)Gi", container["resources"]["limits"]["memory"])
+    assert amount is not None
+    assert int(amount[1]) * 1024 >= settings.workers * settings.worker_memory_mib + HTTP_PROCESS_MIB
+
+
+@every_folder
+def test_a_worker_for_each_core_or_gpu(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On CPUs there are as many workers as cores, on GPUs as GPUs, and a device is asked for where one is used."""
+    limits = service_pod(render(folder)).spec["containers"][0]["resources"]["limits"]
+    settings = settings_of(folder, monkeypatch)
+    assert settings.device == ("cuda" if "nvidia.com/gpu" in limits else "cpu")
+    assert settings.workers == int(limits.get("nvidia.com/gpu", limits["cpu"]))
+
+
+@pytest.mark.parametrize("folder", ["overlays/production", "components/ingress"])
+def test_ingress_fits_the_limits(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proxy takes bodies as large as the service does, and waits longer than streams and events are silent."""
+    annotations = _annotations(named(render(folder), "Ingress", "antecedent"))
+    settings = settings_of(folder, monkeypatch)
+    assert annotations["client-max-body-size"] == f"{settings.max_body_bytes // 2**20}m"
+    assert settings.max_body_bytes % 2**20 == 0
+    for name in ("proxy-read-timeout", "proxy-send-timeout"):
+        assert int(annotations[name].removesuffix("s")) > max(
+            2 * settings.stream_ping_seconds, settings.stream_idle_seconds, settings.deadline_seconds
+        )
+    assert annotations["proxy-buffering"] == "False"
+    assert annotations["websocket-services"] == "antecedent"
+
+
+def _annotations(manifest: Manifest) -> dict[str, str]:
+    return {name.partition("/")[2]: value for name, value in manifest["metadata"]["annotations"].items()}

@@ -1,0 +1,134 @@
+"""Manifests as Kustomize makes them, and the parts of them that tests look at."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.servers import ROOT
+
+DEPLOY = ROOT / "deploy"
+OVERLAYS = ("overlays/cpu", "overlays/gpu", "overlays/production")
+JOBS = ("jobs/training", "jobs/distributed-training", "jobs/bulk-translation")
+COMPONENTS = tuple(f"components/{folder.name}" for folder in sorted((DEPLOY / "components").iterdir()))
+
+Manifest = dict[str, Any]
+_IMAGES = ("antecedent", "antecedent-models")
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod specification, wherever in a manifest it stands, with the labels of its pods."""
+
+    owner: Manifest
+    labels: Mapping[str, str]
+    spec: Mapping[str, Any]
+
+    @property
+    def containers(self) -> list[Mapping[str, Any]]:
+        """All of its containers, those of the start included."""
+        return [*self.spec.get("initContainers", ()), *self.spec["containers"]]
+
+    @property
+    def serves(self) -> bool:
+        """Whether it runs until somebody ends it."""
+        return self.owner["kind"] not in {"Job", "PyTorchJob"} and self.spec.get("restartPolicy") != "Never"
+
+
+def render(folder: str) -> tuple[Manifest, ...]:
+    """The manifests of a folder below `deploy`; those of a component stand on the base. Skips without kubectl."""
+    _need_kubectl()
+    return _component(folder) if folder in COMPONENTS else _kustomize(DEPLOY / folder)
+
+
+def _need_kubectl() -> None:
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl, which holds Kustomize, is not installed")
+
+
+@cache
+def _kustomize(folder: Path) -> tuple[Manifest, ...]:
+    made = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    assert made.stderr == ""  # a field that Kustomize is about to drop
+    return tuple(yaml.safe_load_all(made.stdout))
+
+
+@cache
+def _component(folder: str) -> tuple[Manifest, ...]:
+    made = ROOT / "build" / "kustomizations" / Path(folder).name
+    there = {"namespace": "antecedent", "images": [{"name": name, "newTag": "0.1.0"} for name in _IMAGES]}
+    paths = {"resources": "base", "components": folder}
+    named = {field: [os.path.relpath(DEPLOY / path, made)] for field, path in paths.items()}
+    return render_text(yaml.safe_dump(there | named), made)
+
+
+def render_text(kustomization: str, folder: Path) -> tuple[Manifest, ...]:
+    """The manifests of a kustomization that is written into a folder of its own. Skips without kubectl."""
+    _need_kubectl()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "kustomization.yaml").write_text(kustomization)
+    return _kustomize(folder)
+
+
+def pods(manifests: Sequence[Manifest]) -> Iterator[Pod]:
+    """The pods that manifests describe, those in custom resources too."""
+    for manifest in manifests:
+        yield from _pods(manifest, manifest)
+
+
+def _pods(owner: Manifest, part: object) -> Iterator[Pod]:
+    if isinstance(part, dict):
+        if isinstance(part.get("spec"), dict) and "containers" in part["spec"]:
+            yield Pod(owner, part.get("metadata", {}).get("labels", {}), part["spec"])
+        else:
+            for value in part.values():
+                yield from _pods(owner, value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _pods(owner, value)
+
+
+def of_kind(manifests: Sequence[Manifest], kind: str) -> list[Manifest]:
+    """Those of a kind."""
+    return [manifest for manifest in manifests if manifest["kind"] == kind]
+
+
+def named(manifests: Sequence[Manifest], kind: str, name: str) -> Manifest:
+    """The one of a kind and a name."""
+    (found,) = [manifest for manifest in of_kind(manifests, kind) if manifest["metadata"]["name"] == name]
+    return found
+
+
+def service_pod(manifests: Sequence[Manifest]) -> Pod:
+    """The pod of the service itself."""
+    (found,) = pods([named(manifests, "Deployment", "antecedent")])
+    return found
+
+
+def environment(manifests: Sequence[Manifest], pod: Pod, secrets: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """The environment variables that the first container of a pod is given, with Secrets by name and key."""
+    container = pod.spec["containers"][0]
+    found: dict[str, str] = {}
+    for source in container.get("envFrom", ()):
+        found |= named(manifests, "ConfigMap", source["configMapRef"]["name"])["data"]
+    for variable in container.get("env", ()):
+        found[variable["name"]] = _value(variable, container, secrets)
+    return found
+
+
+def _value(variable: Manifest, container: Mapping[str, Any], secrets: Mapping[tuple[str, str], str]) -> str:
+    if "value" in variable:
+        return str(variable["value"])
+    source = variable["valueFrom"]
+    if "secretKeyRef" in source:
+        return secrets[source["secretKeyRef"]["name"], source["secretKeyRef"]["key"]]
+    kind, _, resource = source["resourceFieldRef"]["resource"].partition(".")
+    return str(container["resources"][kind][resource])
