@@ -71,12 +71,18 @@ class ConvertedBert:
         """States (B, M, E) of padded ids (B, M) from 1, zero at padding."""
         real = tokens.ne(0)
         rows = [row[kept].sub(1).tolist() for row, kept in zip(tokens.cpu(), real.cpu(), strict=True)]
+        # On a CPU a text alone costs what it costs in a batch, and its states depend on no other, to the bit.
+        batches = [[row] for row in rows] if tokens.device.type == "cpu" else [rows]
+        states = torch.cat([self._encode(batch, tokens.size(1)) for batch in batches]).to(tokens.device)
+        # In padded places there is anything, no numbers too.
+        return torch.where(real[:, :, None], states, 0.0)
+
+    def _encode(self, rows: list[list[int]], length: int) -> Tensor:
+        """States (B, length, E) on the CPU."""
         found = self._encoder.forward_batch(rows).last_hidden_state
         exact = found.to_device(ctranslate2.Device.cpu).to(ctranslate2.DataType.float32)
-        states = torch.from_numpy(np.array(exact)).to(tokens.device)
-        # In padded places there is anything, no numbers too.
-        known = torch.where(real[:, : states.size(1), None], states, 0.0)
-        return F.pad(known, (0, 0, 0, tokens.size(1) - states.size(1)))
+        states = torch.from_numpy(np.array(exact))
+        return F.pad(states, (0, 0, 0, length - states.size(1)))
 
 
 def convert_bert(encoder: FrozenBert, folder: Path, quantization: Literal["float32", "float16"]) -> None:

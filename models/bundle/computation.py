@@ -13,7 +13,7 @@ COMPUTE_TYPES: Final = ("auto", "float32", "bfloat16", "int8")
 
 
 def resolve_compute_type(compute_type: str, device: str) -> str:
-    """The type that is meant: `auto` is bfloat16 on a GPU, and int8 on a CPU that is made for it, else float32.
+    """The type that is meant: `auto` is bfloat16 on a GPU, and int8 on a CPU that has kernels for it, else float32.
 
     Raises:
         BundleError: there is no such type, or this device does not offer it.
@@ -24,7 +24,7 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
     if compute_type not in COMPUTE_TYPES:
         raise BundleError(f"there is no compute type {compute_type!r}; there are {', '.join(COMPUTE_TYPES)}")
     if compute_type == "int8" and not (on_cpu and supports_int8()):
-        raise BundleError("compute type 'int8' needs a CPU with AVX-512 VNNI; take float32, bfloat16 or auto")
+        raise BundleError("compute type 'int8' needs an x86 CPU with AVX2; take float32, bfloat16 or auto")
     return compute_type
 
 

@@ -17,8 +17,17 @@ _multiply: Final = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_
 
 
 def supports_int8() -> bool:
-    """Whether this CPU multiplies 8-bit integers without saturating sums of two of them (AVX-512 VNNI)."""
-    return "x86" in torch.backends.quantized.supported_engines and bool(torch.cpu.get_capabilities().get("avx512_vnni"))
+    """Whether FBGEMM has a kernel for this CPU: an x86 with AVX2."""
+    return "x86" in torch.backends.quantized.supported_engines and bool(torch.cpu.get_capabilities().get("avx2"))
+
+
+def has_vnni() -> bool:
+    """Whether this CPU adds products of 8-bit integers in 32 bits at once (AVX-512 VNNI)."""
+    return bool(torch.cpu.get_capabilities().get("avx512_vnni"))
+
+
+_LEVELS: Final = 127 if has_vnni() else 63
+"""The largest integer of an activation: without VNNI two products are added in 16 bits, which holds 7 bits times 8."""
 
 
 class Int8Linear(nn.Module):
@@ -39,7 +48,7 @@ class Int8Linear(nn.Module):
         rows = x.reshape(-1, x.size(-1))
         # A row of zeros becomes no numbers here, which the kernel rounds to some integer, and zeros again below.
         largest = rows.abs().amax(1, keepdim=True)
-        product = _multiply(rows / largest, 1 / 127, 128, self._packed)
+        product = _multiply(rows / largest, 1 / _LEVELS, _LEVELS + 1, self._packed)
         result = product.mul_(largest) if self._bias is None else torch.addcmul(self._bias, product, largest)
         return result.view(*x.shape[:-1], self.out_features)
 

@@ -36,18 +36,21 @@ class SegmentAttention(nn.Module):
             (G, N, S, D).
         """
         weights = self.weights(x, keys, mask, distance)
-        mixed = torch.einsum("ghnskm,gkhmd->gnshd", weights, values)
+        mixed = torch.einsum("ghnskm,gkhmd->gnshd", weights, self.attention.widen(values))
         if self.value_distances is not None:
-            mixed = mixed + torch.einsum("ghnsk,gnkd->gnshd", weights.sum(-1), self.value_distances(_row(distance)))
-        output: Tensor = self.attention.output(mixed.flatten(-2))
+            by_distance = self.attention.widen(self.value_distances(_row(distance)))
+            mixed = mixed + torch.einsum("ghnsk,gnkd->gnshd", weights.sum(-1), by_distance)
+        output: Tensor = self.attention.output(mixed.flatten(-2).to(x.dtype))
         return output
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
         """What the values are mixed by, (G, H, N, S, K, M)."""
-        queries = self.attention.query(x).unflatten(-1, (self.attention.heads, -1))  # (G, N, S, H, D/H)
-        scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, keys)
+        widen = self.attention.widen
+        queries = widen(self.attention.query(x)).unflatten(-1, (self.attention.heads, -1))  # (G, N, S, H, D/H)
+        scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, widen(keys))
         if self.key_distances is not None:
-            scores = scores + torch.einsum("gnshd,gnkd->ghnsk", queries, self.key_distances(_row(distance)))[..., None]
+            by_distance = widen(self.key_distances(_row(distance)))
+            scores = scores + torch.einsum("gnshd,gnkd->ghnsk", queries, by_distance)[..., None]
         # No infinity: a row that nobody reads may see nothing at all.
         scores = (scores * queries.size(-1) ** -0.5).masked_fill(~mask[:, None, :, None], torch.finfo(scores.dtype).min)
         return scores.flatten(-2).softmax(-1).unflatten(-1, scores.shape[-2:])

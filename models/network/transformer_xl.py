@@ -83,13 +83,13 @@ class RelativeAttention(nn.Module):
         inputs = state.fixed.pop(f"memory.{layer}", None)
         if inputs is not None:
             normed = residual.norm(inputs) if residual.pre else inputs
-            state.fixed |= zip(names, attention.keys_values(normed), strict=True)
+            state.fixed |= zip(names, map(attention.widen, attention.keys_values(normed)), strict=True)
         return (state.fixed[names[0]], state.fixed[names[1]]) if names[0] in state.fixed else None
 
     def _attend(
         self, layer: int, x: Tensor, attention: Attention, memory: tuple[Tensor, Tensor] | None, state: State
     ) -> Tensor:
-        projected, keys, values = attention.project(x)
+        projected, keys, values = map(attention.widen, attention.project(x))
         keys = attention.split(state.extend(f"self.{layer}.keys", keys))
         values = attention.split(state.extend(f"self.{layer}.values", values))
         queries = attention.split(projected)  # (R, H, T, D/H)
@@ -109,12 +109,12 @@ class RelativeAttention(nn.Module):
         mixed = weights[..., -keys.size(2) :] @ values
         if memory is not None:
             mixed = mixed + _shared(weights[..., : -keys.size(2)], memory[1])
-        output: Tensor = attention.output(mixed.transpose(1, 2).flatten(2))
+        output: Tensor = attention.output(mixed.transpose(1, 2).flatten(2).to(x.dtype))
         return output
 
     def _by_position(self, layer: int, queries: Tensor, total: int, own: int, state: State) -> Tensor:
         """(q + v) W_r R_d of every key, (R, H, T, total), of which the last `own` are the current sentence's."""
-        products = (queries + self.position_bias[:, None]) @ self._projected(layer, total, state)
+        products = (queries + self.position_bias[:, None]) @ self._projected(layer, total, state, queries.dtype)
         new = queries.size(2)
         if new == 1 and state.starts is None:
             return products.flip(-1)
@@ -128,13 +128,13 @@ class RelativeAttention(nn.Module):
         index = distance.clamp(0, products.size(-1) - 1).expand(*products.shape[:-1], total)
         return products.gather(-1, index)
 
-    def _projected(self, layer: int, count: int, state: State) -> Tensor:
+    def _projected(self, layer: int, count: int, state: State, dtype: torch.dtype) -> Tensor:
         """W_r R_d for the distances d from 0 to `count` - 1, (H, D/H, count)."""
         name = f"distances.{layer}"
         known = state.shared.get(name)
         if known is None or known.size(-1) < count:
             room = -(-count // ROOM) * ROOM if state.cached else count
-            projected = self.positions[layer](self.distances[:room])
+            projected = self.positions[layer](self.distances[:room]).to(dtype)
             known = projected.unflatten(-1, (self.content_bias.size(0), -1)).permute(1, 2, 0)
             state.shared[name] = known
         return known[..., :count]

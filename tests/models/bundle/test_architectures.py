@@ -30,7 +30,7 @@ from models.search.hypotheses import SearchOptions
 from tests.support.bert import make_bert, tiny_bert_context, with_bert
 from tests.support.bundles import documents, make_checkpoint
 
-NEEDS_INT8 = pytest.mark.skipif(not supports_int8(), reason="this CPU has no AVX-512 VNNI")
+NEEDS_INT8 = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
 ARCHITECTURES: dict[str, ArchitectureConfig] = {
     "sentence": SentenceConfig(),
     "doc_transformer": DocTransformerConfig(),

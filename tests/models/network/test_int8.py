@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import nn
 
-from models.network.int8 import Int8Linear, supports_int8
+from models.network.int8 import Int8Linear, has_vnni, supports_int8
 
-pytestmark = pytest.mark.skipif(not supports_int8(), reason="this CPU has no AVX-512 VNNI")
+pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
 
 
 def layer(*, bias: bool = True) -> nn.Linear:
@@ -19,11 +19,11 @@ def layer(*, bias: bool = True) -> nn.Linear:
 @torch.inference_mode()
 @pytest.mark.parametrize("bias", [True, False])
 def test_it_is_close_to_the_layer_it_replaces(*, bias: bool) -> None:
-    """Within two per cent of each output's size, in any shape, however large the weights of an output are."""
+    """Within two per cent of each output's size, four without VNNI, in any shape, whatever its weights."""
     linear, x = layer(bias=bias), torch.randn(5, 7, 48)
     expected, found = linear(x), Int8Linear(linear)(x)
     assert found.shape == expected.shape
-    assert ((found - expected).abs().amax((0, 1)) / expected.abs().amax((0, 1))).max() < 0.02
+    assert ((found - expected).abs().amax((0, 1)) / expected.abs().amax((0, 1))).max() < (0.02 if has_vnni() else 0.04)
 
 
 @torch.inference_mode()
