@@ -1,6 +1,8 @@
 """A wall clock that can be set wrong for a process, by libfaketime; its monotonic clock stays right."""
 
+import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Final
@@ -27,7 +29,7 @@ class Clock:
         """Of a process that goes by this clock, and of its children.
 
         Raises:
-            LoadTestError: libfaketime is not there.
+            LoadTestError: libfaketime is not there, or not for this processor.
         """
         return {
             "LD_PRELOAD": str(_library()),
@@ -38,13 +40,11 @@ class Clock:
 
 
 def _library() -> Path:
-    """That of the system's package, else the one that the Python package carries."""
+    """That of the system's package, else the one that the Python package carries, for x86-64 alone."""
     for found in sorted(Path("/usr/lib").glob(_DEBIAN + _NAME)):
         return found
-    try:
+    with suppress(PackageNotFoundError):
         for file in files("libfaketime") or []:
-            if file.name == _NAME:
+            if file.name == _NAME and platform.machine() == "x86_64":
                 return Path(str(file.locate()))
-    except PackageNotFoundError:
-        pass
-    raise LoadTestError(f"{_NAME} is not there: make setup or the package faketime installs it")
+    raise LoadTestError(f"{_NAME} is not there: the system's package faketime has it")

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import kubernetes_validate
 import pytest
 import yaml
 
@@ -76,3 +77,17 @@ def test_overlay_of_ones_own() -> None:
     assert pod.containers[0]["image"] == "registry.example.com/antecedent:0.1.0-cuda"
     kinds = {manifest["kind"] for manifest in manifests}
     assert kinds > {"ScaledObject", "HTTPRoute", "PersistentVolumeClaim", "PrometheusRule"}
+
+
+def test_job_that_fills_the_volume() -> None:
+    """It fits the schema, runs under the restrictions of the service's pods, and writes to the component's claim."""
+    (example,) = re.findall(r"^```yaml\n(apiVersion: batch/v1.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    job = yaml.safe_load(example)
+    kubernetes_validate.validate(job, kubernetes_validate.latest_version(), strict=True)
+    served = render("components/models-volume")
+    (pod,), (claim,) = pods([job]), of_kind(served, "PersistentVolumeClaim")
+    assert pod.spec["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    service = service_pod(served)
+    assert pod.containers[0]["securityContext"] == service.containers[0]["securityContext"]
+    assert pod.spec["securityContext"].items() <= service.spec["securityContext"].items()
+    assert pod.spec["serviceAccountName"] == service.spec["serviceAccountName"]
