@@ -10,6 +10,7 @@ import ctranslate2
 import torch
 
 from models.bundle.batching import BATCH_TOKENS
+from models.bundle.computation import ctranslate2_type
 from models.bundle.conversion import vocabulary_tokens
 from models.bundle.flow import AtOnce, Flow
 from models.bundle.requests import CacheUse
@@ -44,7 +45,7 @@ class BackboneEngine:
             folder: of the converted model.
             tokenizer: whose vocabularies it has.
             device: a name of torch's, as `cpu` or `cuda:1`.
-            compute_type: one of CTranslate2's; float32 where the device does not offer it.
+            compute_type: one of CTranslate2's; float32 where the device does not offer it (`ctranslate2_type`).
             threads: that compute, on a CPU.
             source: what the encoder reads of an example: the sentence, or the sentence joined with its context.
             lanes: batches of several callers' that are translated at once on a CPU, each by `threads`.
@@ -60,14 +61,11 @@ class BackboneEngine:
 
     @cached_property
     def _translator(self) -> ctranslate2.Translator:
-        kind, index = self._device.type, self._device.index or 0
-        offered = ctranslate2.get_supported_compute_types(kind, index)
-        compute_type = self._compute_type if self._compute_type in offered else "float32"
         return ctranslate2.Translator(
             str(self._folder),
-            kind,
-            device_index=index,
-            compute_type=compute_type,
+            self._device.type,
+            device_index=self._device.index or 0,
+            compute_type=ctranslate2_type(self._compute_type, str(self._device)),
             inter_threads=self._lanes,
             intra_threads=self._threads,
         )

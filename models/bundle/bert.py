@@ -15,6 +15,7 @@ from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from models.bundle.computation import ctranslate2_type
 from models.data.batches import pad
 from models.data.wordpiece import UNKNOWN, WordPiece
 from models.errors import BundleError, ConfigError, DataError
@@ -46,22 +47,20 @@ class ConvertedBert:
         Args:
             folder: of the converted model.
             device: a name of torch's, as `cpu` or `cuda:1`.
-            compute_type: one of CTranslate2's; float32 where the device does not offer it.
+            compute_type: one of CTranslate2's; float32 where the device does not offer it (`ctranslate2_type`).
             threads: that compute, on a CPU.
 
         Raises:
             BundleError: it cannot be loaded, or the package `tokenizers` is not installed.
         """
         place = torch.device(device)
-        kind, index = place.type, place.index or 0
-        offered = ctranslate2.get_supported_compute_types(kind, index)
         try:
             self.wordpiece: Final = WordPiece.load(folder)
             self._encoder = ctranslate2.Encoder(
                 str(folder),
-                kind,
-                device_index=index,
-                compute_type=compute_type if compute_type in offered else "float32",
+                place.type,
+                device_index=place.index or 0,
+                compute_type=ctranslate2_type(compute_type, device),
                 intra_threads=threads,
             )
         except (ConfigError, DataError, RuntimeError, ValueError) as error:

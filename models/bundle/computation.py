@@ -2,6 +2,7 @@
 
 from typing import Final
 
+import ctranslate2
 import torch
 
 from models.errors import BundleError
@@ -26,6 +27,22 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
     if compute_type == "int8" and not (on_cpu and supports_int8()):
         raise BundleError("compute type 'int8' needs an x86 CPU with AVX2; take float32, bfloat16 or auto")
     return compute_type
+
+
+def ctranslate2_type(compute_type: str, device: str) -> str:
+    """The type that CTranslate2 is to compute in: the one asked for, or float32 where the device does not offer it.
+
+    On an x86 CPU without VNNI it adds products of 8-bit integers in 16 bits, which overflow: that is no int8.
+    """
+    place = torch.device(device)
+    offered = ctranslate2.get_supported_compute_types(place.type, place.index or 0)
+    overflows = place.type == "cpu" and compute_type.startswith("int8") and not _adds_products_exactly()
+    return compute_type if compute_type in offered and not overflows else "float32"
+
+
+def _adds_products_exactly() -> bool:
+    able = torch.cpu.get_capabilities()
+    return able.get("architecture") != "x86_64" or bool(able.get("avx512_vnni") or able.get("avx_vnni"))
 
 
 def place(model: TranslationModel, device: str, compute_type: str, threads: int, *, to_serve: bool) -> None:

@@ -5,6 +5,7 @@ import ctranslate2
 import pytest
 import torch
 
+from models.bundle.computation import ctranslate2_type
 from models.bundle.conversion import convert_backbone, vocabulary_tokens
 from models.config import BackboneConfig, SentenceConfig
 from models.data.batches import make_batch
@@ -48,8 +49,7 @@ def convert(model: TranslationModel, folder: Path, quantization: Any = "float32"
     prefixes = ("p", "p") if model.backbone.config.embeddings == "shared" else ("s", "t")
     vocabularies = [pieces(prefix, size) for prefix, size in zip(prefixes, sizes, strict=True)]
     convert_backbone(model.backbone, vocabularies[0], vocabularies[1], folder, quantization)
-    compute_type = "float32" if quantization == "float16" else quantization  # a CPU has no float16
-    return ctranslate2.Translator(str(folder), compute_type=compute_type, intra_threads=1)
+    return ctranslate2.Translator(str(folder), compute_type=ctranslate2_type(quantization, "cpu"), intra_threads=1)
 
 
 def strings(sequences: list[list[int]], prefix: str) -> list[list[str]]:
