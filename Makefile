@@ -3,7 +3,8 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet --quiet
-PYTEST := $(PY) -m pytest --quiet --durations=10
+# A process for each core, each with one thread; the tests of a file in turn, since they share what they start.
+PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest --quiet --durations=10 --numprocesses auto --dist loadfile
 STAMP := $(VENV)/.stamp
 PYTHON_PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
 MODEL := models/pretrained/ja-en
@@ -57,7 +58,7 @@ check: lint ## The same, and all tests
 	$(PYTEST) -m "not gpu"
 
 test-gpu: setup ## The tests that need a CUDA device
-	$(PYTEST) -m gpu
+	$(PYTEST) --numprocesses 0 -m gpu
 
 format: setup ## Format the code and mend what ruff can mend
 	$(PY) -m ruff format .

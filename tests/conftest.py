@@ -4,8 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.servers import RedisServer, Replicas, bundle
+
+# How fast this machine is right now is no property of the code.
+_IN_ANY_TIME = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
+settings.register_profile("in any time", deadline=None, suppress_health_check=_IN_ANY_TIME)
+settings.load_profile("in any time")
 
 
 @pytest.fixture(scope="session")

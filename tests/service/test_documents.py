@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.bundle.manifest import Manifest
@@ -68,7 +68,6 @@ async def desk(stand_in_bundle: Path) -> AsyncIterator[Desk]:
 
 
 @given(text=st.text(st.sampled_from("ab。！ \n　・-1.🙂彼"), max_size=40))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_streamed_document_is_the_whole_one(desk: Desk, text: str) -> None:
     """What comes before each sentence, the sentences, and what comes after the last, make up the text."""
     whole = await desk.whole(text=text)

@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.bulk.parts import CorpusFile, Part
@@ -35,7 +35,7 @@ def test_parts_are_whole_documents(tmp_path: Path) -> None:
     assert len(list(corpus.parts(100))) == 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(lines=lines, least=st.integers(1, 6), mark=st.sampled_from(["", "\ufeff"]), end=st.sampled_from(["", "\n"]))
 def test_parts_are_the_corpus(tmp_path: Path, lines: list[str], least: int, mark: str, end: str) -> None:
     """However a corpus is laid out, its parts are all of it; each but the last is full, and none cuts a document."""

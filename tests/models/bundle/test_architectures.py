@@ -110,7 +110,7 @@ def loaded(runtimes: tuple[Runtime, Runtime], folder: Path, request: pytest.Fixt
     return partial(Runtime.load, folder / "bundle", compute_type=request.param)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_an_answer_depends_on_nothing_around_it(loaded: Callable[[], Runtime], data: st.DataObject) -> None:
     """In any order and batches, at a worker that has just started or long been at it, words and scores are equal."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.bundle.memories import Memories
@@ -82,7 +82,7 @@ def in_turn(
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8)
 @given(sources=SOURCES, growing=st.booleans())
 def test_kept_or_read_again_a_memory_is_the_same(
     model: TranslationModel, beam_size: int, sources: list[list[int]], growing: bool

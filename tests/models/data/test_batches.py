@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -76,7 +76,6 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory, documents: list[Document
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=80)
 
 
-@settings(deadline=None)  # on a busy machine an example may take long
 @given(LENGTHS, st.integers(1, 200), st.integers(0, 5))
 def test_a_pass_has_every_usable_sentence_once(lengths: list[int], budget: int, epoch: int) -> None:
     """Nothing is dropped and nothing comes twice, whatever the lengths and the budget."""
@@ -86,7 +85,6 @@ def test_a_pass_has_every_usable_sentence_once(lengths: list[int], budget: int, 
         assert sorted(index for batch in batches for index in batch.tolist()) == usable.tolist()
 
 
-@settings(deadline=None)  # on a busy machine an example may take long
 @given(LENGTHS, st.integers(1, 200))
 def test_no_batch_is_over_the_token_budget(lengths: list[int], budget: int) -> None:
     """Sentences times the longest of them keeps within the budget; only a single sentence may exceed it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.config import ContextWindow
@@ -203,7 +203,6 @@ def test_cropping_a_whole_document_gives_its_windows(
     assert [crop(window, reach) for window in whole] == list(windows(Document(sentences), reach))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 6), max_size=6), st.integers(0, 4))
 def test_windows_never_cross_a_document(lengths: list[int], size: int) -> None:
     """No preceding sentence comes from another document, whatever the lengths."""

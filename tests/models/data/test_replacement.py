@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.config import ContextWindow, TokenizerConfig
@@ -147,7 +147,6 @@ def test_fixed_context_does_not_give_away_a_sentence_to_be_translated() -> None:
         assert {sentence.source for window in changed for sentence in window.preceding} < {"context", "asked -1"}
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=5), st.integers(0, 1000))
 def test_shuffled_context_is_of_one_other_document(lengths: list[int], seed: int) -> None:
     """No shuffled sentence is of the window's own document, and those of one window are of one document."""

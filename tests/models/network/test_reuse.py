@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.bundle.strategies import TokenizedRequest, TorchEngine
@@ -58,7 +58,7 @@ def forget(model: TranslationModel) -> None:
         kept.clear()
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3)
 @given(calls=CALLS, limit=st.sampled_from([2**26, 4000]))
 def test_whatever_was_asked_before_answers_are_those_of_a_cold_engine(
     model: TranslationModel, corpus: TokenizedCorpus, calls: list[list[int]], limit: int

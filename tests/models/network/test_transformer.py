@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -58,7 +58,6 @@ def test_initialisation_depends_on_the_seed_alone() -> None:
     assert not torch.equal(weights[0], weights[2])
 
 
-@settings(deadline=None)  # on a busy machine an example may take long
 @given(st.lists(st.integers(4, 19), max_size=15), st.lists(st.integers(4, 19), min_size=1, max_size=14))
 def test_any_sentence_up_to_the_maximum_length_has_finite_scores(source: list[int], target: list[int]) -> None:
     """From an empty source to one that fills the position table."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.data.batches import Batch, make_batch
@@ -117,7 +117,6 @@ def test_a_beam_wider_than_the_vocabulary_is_refused(make_decoder: Make, make_so
         run(BeamSearch(make_decoder(1), SearchOptions(40)), make_sources(1), [5])
 
 
-@settings(deadline=None)  # on a busy machine an example may take long
 @given(st.lists(st.integers(0, 5), min_size=10, max_size=60), st.integers(1, 9), st.sampled_from([1, 300]))
 def test_best_breaks_ties_by_the_index(values: list[int], count: int, times: int) -> None:
     """The highest come first, of equal ones the lowest index, for however many are taken, of short rows and long."""

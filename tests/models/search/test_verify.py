@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.data.batches import Batch, Tokens, make_batch
@@ -41,7 +41,7 @@ def same(one: Sequence[Hypothesis], other: Sequence[Hypothesis]) -> bool:
     return [(found.tokens, found.finished) for found in one] == [(found.tokens, found.finished) for found in other]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 9),
     least=st.integers(0, 4),

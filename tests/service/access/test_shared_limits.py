@@ -148,7 +148,7 @@ AGES = st.sampled_from(range(5, 106, 10))
 """In seconds; far enough from the edge of the window that no pause of a slow machine matters."""
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     history=st.lists(st.tuples(AGES, st.integers(1, 9)), max_size=12),
     limit=st.integers(1, 40),

@@ -140,7 +140,5 @@ def test_rules(redis_server: RedisServer) -> None:
     """Whatever callers do in whatever order, sessions answer as the rules say, and keep what the rules keep."""
     run_state_machine_as_test(
         lambda: Rules(redis_server.url),
-        settings=settings(
-            max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=settings(max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck)),
     )
