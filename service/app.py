@@ -20,11 +20,11 @@ from service.documents import Documents
 from service.http import api_page, guards, handlers
 from service.http.openapi import DescribedAPI
 from service.inference.admission import Admission
-from service.inference.backlog import PRIORITIES
 from service.inference.bundle_folders import BundleFolders
 from service.inference.catalogue import Catalogue
 from service.inference.fleet import Fleet
 from service.inference.launcher import Launcher
+from service.inference.wire import PRIORITIES
 from service.inference.worker_process import TRANSLATOR
 from service.model_changes import Models
 from service.routes import documents, health, models, sessions, streams

@@ -88,7 +88,7 @@ class Settings(BaseSettings):
     batch_characters: int = Field(4096, ge=1)
     """Characters of a batch, context included; a single longer sentence is a batch of its own."""
     batch_sentences: int = Field(32, ge=1)
-    """Sentences of a batch."""
+    """Sentences of a batch; so many of sessions, and so many of documents, may be at a worker."""
     batch_wait_ms: float = Field(1, ge=0)
     """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""
     queue_limit: int = Field(512, ge=1)

@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from service.errors import QueueFullError
-from service.inference.backlog import Priority
 from service.inference.batcher import Batcher
+from service.inference.wire import Priority
 
 _DEPTH = 2
 """Times the limit is how deep documents may make the queue: the last sentence in it waits that long and no longer."""

@@ -5,18 +5,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Literal, get_args
 
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanContext
 
 from models.bundle.requests import Options, Translation, TranslationRequest
-
-Priority = Literal["interactive", "bulk"]
-"""Somebody waits for this very sentence, or for the whole document that it is part of."""
-PRIORITIES: Final[tuple[Priority, ...]] = get_args(Priority)
-
-BULK_SHARE = 4
-"""One of this many sentences is a document's, however many sentences of sessions wait."""
+from service.inference.wire import PRIORITIES, Priority
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +44,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When a batch is full, and for how many seconds one that is not full waits for more."""
+    """What a worker may have of each class, and for how many seconds a batch that is not full waits for more."""
 
     characters: int
     sentences: int
@@ -59,13 +52,12 @@ class Budget:
 
 
 class Backlog:
-    """What waits: sentences of sessions before those of documents, and within each class every flow in turn."""
+    """What waits: those of sessions and those of documents apart, and within each class every flow in turn."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._suspects: dict[Waiting, None] = {}  # a dict keeps the order, and forgets any element at once
-        self._flows: dict[Priority, dict[str, dict[Waiting, None]]] = {"interactive": {}, "bulk": {}}
-        self._since_bulk = 0
+        self._flows: dict[Priority, dict[str, dict[Waiting, None]]] = {priority: {} for priority in PRIORITIES}
 
     def __len__(self) -> int:
         return len(self._suspects) + sum(len(flow) for flow in self._all_flows())
@@ -117,21 +109,19 @@ class Backlog:
         """When the next batch may go: in the past (minus infinity) if it is full, None if nothing waits."""
         if self._suspects:
             return float("-inf")
-        batch, full = self._next(0, 0)
-        if not batch:
-            return None
-        return float("-inf") if full else min(waiting.since for waiting in batch) + self._budget.wait
+        due = map(self._due, PRIORITIES)
+        return min((at for at in due if at is not None), default=None)
 
-    def pop(self, characters: int = 0, sentences: int = 0) -> list[Waiting]:
-        """Take the next batch out, for a worker that has so much already.
+    def pop(self, priority: Priority, characters: int = 0, sentences: int = 0, *, idle: bool = True) -> list[Waiting]:
+        """Take the next batch of a class out, for a worker that has so much of it already.
 
         That is the sentence whose turn it is, if the worker's budget is not used up, and those after it with the same
-        options that fit. A sentence over which a worker has died goes to one that has nothing, and alone, so that it
-        can take no other with it.
+        options that fit. A sentence over which a worker has died, of either class, goes to one that is `idle`, and
+        alone, so that it can take no other with it.
         """
-        batch = list(islice(self._suspects, 1)) if sentences == 0 else []
+        batch = list(islice(self._suspects, 1)) if idle else []
         if not batch:
-            batch, _ = self._next(characters, sentences)
+            batch, _ = self._next(priority, characters, sentences)
         for waiting in batch:
             self._take(waiting)
         return batch
@@ -143,12 +133,18 @@ class Backlog:
             self.discard(waiting)
         return everything
 
-    def _next(self, characters: int, sentences: int) -> tuple[list[Waiting], bool]:
+    def _due(self, priority: Priority) -> float | None:
+        batch, full = self._next(priority, 0, 0)
+        if not batch:
+            return None
+        return float("-inf") if full else min(waiting.since for waiting in batch) + self._budget.wait
+
+    def _next(self, priority: Priority, characters: int, sentences: int) -> tuple[list[Waiting], bool]:
         batch: list[Waiting] = []
         room, most = self._budget.characters - characters, self._budget.sentences - sentences
         if room <= 0 or most <= 0:
             return batch, True
-        for waiting in self._in_turn():
+        for waiting in _round_robin(self._flows[priority].values()):
             if batch and waiting.options != batch[0].options:
                 continue
             if batch and waiting.characters > room:
@@ -159,21 +155,8 @@ class Backlog:
                 return batch, True
         return batch, False
 
-    def _in_turn(self) -> Iterator[Waiting]:
-        sessions, documents = (_round_robin(flows.values()) for flows in self._flows.values())
-        since_bulk = self._since_bulk
-        while True:
-            first, second = (sessions, documents) if since_bulk < BULK_SHARE - 1 else (documents, sessions)
-            waiting = next(first, None) or next(second, None)
-            if waiting is None:
-                return
-            since_bulk = _counted(since_bulk, waiting)
-            yield waiting
-
     def _take(self, waiting: Waiting) -> None:
         """Take one out; its flow has had its turn."""
-        if waiting not in self._suspects:
-            self._since_bulk = _counted(self._since_bulk, waiting)
         self.discard(waiting)
         flows = self._flows[waiting.turn.priority]
         if waiting.turn.flow in flows:
@@ -182,10 +165,6 @@ class Backlog:
     def _all_flows(self) -> Iterator[dict[Waiting, None]]:
         for flows in self._flows.values():
             yield from flows.values()
-
-
-def _counted(since_bulk: int, waiting: Waiting) -> int:
-    return since_bulk + 1 if waiting.turn.priority == "interactive" else 0
 
 
 def _round_robin(flows: Iterable[Iterable[Waiting]]) -> Iterator[Waiting]:

@@ -12,10 +12,10 @@ from opentelemetry.trace import Tracer
 
 from models.bundle.requests import Options, Translation, TranslationRequest
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
-from service.inference.backlog import Backlog, Budget, Priority, Turn, Waiting
+from service.inference.backlog import Backlog, Budget, Turn, Waiting
 from service.inference.batch_span import BatchSpan
 from service.inference.lanes import Lane, Lanes, Load
-from service.inference.wire import Batch, Drop, Failure, Outcome, Outcomes
+from service.inference.wire import PRIORITIES, Batch, Drop, Failure, Outcome, Outcomes, Priority
 from service.inference.worker import error_of
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
@@ -187,12 +187,14 @@ class Batcher(Generic[_L]):
         return lanes[1:] if self._backlog.suspects and lanes and len(self._loads[lanes[0]]) else lanes
 
     def _give_next(self) -> bool:
-        """Give the next batch to a lane; False if nobody has room for it."""
-        for lane in self._with_room():
-            load = self._loads[lane]
-            if batch := self._backlog.pop(load.characters, len(load)):
-                self._give(lane, load, batch)
-                return True
+        """Give the next batch to the lane that has the least of its class; False if nobody has room for any."""
+        lanes = self._with_room()
+        for priority in PRIORITIES:
+            for lane in sorted(lanes, key=lambda lane: self._loads[lane].of(priority)[1]):
+                load = self._loads[lane]
+                if batch := self._backlog.pop(priority, *load.of(priority), idle=len(load) == 0):
+                    self._give(lane, load, batch)
+                    return True
         return False
 
     def _give(self, lane: _L, load: Load, batch: list[Waiting]) -> None:
@@ -204,7 +206,7 @@ class Batcher(Generic[_L]):
         self._metrics.batch_characters.observe(load.characters)
         for waiting in batch:
             self._metrics.queue_seconds.labels(waiting.turn.priority).observe(now - waiting.since)
-        lane.send(Batch(batch[0].options, jobs, span.traceparent))
+        lane.send(Batch(batch[0].options, jobs, batch[0].turn.priority, span.traceparent))
 
     def _place_of(self, waiting: Waiting) -> tuple[_L, int] | None:
         """The lane that has a sentence, and what it knows it by."""

@@ -1,17 +1,24 @@
-"""What a worker has to do and in which order: each kind of options is a flow of its own, and they take turns."""
+"""What a worker has to do and in which order.
+
+Each kind of options is a flow of its own, and sentences of sessions flow apart from those of documents: one for which
+somebody waits is decoded at the pace at which it would be alone, not at that of a batch of a document.
+"""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from opentelemetry.trace import Span, Tracer
 
 from models.bundle.flow import Flow
 from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 from models.errors import RequestError
-from service.inference.wire import Batch, Drop, Failure, Job, Order, Outcome, Outcomes
+from service.inference.wire import PRIORITIES, Batch, Drop, Failure, Job, Order, Outcome, Outcomes, Priority
 from service.telemetry.tracing import context_of
+
+BULK_SHARE: Final = 4
+"""Documents have one of this many parts of the time, however much the sessions have to do."""
 
 
 class Translator(Protocol):
@@ -31,6 +38,7 @@ class Translator(Protocol):
 class _Group:
     """The sentences of one batch, until the last is answered."""
 
+    priority: Priority
     options: Options
     span: Span
     left: int
@@ -43,7 +51,13 @@ class Desk:
         self._translator = translator
         self._tracer = tracer
         self._clock = clock
-        self._flows: dict[Options, Flow[TranslationRequest, Translation]] = {}
+        self._flows: dict[Priority, dict[Options, Flow[TranslationRequest, Translation]]] = {
+            priority: {} for priority in PRIORITIES
+        }
+        self._bulk_step = 0.0
+        """Seconds that the last step of documents took."""
+        self._since_bulk = 0.0
+        """Seconds that sessions have had since then."""
         self._groups: dict[int, _Group] = {}
         self._done: list[Outcome] = []
         self._seconds = 0.0
@@ -64,28 +78,45 @@ class Desk:
         self._seconds += self._clock() - began
 
     def work(self) -> Outcomes | None:
-        """Go on by a step of the options whose turn it is; gives what is done, if anything is."""
+        """Go on by a step of the flow whose turn it is; gives what is done, if anything is."""
+        priority = self._turn()
         began = self._clock()
-        if self._flows:
-            options = next(iter(self._flows))
-            flow = self._flows.pop(options)
-            for number, translation in flow.step():
-                self._answer(number, translation)
-            if flow.running:
-                self._flows[options] = flow  # behind the others
-        self._seconds += self._clock() - began
+        if priority is not None:
+            self._step(self._flows[priority])
+        seconds = self._clock() - began
+        self._seconds += seconds
+        if priority == "bulk":
+            self._bulk_step, self._since_bulk = seconds, 0.0
+        else:
+            self._since_bulk += seconds
         return self._said() if self._done else None
+
+    def _turn(self) -> Priority | None:
+        """Sessions go first, unless documents have waited for their share."""
+        waiting = [priority for priority in PRIORITIES if self._flows[priority]]
+        if len(waiting) == len(PRIORITIES) and self._since_bulk >= (BULK_SHARE - 1) * self._bulk_step:
+            return "bulk"
+        return waiting[0] if waiting else None
+
+    def _step(self, flows: dict[Options, Flow[TranslationRequest, Translation]]) -> None:
+        options = next(iter(flows))
+        flow = flows.pop(options)
+        for number, translation in flow.step():
+            self._answer(number, translation)
+        if flow.running:
+            flows[options] = flow  # behind the others
 
     def _begin(self, batch: Batch) -> None:
         """Begin with those that can be translated; what is wrong with one does not touch the others."""
         span = self._tracer.start_span("translate", context_of(batch.traceparent))
-        group = _Group(batch.options, span, len(batch.jobs))
+        group = _Group(batch.priority, batch.options, span, len(batch.jobs))
         self._groups |= {job.number: group for job in batch.jobs}
         sound = self._sound(batch.jobs, batch.options)
         if sound:
-            if batch.options not in self._flows:
-                self._flows[batch.options] = self._translator.flow(batch.options)
-            self._flows[batch.options].add(sound)
+            flows = self._flows[batch.priority]
+            if batch.options not in flows:
+                flows[batch.options] = self._translator.flow(batch.options)
+            flows[batch.options].add(sound)
 
     def _sound(self, jobs: Sequence[Job], options: Options) -> dict[int, TranslationRequest]:
         sound = {}
@@ -104,10 +135,10 @@ class Desk:
             group = self._groups.get(number)
             if group is None:
                 continue
-            flow = self._flows[group.options]
-            flow.drop([number])
-            if not flow.running:
-                del self._flows[group.options]
+            flows = self._flows[group.priority]
+            flows[group.options].drop([number])
+            if not flows[group.options].running:
+                del flows[group.options]
             self._answer(number, None)
 
     def _answer(self, number: int, result: Translation | Failure | None) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from service.inference.backlog import Waiting
 from service.inference.batch_span import BatchSpan
-from service.inference.wire import Job, Order, Outcomes
+from service.inference.wire import Job, Order, Outcomes, Priority
 
 _L = TypeVar("_L", bound="Lane")
 
@@ -61,6 +61,11 @@ class Load:
     def closed(self) -> bool:
         """Whether nothing may be added: also to a sentence over which a worker has died, which is tried alone."""
         return self.leaves or any(waiting.attempts for waiting in self._numbers)
+
+    def of(self, priority: Priority) -> tuple[int, int]:
+        """The characters and the sentences of one class."""
+        own = [waiting.characters for waiting in self._numbers if waiting.turn.priority == priority]
+        return sum(own), len(own)
 
     def add(self, batch: Sequence[Waiting], numbers: Iterator[int], span: BatchSpan) -> tuple[Job, ...]:
         """Have these too; gives them as the worker gets them, with numbers that it has never seen."""

@@ -7,11 +7,16 @@ stream means that the other side is gone.
 
 import struct
 from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
 
 import orjson
 from pydantic import TypeAdapter
 
 from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
+
+Priority = Literal["interactive", "bulk"]
+"""Somebody waits for this very sentence, or for the whole document that it is part of."""
+PRIORITIES: Final[tuple[Priority, ...]] = get_args(Priority)
 
 HEADER = struct.Struct(">I")
 """Length of the frame that follows, in bytes."""
@@ -46,6 +51,7 @@ class Batch:
 
     options: Options
     jobs: tuple[Job, ...]
+    priority: Priority = "interactive"
     traceparent: str | None = None
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from models.errors import AntecedentError
-from service.inference.backlog import PRIORITIES
+from service.inference.wire import PRIORITIES
 from tests.support.promql import RULES, TARGET, alerts, grouped_labels, known_metrics, rules, selectors
 from tests.support.servers import ROOT
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.inference.backlog import PRIORITIES
+from service.inference.wire import PRIORITIES
 from tests.support.manifests import DEPLOY, Manifest, named, render
 from tests.support.promql import Selector, grouped_labels, known_metrics, selectors
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
-from service.inference.backlog import BULK_SHARE, Backlog, Budget, Priority, Turn, Waiting
+from service.inference.backlog import Backlog, Budget, Turn, Waiting
+from service.inference.wire import PRIORITIES, Priority
 
 BUDGET = Budget(characters=10, sentences=3, wait=1.0)
 DIRECT, ALONE = Options(), Options(strategy="sentence")
@@ -52,7 +53,7 @@ def sources(batch: Sequence[Waiting]) -> list[str]:
 def drained(queue: Backlog) -> list[Waiting]:
     """All that is in it, in the order in which it goes."""
     taken: list[Waiting] = []
-    while batch := queue.pop():
+    while batch := next(filter(None, map(queue.pop, PRIORITIES)), None):
         taken += batch
     return taken
 
@@ -60,7 +61,7 @@ def drained(queue: Backlog) -> list[Waiting]:
 def test_batch_ends_where_the_budget_ends() -> None:
     """A batch takes the oldest first, and neither more sentences nor more characters than allowed."""
     queue = backlog(*map(waiting, ["aaaa", "bbbb", "cccc", "d", "e", "f", "g"]))
-    assert [sources(queue.pop()) for _ in range(4)] == [["aaaa", "bbbb"], ["cccc", "d", "e"], ["f", "g"], []]
+    assert [sources(queue.pop("bulk")) for _ in range(4)] == [["aaaa", "bbbb"], ["cccc", "d", "e"], ["f", "g"], []]
 
 
 def test_context_counts() -> None:
@@ -68,19 +69,19 @@ def test_context_counts() -> None:
     with_context = waiting("aa")
     with_context.request = TranslationRequest("aa", (Sentence("xxxx", "yyy"),))
     assert with_context.characters == 9
-    assert sources(backlog(with_context, waiting("bb")).pop()) == ["aa"]
+    assert sources(backlog(with_context, waiting("bb")).pop("bulk")) == ["aa"]
 
 
 def test_sentence_beyond_the_budget_goes_alone() -> None:
     """A sentence that no batch has room for is a batch of its own."""
     queue = backlog(waiting("a" * 50), waiting("b"))
-    assert [sources(queue.pop()), sources(queue.pop())] == [["a" * 50], ["b"]]
+    assert [sources(queue.pop("bulk")), sources(queue.pop("bulk"))] == [["a" * 50], ["b"]]
 
 
 def test_only_equal_options_share_a_batch() -> None:
     """Others wait for the next batch, and keep their order."""
     queue = backlog(waiting("a"), waiting("b", "another", ALONE), waiting("c"), waiting("d", "another", ALONE))
-    assert [sources(queue.pop()), sources(queue.pop())] == [["a", "c"], ["b", "d"]]
+    assert [sources(queue.pop("bulk")), sources(queue.pop("bulk"))] == [["a", "c"], ["b", "d"]]
 
 
 def test_short_batch_waits_for_more() -> None:
@@ -106,7 +107,7 @@ def test_forgotten_sentence_costs_nothing() -> None:
     queue.discard(left)
     queue.discard(left)
     assert (len(queue), queue.flows) == (1, 1)
-    assert sources(queue.pop()) == ["b"]
+    assert sources(queue.pop("bulk")) == ["b"]
 
 
 def test_suspect_goes_alone_and_first() -> None:
@@ -114,7 +115,7 @@ def test_suspect_goes_alone_and_first() -> None:
     queue = backlog(session("c"))
     queue.put_back([waiting("a"), waiting("b")])
     assert queue.due() == float("-inf")
-    assert [sources(queue.pop()) for _ in range(3)] == [["a"], ["b"], ["c"]]
+    assert [sources(queue.pop("interactive")) for _ in range(3)] == [["a"], ["b"], ["c"]]
 
 
 def test_flows_take_turns() -> None:
@@ -126,14 +127,22 @@ def test_flows_take_turns() -> None:
 def test_turns_go_on_with_the_next_batch() -> None:
     """Who came last in one batch does not come first in the next."""
     queue = backlog(*(waiting(f"{flow}{number}", flow) for flow in "abcd" for number in range(2)))
-    assert [sources(queue.pop()), sources(queue.pop())] == [["a0", "b0", "c0"], ["d0", "a1", "b1"]]
+    assert [sources(queue.pop("bulk")), sources(queue.pop("bulk"))] == [["a0", "b0", "c0"], ["d0", "a1", "b1"]]
 
 
-def test_sessions_go_before_documents_which_still_get_their_share() -> None:
-    """Somebody waits for the very sentence of a session; a document has one in four all the same."""
-    queue = backlog(*(waiting(f"d{n}") for n in range(3)), *(session(f"s{n}") for n in range(9)))
-    served = "s0 s1 s2 d0 s3 s4 s5 d1 s6 s7 s8 d2"
-    assert " ".join(sources(drained(queue))) == served
+def test_classes_are_apart() -> None:
+    """A batch is of sessions or of documents; a worker that is full of the one has room for the other."""
+    queue = backlog(*(waiting(f"d{n}") for n in range(3)), *(session(f"s{n}") for n in range(4)))
+    assert queue.pop("bulk", 10, 3) == []
+    assert sources(queue.pop("interactive")) == ["s0", "s1", "s2"]
+    assert sources(queue.pop("bulk")) == ["d0", "d1", "d2"]
+    assert sources(queue.pop("interactive", 4, 2)) == ["s3"]
+
+
+def test_a_session_does_not_wait_for_a_batch_of_documents_to_be_full() -> None:
+    """What is due first counts, of whichever class."""
+    queue = backlog(waiting("a", since=7.0), session("b"))
+    assert queue.due() == 1.0
 
 
 def test_long_document_is_no_obstacle_to_a_short_one() -> None:
@@ -169,15 +178,15 @@ def test_every_sentence_is_in_exactly_one_batch(operations: list[str | tuple[str
         if isinstance(operation, tuple):
             made.append(_element(*operation))
             queue.put(made[-1])
-        elif batch := queue.pop():
+        elif batch := queue.pop("bulk") or queue.pop("interactive"):
             batches.append(batch)
     again = [element for batch in batches for element in batch][:suspects]
     queue.put_back(again)
     assert len(queue) == len(made) - sum(map(len, batches)) + len(again)
-    while batch := queue.pop():
+    while batch := queue.pop("interactive") or queue.pop("bulk"):
         batches.append(batch)
     for batch in batches:
-        assert len({element.options for element in batch}) == 1
+        assert len({(element.options, element.turn.priority) for element in batch}) == 1
         assert len(batch) <= BUDGET.sentences
         assert len(batch) == 1 or sum(element.characters for element in batch) <= BUDGET.characters
     seen = [element for batch in batches for element in batch]
@@ -192,7 +201,7 @@ def test_every_sentence_is_in_exactly_one_batch(operations: list[str | tuple[str
 
 @given(sizes=st.dictionaries(st.sampled_from("abcdstu"), st.integers(1, 20), min_size=1), sentences=st.integers(1, 9))
 def test_no_flow_waits_for_more_than_its_share(sizes: dict[str, int], sentences: int) -> None:
-    """Between two sentences of a flow, every other of its class has one at most; documents are one in four at least.
+    """Between two sentences of a flow, every other of its class has one at most.
 
     Before the n-th sentence of a flow there are n of each other flow at most, of its own class.
     """
@@ -204,9 +213,6 @@ def test_no_flow_waits_for_more_than_its_share(sizes: dict[str, int], sentences:
         for before, after in pairwise([-1, *own]):
             others = [turn.flow for turn in served[before + 1 : after] if turn.priority == served[after].priority]
             assert len(others) == len(set(others))
-    last = max((place for place, turn in enumerate(served) if turn.priority == "bulk"), default=0)
-    for start in range(last - BULK_SHARE + 2):
-        assert any(turn.priority == "bulk" for turn in served[start : start + BULK_SHARE])
 
 
 @given(sizes=st.lists(st.integers(1, 30), max_size=8), own=st.integers(1, 30))
@@ -224,10 +230,10 @@ def test_what_goes_before_is_what_is_counted(sizes: list[int], own: int) -> None
 def test_worker_with_room_gets_what_is_left_of_its_budget() -> None:
     """Beside what it has it gets as many sentences and characters as it may have, and nothing once it has them."""
     queue = backlog(*map(waiting, ["aaaa", "bbbb", "cc"]))
-    assert queue.pop(10, 1) == queue.pop(2, 3) == []
-    assert sources(queue.pop(3, 1)) == ["aaaa"]
-    assert sources(queue.pop(9, 2)) == ["bbbb"]
-    assert sources(queue.pop(0, 0)) == ["cc"]
+    assert queue.pop("bulk", 10, 1) == queue.pop("bulk", 2, 3) == []
+    assert sources(queue.pop("bulk", 3, 1)) == ["aaaa"]
+    assert sources(queue.pop("bulk", 9, 2)) == ["bbbb"]
+    assert sources(queue.pop("bulk", 0, 0)) == ["cc"]
 
 
 def test_suspect_goes_to_nobody_who_is_busy() -> None:
@@ -235,9 +241,9 @@ def test_suspect_goes_to_nobody_who_is_busy() -> None:
     queue = backlog(waiting("b"))
     queue.put_back([waiting("a")])
     assert queue.suspects
-    assert sources(queue.pop(1, 1)) == ["b"]
-    assert queue.pop(1, 1) == []
-    assert sources(queue.pop()) == ["a"]
+    assert sources(queue.pop("bulk", 1, 1, idle=False)) == ["b"]
+    assert queue.pop("bulk", 1, 1, idle=False) == []
+    assert sources(queue.pop("bulk")) == ["a"]
     assert not queue.suspects
 
 

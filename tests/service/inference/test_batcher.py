@@ -116,7 +116,7 @@ async def test_sentences_join_those_that_a_worker_is_at(bench: Callable[..., Ben
     for text in "abc":
         callers[text] = asyncio.create_task(used.translate(text))
         await until(lambda: len(used.lanes.batches) == len(callers))
-    sentence = used.batcher.submit(TranslationRequest("d"), Options("sentence"), Turn("another", "bulk"))
+    sentence = used.batcher.submit(TranslationRequest("d"), Options("sentence"), Turn("another", "interactive"))
     callers["d"] = asyncio.create_task(sentence)
     await until(lambda: len(used.lanes.batches) == 4)
     callers |= {text: asyncio.create_task(used.translate(text)) for text in "ef"}
@@ -194,17 +194,18 @@ async def test_closing_answers_everybody(bench: Callable[..., Bench]) -> None:
 
 
 async def test_document_does_not_make_a_session_wait(bench: Callable[..., Bench]) -> None:
-    """The sentence of a session goes with the next batch, however long a document waits already; batches are shared."""
+    """The sentence of a session goes at once to a worker that is full of a document, and takes no place of its."""
     gate = asyncio.Event()
     used = bench(gated(gate))
     document = [asyncio.create_task(used.translate(f"d{n}", Turn("document", "bulk"))) for n in range(12)]
     await until(lambda: bool(used.lanes.batches))
     session = asyncio.create_task(used.translate("s", Turn("session", "interactive")))
-    await until(lambda: used.batcher.waiting == 9)
-    assert (used.batcher.flows, used.batcher.ahead("another", 3)) == (2, 4)
+    await until(lambda: len(used.lanes.batches) == 2)
+    assert (used.batcher.waiting, used.batcher.flows, used.batcher.ahead("another", 3)) == (8, 1, 3)
     gate.set()
     await asyncio.gather(session, *document)
-    assert used.lanes.batches[1] == ["s", "d4", "d5", "d6"]
+    first, second, third = ([f"d{n}" for n in range(start, start + 4)] for start in (0, 4, 8))
+    assert used.lanes.batches == [first, ["s"], second, third]
 
 
 async def test_dispatcher_that_fails_leaves_nobody_waiting(bench: Callable[..., Bench]) -> None:

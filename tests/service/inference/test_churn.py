@@ -19,9 +19,10 @@ from models.bundle.requests import Options, Strategy, Translation, TranslationRe
 from models.bundle.runtime import Runtime
 from models.data.documents import Sentence
 from service.errors import DeadlineError
-from service.inference.backlog import PRIORITIES, Budget, Turn
+from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
 from service.inference.pool import WorkerPool
+from service.inference.wire import PRIORITIES
 from service.inference.worker import Worker, WorkerCommand
 from service.inference.worker_process import TRANSLATOR
 from service.telemetry.metrics import Metrics

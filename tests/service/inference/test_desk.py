@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Mapping
 
+import pytest
+
 from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 from models.errors import RequestError
-from service.inference.desk import Desk
-from service.inference.wire import Batch, Drop, Failure, Job, Outcomes
+from service.inference.desk import BULK_SHARE, Desk
+from service.inference.wire import Batch, Drop, Failure, Job, Outcomes, Priority
 from service.telemetry.tracing import NO_TRACER
 from tests.support.lanes import translation
 
@@ -13,10 +15,18 @@ GREEDY, BEAM = Options(beam_size=1), Options(beam_size=4)
 
 
 class Countdown:
-    """Translates a text in as many steps as it has letters; keeps in `steps` which options had theirs."""
+    """Translates a text in as many steps as it has letters; keeps in `steps` which options had theirs.
+
+    A step takes as many seconds as it has texts, by the clock `now`.
+    """
 
     def __init__(self) -> None:
         self.steps: list[Options] = []
+        self.seconds = 0
+
+    def now(self) -> float:
+        """How late it is."""
+        return float(self.seconds)
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Refuse nothing but `refuse`."""
@@ -29,15 +39,15 @@ class Countdown:
 
     def flow(self, options: Options) -> "CountdownFlow":
         """A flow whose steps are counted."""
-        return CountdownFlow(options, self.steps)
+        return CountdownFlow(options, self)
 
 
 class CountdownFlow:
     """What is left of each text."""
 
-    def __init__(self, options: Options, steps: list[Options]) -> None:
+    def __init__(self, options: Options, translator: Countdown) -> None:
         self._options = options
-        self._steps = steps
+        self._translator = translator
         self._left: dict[int, tuple[str, int]] = {}
 
     @property
@@ -52,7 +62,8 @@ class CountdownFlow:
     def step(self) -> list[tuple[int, Translation]]:
         """A letter of each."""
         assert self._left
-        self._steps.append(self._options)
+        self._translator.steps.append(self._options)
+        self._translator.seconds += len(self._left)
         self._left = {key: (text, left - 1) for key, (text, left) in self._left.items()}
         done = [key for key, (_, left) in self._left.items() if left == 0]
         return [(key, translation(self._left.pop(key)[0])) for key in done]
@@ -63,9 +74,10 @@ class CountdownFlow:
             self._left.pop(key, None)
 
 
-def batch(options: Options, **texts: str) -> Batch:
+def batch(options: Options, priority: Priority = "interactive", **texts: str) -> Batch:
     """Sentences by names `n1`, `n2` and so on, which say their numbers."""
-    return Batch(options, tuple(Job(int(name[1:]), TranslationRequest(text)) for name, text in texts.items()))
+    jobs = tuple(Job(int(name[1:]), TranslationRequest(text)) for name, text in texts.items())
+    return Batch(options, jobs, priority)
 
 
 def said(outcomes: Outcomes | None) -> dict[int, str | None]:
@@ -101,6 +113,34 @@ def test_options_take_turns() -> None:
     found = [said(desk.work()) for _ in range(6)]
     assert translator.steps == [GREEDY, BEAM, GREEDY, BEAM, GREEDY, GREEDY]
     assert found == [{}, {}, {3: "zz"}, {2: "yy"}, {}, {1: "xxxx"}]
+
+
+def test_a_spoken_sentence_waits_for_no_document() -> None:
+    """It is done after its own steps and a share of the documents', however many sentences these have."""
+    translator = Countdown()
+    desk = Desk(translator, NO_TRACER, translator.now)
+    desk.take(batch(BEAM, "bulk", **{f"n{number}": "x" * 40 for number in range(20, 52)}))
+    desk.work()
+    desk.take(batch(GREEDY, n1="spoken"))
+    found: dict[int, str | None] = {}
+    while 1 not in found:
+        found |= said(desk.work())
+    assert translator.steps == [BEAM, *[GREEDY] * len("spoken")]
+
+
+def test_documents_have_their_share_of_the_time() -> None:
+    """However many sentences are spoken; and all of it when none is."""
+    translator = Countdown()
+    desk = Desk(translator, NO_TRACER, translator.now)
+    desk.take(batch(BEAM, "bulk", n1="x" * 30, n2="x" * 30))
+    desk.take(batch(GREEDY, n3="y" * 60))
+    for _ in range(70):
+        desk.work()
+    both = translator.steps[: translator.steps.index(GREEDY) + 60]
+    assert 2 * both.count(BEAM) / (2 * both.count(BEAM) + both.count(GREEDY)) == pytest.approx(1 / BULK_SHARE, abs=0.03)
+    while desk.busy:
+        desk.work()
+    assert (translator.steps.count(BEAM), translator.steps.count(GREEDY)) == (30, 60)
 
 
 def test_what_is_dropped_costs_no_further_step() -> None:
