@@ -13,10 +13,9 @@ from loadtests.stage import Behaviour, Ran, Setting, Stage, staged
 from loadtests.users.documents import FIRST_EVENT
 from loadtests.verdicts import Budget, figures, judge, times
 
-OBJECTIVE: Final = {Kind.LIVE: 1.0, FIRST_EVENT: 2.0, Kind.DOCUMENT: 10.0}
-"""Seconds at 99 %."""
 _ANY: Final = float("inf")
-_LONGEST: Final = {what: (_ANY, _ANY, seconds) for what, seconds in OBJECTIVE.items()}
+OBJECTIVE: Final = {Kind.LIVE: (_ANY, 1.0, 3.0), FIRST_EVENT: (_ANY, 3.0, 5.0), Kind.DOCUMENT: (_ANY, _ANY, 10.0)}
+"""Seconds at 50, 95 and 99 %: a sentence of 150 characters alone takes three times as long as most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +65,26 @@ class _Search:
         self._on_rate(rate)
         ran = self._stage.run(Open(rate=rate, seconds=self._plan.seconds), Behaviour(seed=self._plan.seed))
         self.ran[rate] = ran
-        came = {what: longest for what, longest in _LONGEST.items() if times(ran.outcomes, what)}
+        came = {what: longest for what, longest in OBJECTIVE.items() if times(ran.outcomes, what)}
         return all(check.holds for check in judge(ran, Budget(came)))
 
 
 def _shown(ran: Ran) -> dict[str, Value]:
     counted = figures(ran)
-    return {name: value for name, value in counted.items() if "99 %" in name or name == "sentences/s" or ": " in name}
+    return {
+        name: value
+        for name, value in counted.items()
+        if "95 %" in name or "99 %" in name or name == "sentences/s" or ": " in name
+    }
 
 
 def _curve(ran: dict[float, Ran], knee: float) -> Plot:
     """The 99th percentiles against the rate."""
     lines = {
-        f"{what} (at most {seconds:g} s)": [
+        f"{what} (at most {longest[-1]:g} s)": [
             (rate, percentile(found, 99)) for rate, one in sorted(ran.items()) if (found := times(one.outcomes, what))
         ]
-        for what, seconds in OBJECTIVE.items()
+        for what, longest in OBJECTIVE.items()
     }
     title = f"Time at 99 %; all is in time up to {knee:.1f} sentences a second"
     return Plot(title, "sentences a second that arrive", "seconds", lines, logarithmic=True)
