@@ -72,6 +72,7 @@ def soak(
 def capacity(
     first_rate: Annotated[float, typer.Option(min=0.1, help="Sentences a second that are tried first.")] = 20,
     seconds: Annotated[float, typer.Option(min=1, help="Of each rate.")] = 30,
+    within: Annotated[float, typer.Option(min=0.1, help="Seconds for 99 % of the spoken sentences.")] = 2,
     replicas: Replicas = 1,
     workers: Workers = 2,
     stand_in_ms: StandIn = None,
@@ -82,7 +83,7 @@ def capacity(
     report: ReportFolder = None,
 ) -> None:
     """The knee: the highest rate of arrivals at which users still get their answers in time."""
-    plan = capacity_test.Plan(first_rate, seconds, seed)
+    plan = capacity_test.Plan(first_rate, seconds, within, seed)
     found = capacity_test.run(
         plan,
         setting(bundle, replicas, workers, stand_in_ms),
