@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, repeat
 from typing import Any
 
 from models.bundle.requests import Options, Translation
@@ -94,7 +95,7 @@ class DocumentStream:
 
 
 class Documents:
-    """Whole documents: they need no Redis, and each is one flow of the queue, in the class `bulk`.
+    """Whole documents: they need no Redis, and each is one flow of the queue: `bulk` but for its first sentence.
 
     `ping_seconds` and `idle_seconds` say how a document that is sent as events treats its reader.
     """
@@ -149,11 +150,12 @@ class Documents:
         manifest = model.manifest
         in_context = request.strategy != "sentence"
         options = Options(request.strategy if request.drafts is None else "verify", request.beam_size)
-        turn = Turn(prepared.id, "bulk")
+        # The first sentence is what a reader of events waits for, and all that many documents have.
+        turns = chain([Turn(prepared.id, "interactive")], repeat(Turn(prepared.id, "bulk")))
         return DocumentQueue(
             prepared.sentences,
             request.context,
-            lambda sentence: model.batcher.enqueue(sentence, options, turn),
+            lambda sentence: model.batcher.enqueue(sentence, options, next(turns)),
             drafts=request.drafts,
             around=manifest.window.around if in_context else _alone,
             room=lambda: self._places(self._admission.share()),

@@ -180,9 +180,9 @@ async def test_target_context_is_read_where_the_model_reads_it(tmp_path: Path) -
     desk = Desk(manifest, recorded)
     await desk.whole(sentences=["a", "b", "c"])
     await desk.whole(sentences=["d", "e", "f"], strategy="sentence")
-    assert desk.bench.lanes.batches == [["a"], ["b"], ["c"], ["d", "e", "f"]]
+    assert desk.bench.lanes.batches == [["a"], ["b"], ["c"], ["d"], ["e", "f"]]
     a, b = Sentence("a", "a"), Sentence("b", "b")
-    assert read == [[()], [(a,)], [(a, b)], [(), (), ()]]
+    assert read == [[()], [(a,)], [(a, b)], [()], [(), ()]]
     await desk.bench.batcher.close()
 
 
@@ -207,9 +207,23 @@ async def test_each_sentence_goes_with_its_draft(
 
     desk = Desk(Manifest.load(stand_in_bundle), recorded)
     await desk.whole(sentences=["a", "b"], context=["x"], **members)
-    (batch,) = asked
-    assert batch.options == options
+    assert {batch.options for batch in asked} == {options}
+    jobs = [job for batch in asked for job in batch.jobs]
     drafts = members.get("drafts", [None, None])
-    assert [job.request.draft for job in batch.jobs] == drafts
-    assert [len(job.request.preceding) for job in batch.jobs] == [1, 2]
+    assert [job.request.draft for job in jobs] == drafts
+    assert [len(job.request.preceding) for job in jobs] == [1, 2]
+    await desk.bench.batcher.close()
+
+
+async def test_first_sentence_waits_for_no_other_document(stand_in_bundle: Path) -> None:
+    """It goes with the sentences of sessions, and the others with those of documents."""
+    given = []
+
+    async def recorded(batch: Batch) -> Outcomes:
+        given.append((batch.priority, [job.request.source for job in batch.jobs]))
+        return await echo(batch)
+
+    desk = Desk(Manifest.load(stand_in_bundle), recorded)
+    await desk.whole(sentences=["a", "b", "c"])
+    assert given == [("interactive", ["a"]), ("bulk", ["b", "c"])]
     await desk.bench.batcher.close()
