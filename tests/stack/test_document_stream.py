@@ -190,15 +190,15 @@ def test_client_that_leaves_takes_its_document_with_it(replica: Replica, client:
     """What still waits leaves the queue at once, while the worker is still busy with an earlier sentence."""
     gate = tmp_path / "gate"
     before = translated(client)
-    with connect(replica, sentences=[*"abcdefgh", f"wait-for:{gate}", *("x" for _ in range(300))]) as connection:
-        eventually(lambda: translated(client) == before + 8, "the first batch is done")
+    with connect(replica, sentences=[*"abcdefghi", f"wait-for:{gate}", *("x" for _ in range(300))]) as connection:
+        eventually(lambda: translated(client) == before + 9, "the first sentence and a batch are done")
         assert connection.recv(4096).startswith(b"HTTP/1.1 200")
         assert not measured(client, NOTHING_WAITS)
     eventually(lambda: measured(client, NOTHING_WAITS), "nothing waits")
     assert not measured(client, NOTHING_RUNS)
     gate.touch()
     eventually(lambda: idle(client), "the worker is free")
-    assert translated(client) == before + 16
+    assert translated(client) == before + 17
 
 
 def test_slow_reader_holds_up_nobody_but_itself(replica: Replica, client: httpx.Client) -> None:
