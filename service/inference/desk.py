@@ -94,7 +94,7 @@ class Desk:
     def _turn(self) -> Priority | None:
         """Sessions go first, unless documents have waited for their share."""
         waiting = [priority for priority in PRIORITIES if self._flows[priority]]
-        if len(waiting) == len(PRIORITIES) and self._since_bulk >= (BULK_SHARE - 1) * self._bulk_step:
+        if len(waiting) == len(PRIORITIES) and self._since_bulk > (BULK_SHARE - 1) * self._bulk_step:
             return "bulk"
         return waiting[0] if waiting else None
 

@@ -57,7 +57,8 @@ def test_full_queue(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path, 
     """What does not fit into the queue is refused at once with 429; what was admitted is answered."""
     session = begin(client)
     admitted = [busy, *(pool.submit(translate, client, text) for text in "ab")]
-    eventually(lambda: measured(client, 'antecedent_sentences_waiting{priority="bulk"} 2.0'), "the queue is full")
+    full = 'antecedent_sentences_waiting{priority="interactive"} 2.0'
+    eventually(lambda: measured(client, full), "the queue is full")
     for refused in (translate(client, "c"), say(client, session, "一", 0)):
         assert (refused.status_code, refused.json()["code"]) == (429, "queue_full")
         assert refused.headers["retry-after"] == "1"
