@@ -57,7 +57,7 @@ class Desk:
         self._bulk_step = 0.0
         """Seconds that the last step of documents took."""
         self._since_bulk = 0.0
-        """Seconds that sessions have had since then."""
+        """Seconds that sessions have had since then while documents waited."""
         self._groups: dict[int, _Group] = {}
         self._done: list[Outcome] = []
         self._seconds = 0.0
@@ -88,7 +88,7 @@ class Desk:
         if priority == "bulk":
             self._bulk_step, self._since_bulk = seconds, 0.0
         else:
-            self._since_bulk += seconds
+            self._since_bulk = self._since_bulk + seconds if self._flows["bulk"] else 0.0
         return self._said() if self._done else None
 
     def _turn(self) -> Priority | None:

@@ -128,6 +128,20 @@ def test_a_spoken_sentence_waits_for_no_document() -> None:
     assert translator.steps == [BEAM, *[GREEDY] * len("spoken")]
 
 
+def test_a_document_that_comes_waits_for_what_is_spoken() -> None:
+    """Time in which no document waited is owed to none."""
+    translator = Countdown()
+    desk = Desk(translator, NO_TRACER, translator.now)
+    desk.take(batch(BEAM, "bulk", n1="x"))
+    desk.work()
+    desk.take(batch(GREEDY, n2="long ago"))
+    while desk.busy:
+        desk.work()
+    desk.take(batch(BEAM, "bulk", n3="x"))
+    desk.take(batch(GREEDY, n4="a"))
+    assert [said(desk.work()) for _ in range(2)] == [{4: "a"}, {3: "x"}]
+
+
 def test_documents_have_their_share_of_the_time() -> None:
     """However many sentences are spoken; and all of it when none is."""
     translator = Countdown()
