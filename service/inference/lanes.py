@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from service.inference.backlog import Waiting
 from service.inference.batch_span import BatchSpan
-from service.inference.wire import Job, Order, Outcomes, Priority
+from service.inference.wire import PRIORITIES, Job, Order, Outcomes, Priority
 
 _L = TypeVar("_L", bound="Lane")
 
@@ -50,7 +50,7 @@ class Load:
     def __init__(self) -> None:
         self._given: dict[int, _Given] = {}
         self._numbers: dict[Waiting, int] = {}
-        self.characters = 0
+        self._taken: dict[Priority, tuple[int, int]] = dict.fromkeys(PRIORITIES, (0, 0))
         self.leaves = False
         """Whether the worker is to get nothing more, and to be given back when it has done what it has."""
 
@@ -62,10 +62,14 @@ class Load:
         """Whether nothing may be added: also to a sentence over which a worker has died, which is tried alone."""
         return self.leaves or any(waiting.attempts for waiting in self._numbers)
 
+    @property
+    def characters(self) -> int:
+        """Those of both classes."""
+        return sum(characters for characters, _ in self._taken.values())
+
     def of(self, priority: Priority) -> tuple[int, int]:
         """The characters and the sentences of one class."""
-        own = [waiting.characters for waiting in self._numbers if waiting.turn.priority == priority]
-        return sum(own), len(own)
+        return self._taken[priority]
 
     def add(self, batch: Sequence[Waiting], numbers: Iterator[int], span: BatchSpan) -> tuple[Job, ...]:
         """Have these too; gives them as the worker gets them, with numbers that it has never seen."""
@@ -73,7 +77,7 @@ class Load:
         for job, waiting in zip(jobs, batch, strict=True):
             self._given[job.number] = _Given(waiting, span)
             self._numbers[waiting] = job.number
-            self.characters += waiting.characters
+            self._count(waiting, 1)
         return jobs
 
     def number_of(self, waiting: Waiting) -> int | None:
@@ -86,10 +90,14 @@ class Load:
         if given is None:
             return None
         del self._numbers[given.waiting]
-        self.characters -= given.waiting.characters
+        self._count(given.waiting, -1)
         given.span.leave(error)
         return given.waiting
 
     def lose(self, error: str) -> list[Waiting]:
         """Take out everything, lost by an error of that type."""
         return [waiting for number in list(self._given) if (waiting := self.take(number, error)) is not None]
+
+    def _count(self, waiting: Waiting, times: int) -> None:
+        characters, sentences = self._taken[waiting.turn.priority]
+        self._taken[waiting.turn.priority] = characters + times * waiting.characters, sentences + times
