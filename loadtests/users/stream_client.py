@@ -107,13 +107,16 @@ class StreamClient:
             self._send_what_is_due(socket)
             socket.settimeout(self._seconds_to_next())
             try:
-                kind, data = socket.recv_data()
+                # Pings come back too: inside, each would begin the whole timeout anew, and the next sentence be late.
+                kind, data = socket.recv_data(control_frame=True)
             except WebSocketTimeoutException:
                 if self._in_flight and time.monotonic() > self._moments[self._in_flight[0]] + ATTEMPT_SECONDS:
                     raise
                 continue
             if kind == ABNF.OPCODE_CLOSE:
                 return _closed(data)
+            if kind != ABNF.OPCODE_TEXT:
+                continue
             self._hear(self._in_flight.popleft(), orjson.loads(data))
         return ""
 

@@ -2,12 +2,13 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx
 import orjson
 import pytest
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
 from loadtests.balancer import Balancer, GaveUpError
@@ -30,10 +31,13 @@ def translation(message: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def service(answers: list[Answer], next_positions: list[int]) -> Iterator[str]:
+def service(
+    answers: list[Answer], next_positions: list[int], on_open: Callable[[ServerConnection], object] = lambda _: None
+) -> Iterator[str]:
     """One stream after the other: each message is answered by the next of `answers`; gives the address."""
 
     def converse(socket: ServerConnection) -> None:
+        on_open(socket)
         socket.send(orjson.dumps({"type": "session", "next_position": next_positions.pop(0)}).decode())
         for message in socket:
             answer = answers.pop(0)(orjson.loads(message))
@@ -50,16 +54,16 @@ def service(answers: list[Answer], next_positions: list[int]) -> Iterator[str]:
         thread.join()
 
 
-def say(url: str, patience: float = 30) -> list[str]:
-    """Say all sentences; gives why something had to be repeated."""
+def say(url: str, patience: float = 30, pace: float = 0) -> list[str]:
+    """Say all sentences, `pace` seconds apart; gives why something had to be repeated."""
     repeated: list[str] = []
     with httpx.Client() as http:
         rng = random.Random(1)
         balancer = Balancer(http, [url], rng, patience, repeated.append)
         conversation = Conversation("id", DOCUMENT, EXPECTED, lambda _: None)
-        now = [time.monotonic()] * len(DOCUMENT)
+        moments = [time.monotonic() + pace * position for position in range(len(DOCUMENT))]
         client = StreamClient(
-            conversation, balancer, rng, now, in_flight=1, mischief=0, on_mischief=lambda mischief: None
+            conversation, balancer, rng, moments, in_flight=1, mischief=0, on_mischief=lambda mischief: None
         )
         client.say_until(len(DOCUMENT))
     assert conversation.next_position == len(DOCUMENT)
@@ -102,3 +106,27 @@ def test_wrong_answer_is_a_violation(answers: list[Answer], next_positions: list
     with service(answers, next_positions) as url, pytest.raises(ViolationError) as violation:
         say(url)
     assert violation.value.wrong is wrong
+
+
+def test_pings_keep_no_sentence_waiting() -> None:
+    """A sentence is sent when it is spoken, though pings come all the time: it does not wait until they stop."""
+    pings: list[int] = []
+    heard: list[int] = []
+
+    def ping(socket: ServerConnection) -> None:
+        def go_on() -> None:
+            with suppress(ConnectionClosed):
+                while len(pings) < 100 and len(heard) < len(DOCUMENT):
+                    socket.ping()
+                    pings.append(len(heard))
+                    time.sleep(0.05)
+
+        threading.Thread(target=go_on).start()
+
+    def answer(message: dict[str, Any]) -> dict[str, Any]:
+        heard.append(len(pings))
+        return translation(message)
+
+    with service([answer] * len(DOCUMENT), [0], ping) as url:
+        assert say(url, pace=0.5) == []
+    assert heard[-1] < 100
