@@ -22,7 +22,7 @@ TORCH_PROBE := import urllib.request; urllib.request.urlopen('$(TORCH_CPU)/torch
 TORCH_INDEX ?= $(if $(PYTHON),$(shell $(PYTHON) -c "$(TORCH_PROBE)" 2>/dev/null && echo $(TORCH_CPU)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve lint test check test-gpu format train-default train-systems bench image image-check sbom alerts loadtest clean
+.PHONY: help setup demo serve lint test check test-gpu format train-default train-systems compare-systems bench image image-check sbom alerts loadtest clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -74,6 +74,25 @@ train-systems: setup ## Train every system from the shipped model's step one; ki
 	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/systems/*.yaml)); do \
 		echo "$$run"; $(PY) -m models train $$run --resume || exit; \
 	done
+
+COMPARED := runs/systems
+FIGURES := reports/$(notdir $(COMPARED))
+TEST := $(or $(ANTECEDENT_DATA),data)/kyoto-ja-en
+FROM := ja
+TO := en
+SCORED := --tokenize 13a
+PRONOUNS := $(TEST)/pronouns.test.contrastive.jsonl
+compare-systems: setup ## What train-systems made, with every kind of context; killed, it goes on where it was
+	@mkdir -p $(FIGURES)
+	@for run in $(wildcard $(COMPARED)/*/final); do for context in real empty random shuffled; do \
+		found="$(FIGURES)/$$(basename $$(dirname $$run)).$$context"; echo "$$found"; \
+		[ -e $$found.scores.json ] || $(PY) -m models evaluate $$run --context $$context --beam 1 $(SCORED) \
+			--source $(TEST)/test.$(FROM) --reference $(TEST)/test.$(TO) --json $$found.scores.json || exit; \
+		[ -z "$(PRONOUNS)" ] || [ -e $$found.pronouns.json ] || \
+			$(PY) -m models contrast $$run --context $$context --set $(PRONOUNS) --json $$found.pronouns.json || exit; \
+	done; done
+	$(PY) -m models table $(FIGURES)/*.json | tee $(FIGURES)/table.md
+	$(PY) -m models plot $(FIGURES)/*.json --picture context-kinds --out $(FIGURES)
 
 bench: setup ## Tokens per second in every way to translate, 3 minutes on two cores (variable: LANES); writes reports/bench*
 	@mkdir -p reports

@@ -11,6 +11,7 @@ from models.commands.benchmarks import bench
 from models.commands.bundles import export, translate
 from models.commands.evaluation import contrast, evaluate
 from models.commands.pictures import plot
+from models.commands.tables import table
 from models.commands.training import describe, tokenizer, train
 from models.errors import AntecedentError
 
@@ -21,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-for command in (tokenizer, train, describe, evaluate, contrast, export, translate, bench, plot):
+for command in (tokenizer, train, describe, evaluate, contrast, export, translate, bench, table, plot):
     app.command()(command)
 
 

@@ -8,6 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from models.plotting.attention import AttentionMap
+from models.plotting.context_kinds import Figure as Compared
+from models.plotting.context_kinds import Outcome
 from models.plotting.context_sizes import Figure as Measured
 from models.plotting.context_sizes import Series
 from models.plotting.curves import FIGURES, Curve
@@ -23,6 +25,11 @@ _CURVES: Final = {
 _MEASURED: Final[dict[Measured, tuple[str, str]]] = {
     "bleu": ("translation", "BLEU"),
     "accuracy": ("pronouns", "contrastive accuracy"),
+}
+_COMPARED: Final[dict[Compared, str]] = {
+    "loss": "loss, nats a token (less is better)",
+    "bleu": "BLEU",
+    "macro": "pronouns: mean accuracy of the classes",
 }
 _SHARE: Final = PercentFormatter(xmax=1, decimals=0)
 _FINE_SHARE: Final = PercentFormatter(xmax=1, decimals=1)
@@ -109,6 +116,29 @@ def draw_series(series: Sequence[Series]) -> Figure:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         if name == "accuracy":
             panel.yaxis.set_major_formatter(_FINE_SHARE)
+    legend(figure, axes)
+    return figure
+
+
+def draw_kinds(outcomes: Sequence[Outcome]) -> Figure:
+    """A line for each system, and on it a mark for each kind of context; a panel for each figure."""
+    systems = list(dict.fromkeys(each.system for each in outcomes))
+    kinds = list(dict.fromkeys(each.context for each in outcomes))
+    look = dict(zip(kinds, looks(len(kinds)), strict=True))
+    measured = [figure for figure in _COMPARED if any(each.figure == figure for each in outcomes)]
+    figure, axes = panels(len(measured), 5.2, 0.4 * len(systems) + 2.2)
+    for panel, name in zip(axes, measured, strict=True):
+        for kind, (colour, marker) in look.items():
+            of_kind = [each for each in outcomes if (each.figure, each.context) == (name, kind)]
+            rows = [systems.index(each.system) for each in of_kind]
+            panel.plot([each.value for each in of_kind], rows, marker, color=colour, alpha=0.85, label=kind)
+        panel.set_yticks(range(len(systems)), systems)
+        panel.set_ylim(len(systems) - 0.5, -0.5)
+        panel.set(xlabel=_COMPARED[name])
+        if name == "macro":
+            panel.xaxis.set_major_formatter(_SHARE)
+    for panel in axes[1:]:
+        panel.tick_params(labelleft=False)
     legend(figure, axes)
     return figure
 

@@ -11,3 +11,4 @@ class Picture(StrEnum):
     LAYER_WEIGHTS = "layer-weights"
     CURVES = "curves"
     CONTEXT_SIZES = "context-sizes"
+    CONTEXT_KINDS = "context-kinds"

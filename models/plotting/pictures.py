@@ -11,13 +11,15 @@ from models.bundle.runtime import Runtime
 from models.data.documents import Document
 from models.errors import PictureError
 from models.plotting.attention import sentence_attention
-from models.plotting.context_sizes import read_series
+from models.plotting.context_kinds import outcomes_of
+from models.plotting.context_sizes import series_of
 from models.plotting.curves import is_run, read_curves
-from models.plotting.drawing import draw_attention, draw_curves, draw_gates, draw_layer_weights, draw_series
+from models.plotting.drawing import draw_attention, draw_curves, draw_gates, draw_kinds, draw_layer_weights, draw_series
 from models.plotting.gates import gate_values
 from models.plotting.kinds import Picture
 from models.plotting.layer_weights import layer_weights
 from models.plotting.style import save, styled
+from models.training.results import read_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,22 @@ def _picture(picture: Picture, material: Material) -> tuple[Figure, Any]:
             raise PictureError("curves need the folder of a run")
         curves = read_curves(material.runs)
         return draw_curves(curves), [asdict(curve) for curve in curves]
-    if picture is Picture.CONTEXT_SIZES:
-        if not material.files:
-            raise PictureError("context-sizes needs JSON files of evaluate or contrast")
-        series = read_series(material.files)
-        return draw_series(series), [asdict(each) for each in series]
+    if picture in (Picture.CONTEXT_SIZES, Picture.CONTEXT_KINDS):
+        return _of_files(picture, material.files)
     if material.runtime is None:
         raise PictureError(f"{picture} needs a bundle or a checkpoint")
     return _of_model(picture, material.runtime, material.document)
+
+
+def _of_files(picture: Picture, files: Sequence[Path]) -> tuple[Figure, Any]:
+    if not files:
+        raise PictureError(f"{picture} needs JSON files of evaluate or contrast")
+    results = read_results(files)
+    if picture is Picture.CONTEXT_KINDS:
+        outcomes = outcomes_of(results)
+        return draw_kinds(outcomes), [asdict(each) for each in outcomes]
+    series = series_of(results)
+    return draw_series(series), [asdict(each) for each in series]
 
 
 def _of_model(picture: Picture, runtime: Runtime, document: Document | None) -> tuple[Figure, Any]:

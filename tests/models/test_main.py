@@ -71,6 +71,27 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     assert (found["model"], found["context"], found["context_sentences"]) == ("tiny", "real", 2)
 
 
+def test_table_puts_results_side_by_side(tmp_path: Path) -> None:
+    """`table` prints Markdown: a line for each model and context, a column for each figure that there is."""
+    scores = {"model": "a", "context": "real", "context_sentences": 2, "bleu": 13.219, "loss": 3.04501}
+    accuracies = {"model": "a", "context": "real", "context_sentences": 2, "accuracy": 0.663}
+    other = {"model": "b", "context": "empty", "context_sentences": 0, "bleu": 12.6}
+    for name, result in (("1", scores), ("2", accuracies), ("3", other)):
+        (tmp_path / name).write_text(json.dumps(result), encoding="utf-8")
+    done = run("table", *(tmp_path / name for name in "123"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "| model | context | context_sentences | loss | bleu | accuracy |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| a | real | 2 | 3.0450 | 13.22 | 0.663 |",
+        "| b | empty | 0 |  | 12.60 |  |",
+    ]
+    (tmp_path / "4").write_text("no JSON", encoding="utf-8")
+    done = run("table", tmp_path / "4")
+    assert done.returncode == 2
+    assert "4: is not what evaluate or contrast write with --json" in done.stderr
+
+
 def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """`--sentences 0` is empty context; more than the model reads is refused."""
     options = ("--source", corpus[0], "--reference", corpus[1], "--beam", "1", "--json", tmp_path / "json")

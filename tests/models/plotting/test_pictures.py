@@ -32,11 +32,11 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scores(tmp_path: Path) -> list[Path]:
-    """JSON of two systems, one of which reads no context."""
+    """JSON of two systems, one of which reads no context; of the other, with two kinds of it."""
     files = []
-    for number, (model, size) in enumerate((("a", 0), ("a", 2), ("b", 0))):
+    for number, (model, kind, size) in enumerate((("a", "empty", 0), ("a", "real", 2), ("b", "real", 0))):
         files.append(tmp_path / f"{number}.json")
-        figures = {"model": model, "context": "real", "context_sentences": size, "bleu": 20.0 + number}
+        figures = {"model": model, "context": kind, "context_sentences": size, "bleu": 20.0 + number, "macro": 0.5}
         files[-1].write_text(json.dumps(figures), encoding="utf-8")
     return files
 
@@ -57,7 +57,7 @@ def check_files(files: list[Path]) -> None:
 def test_everything_is_drawn_of_its_material(
     open_model: OpenModel, document: Document, run: Path, scores: list[Path], tmp_path: Path
 ) -> None:
-    """A model, a run and figures give all five pictures, as PNG and SVG, with the data behind them."""
+    """A model, a run and figures give all pictures, as PNG and SVG, with the data behind them."""
     material = Material(open_model(LayerWeightingConfig(target_weighting=True)), document, [run], scores)
     drawn = draw(material, tmp_path / "out")
     assert list(drawn.figures) == list(Picture)
@@ -87,6 +87,7 @@ def test_only_what_there_is(open_model: OpenModel, document: Document, tmp_path:
     [
         (Picture.CURVES, "need the folder of a run"),
         (Picture.CONTEXT_SIZES, "needs JSON files"),
+        (Picture.CONTEXT_KINDS, "needs JSON files"),
         (Picture.ATTENTION, "name a file with --in"),
         (Picture.GATES, "name a file with --in"),
         (Picture.LAYER_WEIGHTS, "no learned weights"),

@@ -1,0 +1,71 @@
+"""What `evaluate` and `contrast` wrote with --json, read again: for tables and pictures."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from models.data.replacement import ContextKind
+from models.errors import DataError
+
+
+class Result(BaseModel):
+    """Figures of a model with one kind of context; None is not measured."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str
+    context: ContextKind
+    context_sentences: int
+    loss: float | None = None
+    """Of the references, in nats a token."""
+    bleu: float | None = None
+    chrf: float | None = None
+    document_bleu: float | None = None
+    tokens_per_second: float | None = None
+    accuracy: float | None = None
+    """Of a contrastive set, between 0 and 1."""
+    macro: float | None = None
+    """Mean of the accuracies of its classes."""
+
+
+FIGURES: Final = tuple(name for name in Result.model_fields if name not in ("model", "context", "context_sentences"))
+
+
+def read_results(files: Sequence[Path]) -> list[Result]:
+    """The results that files hold, in their order; those of one model with one context are one.
+
+    Raises:
+        DataError: a file holds something else, or two files the same figure.
+    """
+    found: dict[tuple[str, ContextKind, int], dict[str, float]] = {}
+    for file in files:
+        result = _read(file)
+        figures = found.setdefault((result.model, result.context, result.context_sentences), {})
+        for name in FIGURES:
+            value = getattr(result, name)
+            if value is not None and name in figures:
+                raise DataError(
+                    f"{name} of {result.model} with {result.context} context ({result.context_sentences} sentences)"
+                    " is there twice",
+                    file,
+                )
+            if value is not None:
+                figures[name] = value
+    return [
+        Result(model=model, context=context, context_sentences=size, **figures)
+        for (model, context, size), figures in found.items()
+    ]
+
+
+def _read(file: Path) -> Result:
+    try:
+        result = Result.model_validate(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, ValidationError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"is not what evaluate or contrast write with --json: {reason}", file) from None
+    if all(getattr(result, name) is None for name in FIGURES):
+        raise DataError("has no figures of evaluate or contrast", file)
+    return result

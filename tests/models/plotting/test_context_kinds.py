@@ -1,0 +1,30 @@
+"""Figures with the real context against those with another."""
+
+import pytest
+
+from models.errors import PictureError
+from models.plotting.context_kinds import Outcome, outcomes_of
+from models.training.results import Result
+
+
+def test_outcomes_are_those_of_the_largest_context() -> None:
+    """Every figure of every kind; results with less than the whole context are for another picture."""
+    results = [
+        Result(model="a", context="real", context_sentences=2, bleu=20.5, chrf=50.0, loss=2.5),
+        Result(model="a", context="real", context_sentences=1, bleu=20.0),
+        Result(model="a", context="random", context_sentences=2, macro=0.5),
+        Result(model="b", context="real", context_sentences=3, bleu=21.0),
+    ]
+    assert outcomes_of(results) == [
+        Outcome("a", "real", "loss", 2.5),
+        Outcome("a", "real", "bleu", 20.5),
+        Outcome("a", "random", "macro", 0.5),
+        Outcome("b", "real", "bleu", 21.0),
+    ]
+
+
+def test_one_kind_is_nothing_to_compare() -> None:
+    """A picture of it would show no difference."""
+    results = [Result(model=model, context="real", context_sentences=2, bleu=20.0) for model in "ab"]
+    with pytest.raises(PictureError, match="at least two kinds of context"):
+        outcomes_of(results)
