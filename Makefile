@@ -80,13 +80,13 @@ FIGURES := reports/$(notdir $(COMPARED))
 TEST := $(or $(ANTECEDENT_DATA),data)/kyoto-ja-en
 FROM := ja
 TO := en
-SCORED := --tokenize 13a
+TOKENIZE := 13a
 PRONOUNS := $(TEST)/pronouns.test.contrastive.jsonl
 compare-systems: setup ## What train-systems made, with every kind of context; killed, it goes on where it was
 	@mkdir -p $(FIGURES)
 	@for run in $(wildcard $(COMPARED)/*/final); do for context in real empty random shuffled; do \
 		found="$(FIGURES)/$$(basename $$(dirname $$run)).$$context"; echo "$$found"; \
-		[ -e $$found.scores.json ] || $(PY) -m models evaluate $$run --context $$context --beam 1 $(SCORED) \
+		[ -e $$found.scores.json ] || $(PY) -m models evaluate $$run --context $$context --beam 1 --tokenize $(TOKENIZE) \
 			--source $(TEST)/test.$(FROM) --reference $(TEST)/test.$(TO) --json $$found.scores.json || exit; \
 		[ -z "$(PRONOUNS)" ] || [ -e $$found.pronouns.json ] || \
 			$(PY) -m models contrast $$run --context $$context --set $(PRONOUNS) --json $$found.pronouns.json || exit; \
