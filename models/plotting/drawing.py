@@ -1,12 +1,13 @@
 """One function for each kind of picture: data in, a figure out. Knows nothing of models and files."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from models.data.replacement import ContextKind
 from models.plotting.attention import AttentionMap
 from models.plotting.context_kinds import Figure as Compared
 from models.plotting.context_kinds import Outcome
@@ -123,7 +124,7 @@ def draw_series(series: Sequence[Series]) -> Figure:
 def draw_kinds(outcomes: Sequence[Outcome]) -> Figure:
     """A line for each system, and on it a mark for each kind of context; a panel for each figure."""
     systems = list(dict.fromkeys(each.system for each in outcomes))
-    kinds = list(dict.fromkeys(each.context for each in outcomes))
+    kinds = [kind for kind in get_args(ContextKind) if any(each.context == kind for each in outcomes)]
     look = dict(zip(kinds, looks(len(kinds)), strict=True))
     measured = [figure for figure in _COMPARED if any(each.figure == figure for each in outcomes)]
     figure, axes = panels(len(measured), 5.2, 0.4 * len(systems) + 2.2)
