@@ -23,9 +23,9 @@ from loadtests.commands.options import (
     documents_of,
     end,
     sentences_of,
-    setting,
     shares,
 )
+from loadtests.stage import Setting
 
 
 def order(
@@ -77,7 +77,7 @@ def sizing(
     """Figures to plan a deployment with: speed of a worker, memory of each process, Redis bytes of a session."""
     plan = sizing_test.Plan(seconds, sessions, streams=streams, seed=seed)
     with shares() as done:
-        found = sizing_test.run(plan, setting(bundle, 1, 1, None), documents_of(corpus, documents, seed), done)
+        found = sizing_test.run(plan, Setting(bundle, 1, 1, None), documents_of(corpus, documents, seed), done)
     end(found, report)
 
 

@@ -3,8 +3,11 @@
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 from rich.console import Console
@@ -36,9 +39,66 @@ Rate = Annotated[float, typer.Option(min=0.1, help="Sentences a second that user
 Seconds = Annotated[float, typer.Option(min=1, help="That users keep coming.")]
 
 
-def setting(bundle: Path, replicas: int, workers: int, stand_in_ms: float | None) -> Setting:
-    """What a profile puts under load."""
-    return Setting(bundle, replicas, workers, None if stand_in_ms is None else stand_in_ms / 1000)
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What every profile can be told beside its own options: how many of what are put under load, and by what."""
+
+    replicas: Replicas = 1
+    workers: Workers = 2
+    stand_in_ms: StandIn = None
+    documents: Count = 60
+    corpus: Corpus = None
+    seed: Seed = 1
+    bundle: Bundle = SHIPPED
+    report: ReportFolder = None
+
+    @property
+    def setting(self) -> Setting:
+        """What is put under load."""
+        seconds = None if self.stand_in_ms is None else self.stand_in_ms / 1000
+        return Setting(self.bundle, self.replicas, self.workers, seconds)
+
+    def choice(self) -> Documents:
+        """The documents that users bring.
+
+        Raises:
+            DataError: the corpus cannot be read.
+        """
+        return documents_of(self.corpus, self.documents, self.seed)
+
+
+def profile(**defaults: Any) -> Callable[[Callable[..., Report]], Callable[..., None]]:  # noqa: ANN401 - as the options
+    """Make a command of a function from `Common`, and options of its own, to a report, which it shows and writes.
+
+    Args:
+        **defaults: of `Common`, where this profile has others.
+    """
+    hints, preset = get_type_hints(Common, include_extras=True), Common(**defaults)
+    common = [
+        Parameter(
+            each.name,
+            Parameter.KEYWORD_ONLY,
+            default=getattr(preset, each.name),
+            annotation=hints[each.name],
+        )
+        for each in fields(Common)
+    ]
+
+    def make(run: Callable[..., Report]) -> Callable[..., None]:
+        _, *own = signature(run).parameters.values()
+        options = [*(each.replace(kind=Parameter.KEYWORD_ONLY) for each in own), *common]
+
+        @wraps(run)
+        def command(**given: Any) -> None:  # noqa: ANN401 - whatever the options are
+            told = Common(**{each.name: given.pop(each.name) for each in common})
+            end(run(told, **given), told.report)
+
+        # What Typer makes options of.
+        command.__signature__ = Signature(options)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in options}
+        return command
+
+    return make
 
 
 def documents_of(corpus: Path | None, count: int, seed: int) -> Documents:
