@@ -26,7 +26,7 @@ def outcomes_of(results: Sequence[Result]) -> list[Outcome]:
     """Every figure of every result; of several sizes of context the largest.
 
     Raises:
-        PictureError: there is one kind of context only, so there is nothing to compare.
+        PictureError: there is one kind of context only, or none of these figures, so there is nothing to compare.
     """
     largest: dict[tuple[str, ContextKind], Result] = {}
     for result in sorted(results, key=lambda each: each.context_sentences):
@@ -34,9 +34,12 @@ def outcomes_of(results: Sequence[Result]) -> list[Outcome]:
     if len({context for _, context in largest}) < 2:
         raise PictureError("context-kinds needs results with at least two kinds of context")
     kept = [result for result in results if largest[result.model, result.context] is result]
-    return [
+    outcomes = [
         Outcome(result.model, result.context, figure, value)
         for result in kept
         for figure in FIGURES
         if (value := getattr(result, figure)) is not None
     ]
+    if not outcomes:
+        raise PictureError("context-kinds needs the loss, BLEU or the mean accuracy of the classes")
+    return outcomes

@@ -28,3 +28,10 @@ def test_one_kind_is_nothing_to_compare() -> None:
     results = [Result(model=model, context="real", context_sentences=2, bleu=20.0) for model in "ab"]
     with pytest.raises(PictureError, match="at least two kinds of context"):
         outcomes_of(results)
+
+
+def test_other_figures_are_nothing_to_compare() -> None:
+    """There would be no panel in the picture."""
+    results = [Result(model="a", context=kind, context_sentences=2, chrf=50.0) for kind in ("real", "random")]
+    with pytest.raises(PictureError, match="needs the loss, BLEU or"):
+        outcomes_of(results)
