@@ -60,6 +60,9 @@ class RedisServer:
     def start(self) -> None:
         """Start it and wait until it answers."""
         options = ["--port", str(self.port), "--dir", str(self._folder), "--save", "", "--appendonly", "yes"]
+        # What was answered is in the file when Redis is killed. With `everysec` a write waits until the fsync before it
+        # is done, on a slow disk for up to two seconds.
+        options += ["--appendfsync", "no"]
         command = [str(find_redis_server()), *options, "--logfile", "redis.log", *self._options]
         # Signals that Python ignores stay ignored: a file that cannot grow is an error of writing then, not an end.
         self._process = subprocess.Popen(  # noqa: S603 - our own command
