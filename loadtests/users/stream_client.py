@@ -110,14 +110,13 @@ class StreamClient:
                 # Pings come back too: inside, each would begin the whole timeout anew, and the next sentence be late.
                 kind, data = socket.recv_data(control_frame=True)
             except WebSocketTimeoutException:
-                if self._in_flight and time.monotonic() > self._moments[self._in_flight[0]] + ATTEMPT_SECONDS:
-                    raise
-                continue
+                kind, data = None, b""
             if kind == ABNF.OPCODE_CLOSE:
                 return _closed(data)
-            if kind != ABNF.OPCODE_TEXT:
-                continue
-            self._hear(self._in_flight.popleft(), orjson.loads(data))
+            if kind == ABNF.OPCODE_TEXT:
+                self._hear(self._in_flight.popleft(), orjson.loads(data))
+            elif self._in_flight and time.monotonic() > self._moments[self._in_flight[0]] + ATTEMPT_SECONDS:
+                raise WebSocketTimeoutException("a sentence has no answer")
         return ""
 
     def _send_what_is_due(self, socket: WebSocket) -> None:
