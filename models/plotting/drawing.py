@@ -137,7 +137,7 @@ def draw_kinds(outcomes: Sequence[Outcome]) -> Figure:
         panel.set_ylim(len(systems) - 0.5, -0.5)
         panel.set(xlabel=_COMPARED[name])
         if name == "macro":
-            panel.xaxis.set_major_formatter(_SHARE)
+            panel.xaxis.set_major_formatter(_FINE_SHARE)
     for panel in axes[1:]:
         panel.tick_params(labelleft=False)
     legend(figure, axes)

@@ -7,6 +7,7 @@ import pytest
 from models.bundle.agreement import EXACT, Sample, exact_disagreement, mean_shift
 from models.bundle.strategies import TokenizedRequest, Tokens
 from models.data.batches import Example
+from models.data.tokenizer import BOS
 from models.search.hypotheses import Hypothesis, SearchOptions
 
 SAMPLE = Sample([TokenizedRequest(Example([4, 5]), 9), TokenizedRequest(Example([6]), 9)], [[7, 8], [9]])
@@ -51,6 +52,12 @@ def test_one_wrong_probability_is_a_disagreement(by: float) -> None:
     found = exact_disagreement(REFERENCE, Engine(moved(by), lambda _: FOUND), SAMPLE)
     assert found is not None
     assert found.startswith("log-probabilities of tokens differ")
+
+
+def test_a_model_that_says_control_tokens_is_called_untrained() -> None:
+    """Only CTranslate2 lets them through, so this is no mistake of the conversion."""
+    found = exact_disagreement(REFERENCE, Engine(VALUES, lambda _: replace(FOUND, tokens=[BOS, 7], score=-3.0)), SAMPLE)
+    assert found == "2 of 2 translations have control tokens: the model has hardly been trained"
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
