@@ -64,34 +64,35 @@ format: setup ## Format the code and mend what ruff can mend
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-train-default: setup ## Train the shipped model anew: tokenizer, both steps, export; killed, it goes on where it was
-	$(PY) -m models tokenizer $(RUNS)/sentence.yaml
-	$(PY) -m models train $(RUNS)/sentence.yaml --resume
-	$(PY) -m models train $(RUNS)/document.yaml --resume
+# A step that the next one has begun with is not trained further, so a budget may be spent in several calls.
+BUDGET = $(MINUTES:%=--minutes %)
+train-default: setup ## Train the shipped model anew: tokenizer, both steps, export; killed, it goes on where it was (variable: MINUTES a step)
+	[ -e runs/default/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
+	[ -e runs/default/document ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
+	$(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
 	$(PY) -m models export runs/default/document/final --out $(MODEL)
 
-train-systems: setup ## Train every system from the shipped model's step one; killed, it goes on where it was
-	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/systems/*.yaml)); do \
-		echo "$$run"; $(PY) -m models train $$run --resume || exit; \
+# Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
+SET := systems
+train-systems: setup ## Train every system from the shipped model's step one; killed, it goes on where it was (variables: SET, MINUTES)
+	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/$(SET)/*.yaml)); do \
+		echo "$$run"; $(PY) -m models train $$run --resume $(BUDGET) || exit; \
 	done
 
-COMPARED := runs/systems
-FIGURES := reports/$(notdir $(COMPARED))
-TEST := $(or $(ANTECEDENT_DATA),data)/kyoto-ja-en
+FIGURES := reports/$(SET)
+CORPUS := $(or $(ANTECEDENT_DATA),data)/kyoto-ja-en
+SPLIT := test
 FROM := ja
 TO := en
 TOKENIZE := 13a
-PRONOUNS := $(TEST)/pronouns.test.contrastive.jsonl
-compare-systems: setup ## What train-systems made, with every kind of context; killed, it goes on where it was
-	@mkdir -p $(FIGURES)
-	@for run in $(wildcard $(COMPARED)/*/final); do for context in real empty random shuffled; do \
-		found="$(FIGURES)/$$(basename $$(dirname $$run)).$$context"; echo "$$found"; \
-		[ -e $$found.scores.json ] || $(PY) -m models evaluate $$run --context $$context --beam 1 --tokenize $(TOKENIZE) \
-			--source $(TEST)/test.$(FROM) --reference $(TEST)/test.$(TO) --json $$found.scores.json || exit; \
-		[ -z "$(PRONOUNS)" ] || [ -e $$found.pronouns.json ] || \
-			$(PY) -m models contrast $$run --context $$context --set $(PRONOUNS) --json $$found.pronouns.json || exit; \
-	done; done
+PRONOUNS := $(CORPUS)/pronouns.$(SPLIT).contrastive.jsonl
+compare-systems: setup ## What train-systems made, with every kind of context; killed, it goes on where it was (variables: SET, SPLIT)
+	$(PY) -m models compare $(wildcard runs/$(SET)/*/final) --out $(FIGURES) --beam 1 --tokenize $(TOKENIZE) \
+		--source $(CORPUS)/$(SPLIT).$(FROM) --reference $(CORPUS)/$(SPLIT).$(TO) $(PRONOUNS:%=--set %)
 	$(PY) -m models table $(FIGURES)/*.json | tee $(FIGURES)/table.md
+	cd $(FIGURES) && for reference in $$(ls | sed -n 's/\(.*reference\.real\)\.txt/\1/p'); do \
+		$(abspath $(PY)) -m models significance $$reference $$(ls | sed -n 's/\(.*\.real\)\.txt/\1/p' | grep -v reference) \
+			--tokenize $(TOKENIZE) --reference $(abspath $(CORPUS))/$(SPLIT).$(TO); done | tee significance.md
 	$(PY) -m models plot $(FIGURES)/*.json --picture context-kinds --out $(FIGURES)
 
 bench: setup ## Tokens per second in every way to translate, 3 minutes on two cores (variable: LANES); writes reports/bench*

@@ -9,10 +9,11 @@ import typer
 
 from models.commands.benchmarks import bench
 from models.commands.bundles import export, translate
-from models.commands.evaluation import contrast, evaluate
+from models.commands.comparison import compare
+from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
-from models.commands.tables import table
-from models.commands.training import describe, tokenizer, train
+from models.commands.tables import changes, significance, table
+from models.commands.training import describe, survey, tokenizer, train
 from models.errors import AntecedentError
 
 app = typer.Typer(
@@ -22,7 +23,23 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-for command in (tokenizer, train, describe, evaluate, contrast, export, translate, bench, table, plot):
+for command in (
+    tokenizer,
+    survey,
+    train,
+    describe,
+    evaluate,
+    contrast,
+    cxmi,
+    compare,
+    export,
+    translate,
+    bench,
+    table,
+    significance,
+    changes,
+    plot,
+):
     app.command()(command)
 
 

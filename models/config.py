@@ -37,6 +37,17 @@ class Corpus(Frozen):
     target: Path
 
 
+class CleaningConfig(Frozen):
+    """Sentence pairs that training leaves out, although they stay the context of others."""
+
+    max_ratio: float | None = Field(None, gt=1)
+    """Those of which one side has more than so many times the tokens of the other."""
+    max_copies: int | None = Field(None, ge=1)
+    """Those that have been there so many times before, letter by letter."""
+    untranslated: bool = False
+    """Those whose sides are the same."""
+
+
 class DataConfig(Frozen):
     """Where the text is and which sentences take part."""
 
@@ -47,15 +58,18 @@ class DataConfig(Frozen):
     """Training leaves out sentence pairs with more tokens than this on either side."""
     max_context_tokens: int | None = Field(None, ge=0)
     """And those with more tokens than this, without control tokens, in all source sentences that are read with them."""
+    cleaning: CleaningConfig = CleaningConfig()
 
 
 class Provenance(Frozen):
-    """What a bundle says about the text that its model learnt from; travels with the model, as licences ask."""
+    """What a bundle says about its model and the text that it learnt from; travels with the model, as licences ask."""
 
     training_data: str = ""
     licence: str = ""
     """Of the model, as an SPDX identifier."""
     attribution: str = ""
+    intended_use: str = ""
+    limitations: str = ""
 
 
 class TokenizerConfig(Frozen):
@@ -266,6 +280,15 @@ class ScheduleConfig(Frozen):
     patience: int = Field(8, ge=1)
 
 
+class EmphasisConfig(Frozen):
+    """Sentences that their context helps weigh more in the loss: 1 + `strength` x gain, and `most` at most."""
+
+    gains: Path
+    """What `cxmi --out` wrote for the training corpus: nats of each sentence; relative to the working directory."""
+    strength: float = Field(1.0, gt=0)
+    most: float = Field(5.0, gt=1)
+
+
 class TrainingConfig(Frozen):
     """How one step is trained."""
 
@@ -273,8 +296,11 @@ class TrainingConfig(Frozen):
     """`sentence` trains the backbone; `document` what the architecture declares; `joint` everything from scratch."""
     init: Path | None = None
     """Checkpoint of step one that `document` starts from, or that `sentence` is continued from."""
-    transfer: Literal["both", "source"] = "both"
-    """What of `init` is taken over: encoder and decoder, or the encoder alone, with its embeddings."""
+    transfer: Literal["both", "source", "all"] = "both"
+    """What of `init` is taken over: encoder and decoder, the encoder alone, with its embeddings, or the context modules
+    too, where `init` is a run of the same architecture."""
+    unfreeze: bool = False
+    """Whether `document` trains the backbone as well."""
     updates: int | None = Field(None, ge=1)
     epochs: float | None = Field(None, gt=0)
     batch_tokens: int = Field(4096, ge=16)
@@ -285,6 +311,11 @@ class TrainingConfig(Frozen):
     adam_epsilon: float = 1e-9
     dropout: float = Field(0.1, ge=0, lt=1)
     label_smoothing: float = Field(0.1, ge=0, lt=1)
+    context_dropout: float = Field(0.0, ge=0, le=1)
+    """Of the sentences, those that are learnt without their context, as the first ones of documents are."""
+    context_shuffling: float = Field(0.0, ge=0, le=1)
+    """And those that are learnt with the context of another sentence of their batch."""
+    emphasis: EmphasisConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     seed: int = 1
@@ -305,6 +336,12 @@ class TrainingConfig(Frozen):
             raise ValueError("one of updates and epochs must say when training ends")
         if self.step == "document" and self.init is None:
             raise ValueError("step document needs init: the checkpoint of step one")
+        if self.context_dropout + self.context_shuffling > 1:
+            raise ValueError(
+                "context_dropout and context_shuffling are shares of the sentences: their sum is at most 1"
+            )
+        if self.step != "document" and self.unfreeze:
+            raise ValueError(f"unfreeze is for step document: step {self.step} has nothing frozen")
         return self
 
 
@@ -340,6 +377,13 @@ class RunConfig(Frozen):
         sentence = self.architecture.kind == "sentence"
         if sentence != (self.training.step == "sentence"):
             raise ValueError(f"step {self.training.step} does not train architecture {self.architecture.kind}")
+        return self
+
+    @model_validator(mode="after")
+    def _noise_fits_architecture(self) -> Self:
+        kind, training = self.architecture.kind, self.training
+        if kind in {"sentence", "global_local"} and training.context_dropout + training.context_shuffling:
+            raise ValueError(f"context_dropout and context_shuffling are for windows of sentences, {kind} has none")
         return self
 
     @model_validator(mode="after")

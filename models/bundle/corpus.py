@@ -4,13 +4,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from models.config import ContextWindow
-from models.data.documents import Document, Sentence, decode_line, read_documents, read_lines
+from models.data.documents import Document, Sentence, decode_line, in_pieces, read_documents, read_lines
 from models.data.replacement import REAL, Replacement
 from models.errors import DataError
 from models.training.document_translation import Translator, translate_documents
-
-CHUNK = 512
-"""Sentences of whole documents that are translated before the first of them is given: enough for full batches."""
 
 
 def translate_file(
@@ -37,7 +34,7 @@ def translate_file(
     if drafts is not None:
         documents = _with_drafts(documents, source, drafts)
     # A replacement may take its sentences from any document, so it is given them all.
-    chunks = _chunks(documents) if replacement.kind == "real" else [documents]
+    chunks = in_pieces(documents) if replacement.kind == "real" else [documents]
     texts = (
         translated.text
         for chunk in chunks
@@ -68,14 +65,3 @@ def _with_drafts(documents: Sequence[Document], source: Path, drafts: Path) -> l
 def _has_text(line: bytes) -> bool:
     """Whether a line is a sentence; an ideographic space alone is none."""
     return bool(line.decode().strip())
-
-
-def _chunks(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    chunk: list[Document] = []
-    for document in documents:
-        chunk.append(document)
-        if sum(len(each.sentences) for each in chunk) >= CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk

@@ -21,7 +21,8 @@ from models.bundle.step_one import sentence_model_of
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.bundle.writing import Contents, convert, write_bundle
 from models.config import Provenance, RunConfig, data_folder
-from models.data.batches import ContextReader, TokenizedCorpus
+from models.data.batches import ContextReader
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, read_documents
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError

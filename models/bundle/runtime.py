@@ -29,7 +29,7 @@ from models.bundle.strategies import Engine, TorchEngine
 from models.bundle.text_flow import TextFlow
 from models.config import RunConfig
 from models.data.batches import ContextReader
-from models.data.documents import Window
+from models.data.documents import Sentence, Window
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError, CheckpointError, DataError, UnsupportedOptionError
 from models.network.model import TranslationModel
@@ -268,6 +268,15 @@ class WindowTranslator:
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
         """The log-probability of each target as the translation of its window's current sentence."""
         return self.runtime.score([_request_of(window) for window in windows], targets, self.options)
+
+    def count_tokens(self, target: str) -> int:
+        """Tokens of a translation, without the end of sentence."""
+        return len(self.runtime.tokenizer.encode_target(target))
+
+    def fits(self, sentence: Sentence) -> bool:
+        """Whether neither a sentence nor its translation has more tokens than the model has positions."""
+        source = len(self.runtime.tokenizer.encode_source(sentence.source))
+        return max(source, self.count_tokens(sentence.target or "")) <= self.runtime.manifest.limits.source_tokens
 
 
 def _request_of(window: Window) -> TranslationRequest:

@@ -20,7 +20,8 @@ def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> Translati
     settings = trained.config.training
     if settings.step == "joint":
         return None
-    if settings.init is None or not any(map(model.architecture.trains, _backbone_parameters(model))):
+    changed = settings.unfreeze or any(map(model.architecture.trains, _backbone_parameters(model)))
+    if settings.init is None or not changed:
         return sentence_model(model)
     return sentence_model(load_model(load_checkpoint(settings.init)))
 

@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import save
 
 from models.bundle.bert import convert_bert
+from models.bundle.card import CARD, model_card
 from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
 from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest, Quantization, sha256
@@ -76,6 +77,7 @@ def write_bundle(
         files=_checksums(folder),
     )
     manifest.save(folder)
+    (folder / CARD).write_text(model_card(manifest), encoding="utf-8")
     return manifest
 
 

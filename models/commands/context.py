@@ -1,14 +1,48 @@
 """What a model is given as context, as options say."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from models.bundle.requests import Options, Strategy
+from models.config import ContextWindow
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 
 if TYPE_CHECKING:
     from models.bundle.runtime import Runtime, WindowTranslator
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A model, and the context that it is given."""
+
+    runtime: "Runtime"
+    context: ContextKind
+    seed: int = 1
+    """Of replaced context."""
+    sentences: int | None = None
+    """The most preceding ones; without a number, as many as the model reads."""
+
+    @property
+    def window(self) -> ContextWindow:
+        """Which sentences around each one there are to read, or to replace.
+
+        Raises:
+            ConfigError: the model reads fewer than were asked for.
+        """
+        return self.runtime.manifest.window.at_most(self.sentences)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What figures are of, to be written beside them."""
+        size = 0 if self.context in {"none", "empty"} else self.window.size
+        return {"model": self.runtime.manifest.name, "context": self.context, "context_sentences": size}
+
+    @property
+    def replacement(self) -> Replacement:
+        """What stands in place of the context."""
+        return replacement_of(self.runtime, self.context, self.seed)
 
 
 def options_of(context: ContextKind, beam: int | None, strategy: Strategy | None = None) -> Options:

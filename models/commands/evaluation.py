@@ -2,19 +2,14 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from models.commands.context import replacement_of, translator_of
+from models.commands.context import Setting, translator_of
 from models.commands.options import Beam, Bundle, ComputeType, Device, JsonFile, Kind, Seed, Sentences, Threads
-from models.commands.output import report
-from models.config import ContextWindow
-from models.data.documents import read_documents, read_lines
-from models.data.replacement import ContextKind
-
-if TYPE_CHECKING:
-    from models.bundle.runtime import Runtime
+from models.commands.output import report, write_lines
+from models.data.documents import read_documents, read_translations
 
 
 def evaluate(
@@ -36,22 +31,18 @@ def evaluate(
 ) -> None:
     """Translate documents and score them: BLEU, chrF, document BLEU, and the loss of the references."""
     from models.bundle.runtime import Runtime
+    from models.commands.measuring import translated
     from models.training import evaluation
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-    documents, window = read_documents(source, reference), runtime.manifest.window.at_most(sentences)
-    translator, replacement = translator_of(runtime, context, beam), replacement_of(runtime, context, seed)
+    documents, setting = read_documents(source, reference), Setting(runtime, context, seed, sentences)
     options = evaluation.MetricOptions(lowercase, tokenize)
-    result = evaluation.evaluate(translator, documents, window, replacement=replacement, options=options)
-    count = lambda text: len(runtime.tokenizer.encode_target(text))  # noqa: E731
-    loss = evaluation.reference_loss(translator, count, documents, window, replacement=replacement)
-    figures: dict[str, Any] = {**asdict(result.scores), "loss": loss, **_setting(runtime, window, context)}
+    figures, translations = translated(setting, documents, beam, options)
     if out is not None:
-        out.write_text("".join(line + "\n" for line in result.translations), encoding="utf-8")
+        write_lines(translations, out)
     if baseline is not None:
         references = [sentence.target or "" for document in documents for sentence in document.sentences]
-        other = [line.decode("utf-8", errors="replace") for line in read_lines(baseline)]
-        compared = evaluation.compare(other, result.translations, references, options=options)
+        compared = evaluation.compare(read_translations(baseline), translations, references, options=options)
         figures["compared"] = {metric: asdict(comparison) for metric, comparison in compared.items()}
     report(figures, json_file)
 
@@ -65,6 +56,8 @@ def contrast(
     context: Kind = "real",
     seed: Seed = 1,
     sentences: Sentences = None,
+    out: Annotated[Path | None, typer.Option(metavar="F", help="Write there which items were right.")] = None,
+    baseline: Annotated[Path | None, typer.Option(metavar="F", help="That of another system: compare.")] = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
     threads: Threads = 1,
@@ -72,19 +65,44 @@ def contrast(
 ) -> None:
     """Find how often the right translation is likelier than wrong ones."""
     from models.bundle.runtime import Runtime
-    from models.training import contrastive
+    from models.commands.measuring import judged
     from models.training.contrastive_sets import read_contrastive
+    from models.training.significance import compare_outcomes, read_outcomes, write_outcomes
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
-    translator, replacement = translator_of(runtime, context, None), replacement_of(runtime, context, seed)
-    count = lambda text: len(runtime.tokenizer.encode_target(text))  # noqa: E731
-    window = runtime.manifest.window.at_most(sentences)
-    scores = contrastive.contrast(translator, items, window, rule=rule, count_tokens=count, replacement=replacement)
-    report({**asdict(scores), **_setting(runtime, window, context), "rule": rule}, json_file)
+    figures, outcomes = judged(Setting(runtime, context, seed, sentences), items, rule)
+    if out is not None:
+        write_outcomes(outcomes, out)
+    if baseline is not None:
+        compared = compare_outcomes(read_outcomes(baseline), outcomes)
+        figures["compared"] = {figure: asdict(comparison) for figure, comparison in compared.items()}
+    report(figures, json_file)
 
 
-def _setting(runtime: "Runtime", window: ContextWindow, context: ContextKind) -> dict[str, Any]:
-    """Which model the figures are of, and with what context."""
-    size = 0 if context in {"none", "empty"} else window.size
-    return {"model": runtime.manifest.name, "context": context, "context_sentences": size}
+def cxmi(
+    bundle: Bundle,
+    source: Annotated[Path, typer.Option(metavar="F", help="Source documents.", show_default=False)],
+    reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(metavar="F", help="Write each sentence's there, line by line.")] = None,
+    sentences: Sentences = None,
+    device: Device = "cpu",
+    compute_type: ComputeType = "auto",
+    threads: Threads = 1,
+    json_file: JsonFile = None,
+) -> None:
+    """Find which translations the context makes likelier: the nats that each reference gains by its context."""
+    from tqdm import tqdm
+
+    from models.bundle.runtime import Runtime
+    from models.data.emphasis import write_gains
+    from models.training.cxmi import pointwise, summary
+
+    runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
+    documents, setting = read_documents(source, reference), Setting(runtime, "real", 1, sentences)
+    translator = translator_of(runtime, "real", None)
+    with tqdm(total=sum(len(document.sentences) for document in documents), unit="sentence") as bar:
+        gains = pointwise(translator, documents, setting.window, fits=translator.fits, advance=bar.update)
+    if out is not None:
+        write_gains(out, gains)
+    report(asdict(summary(gains)) | setting.figures, json_file)

@@ -34,3 +34,8 @@ def write_json(figures: dict[str, Any], file: Path | None) -> None:
     """Write figures into a file, if there is one."""
     if file is not None:
         file.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_lines(lines: Sequence[str], file: Path) -> None:
+    """Write translations into a file, one a line."""
+    file.write_text("".join(line + "\n" for line in lines), encoding="utf-8")

@@ -1,11 +1,15 @@
-"""Figures of several models, side by side."""
+"""Figures and translations of several models, side by side."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from models.data.documents import read_documents, read_translations
+
 if TYPE_CHECKING:
+    from models.training.changes import Change
+    from models.training.evaluation import Comparison
     from models.training.results import Result
 
 _COLUMNS: Final = {
@@ -20,6 +24,8 @@ _COLUMNS: Final = {
     "macro": "{:.3f}",
     "tokens_per_second": "{:.0f}",
 }
+_COMPARED: Final = {"bleu": 2, "chrf": 2, "accuracy": 3, "macro": 3}
+"""Figures, and their digits."""
 
 
 def table(
@@ -34,6 +40,72 @@ def table(
     shown = [name for name in _COLUMNS if any(getattr(result, name) is not None for result in results)]
     for cells in (shown, ["---"] * len(shown), *([_cell(result, name) for name in shown] for result in results)):
         typer.echo(f"| {' | '.join(cells)} |")
+
+
+def significance(
+    baseline: Annotated[Path, typer.Argument(metavar="BASELINE", help="As DIR/MODEL.CONTEXT.", show_default=False)],
+    systems: Annotated[list[Path], typer.Argument(metavar="SYSTEM...", help="Likewise.", show_default=False)],
+    reference: Annotated[Path, typer.Option(metavar="F", help="Translations of the text.", show_default=False)],
+    tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
+) -> None:
+    """Print as a table in Markdown what systems gain over another by more than chance, of what `compare` has written.
+
+    Differences, each with its p-value: BLEU and chrF by paired bootstrap over sentences, accuracies over documents.
+    """
+    from models.training.evaluation import MetricOptions, compare
+    from models.training.significance import compare_outcomes, read_outcomes
+
+    references = [text for text in read_translations(reference) if text.strip()]
+    options = MetricOptions(tokenize=tokenize)
+    typer.echo(f"| over {baseline.name} | BLEU | p | chrF | p | accuracy | p | macro | p |\n|{'---|' * 9}")
+    for system in systems:
+        texts, outcomes = ([_beside(one, suffix) for one in (baseline, system)] for suffix in ("txt", "outcomes"))
+        found = compare(read_translations(texts[0]), read_translations(texts[1]), references, options=options)
+        if all(file.exists() for file in outcomes):
+            found |= compare_outcomes(read_outcomes(outcomes[0]), read_outcomes(outcomes[1]))
+        cells = (_difference(found.get(name), digits) for name, digits in _COMPARED.items())
+        typer.echo(f"| {system.name} | {' | '.join(cells)} |")
+
+
+def _beside(found: Path, suffix: str) -> Path:
+    return found.with_name(f"{found.name}.{suffix}")
+
+
+def _difference(found: "Comparison | None", digits: int) -> str:
+    return " | " if found is None else f"{found.system - found.baseline:+.{digits}f} | {found.p_value:.3f}"
+
+
+def changes(
+    source: Annotated[Path, typer.Option(metavar="F", help="Source documents.", show_default=False)],
+    reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
+    baseline: Annotated[Path, typer.Option(metavar="F", help="What evaluate --out wrote.", show_default=False)],
+    system: Annotated[Path, typer.Option(metavar="F", help="And of another context or model.", show_default=False)],
+    examples: Annotated[int, typer.Option(min=0, help="Of those that gain most, and of those that lose most.")] = 5,
+    preceding: Annotated[int, typer.Option(min=0, help="Sentences to show before each.")] = 2,
+) -> None:
+    """Print in Markdown which translations changed most for the better and for the worse, by chrF of the sentence."""
+    from models.training.changes import find_changes
+
+    documents = read_documents(source, reference)
+    found = find_changes(documents, read_translations(baseline), read_translations(system), preceding)
+    better, worse = ([one for one in found if one.gain * sign > 0] for sign in (1, -1))
+    total = sum(len(document.sentences) for document in documents)
+    typer.echo(
+        f"{len(found)} of {total} translations differ:"
+        f" {len(better)} are nearer to the reference now, {len(worse)} further away."
+    )
+    for title, shown in (("For the better", better[:examples]), ("For the worse", worse[::-1][:examples])):
+        typer.echo(f"\n## {title}")
+        for one in shown:
+            typer.echo(_as_markdown(one))
+
+
+def _as_markdown(change: "Change") -> str:
+    before = [f"- *before:* {sentence.source} / {sentence.target}" for sentence in change.preceding]
+    rows = {"source": change.sentence.source, "reference": change.sentence.target}
+    rows |= {"baseline": change.baseline, "system": change.system}
+    head = f"\n**{change.document}, sentence {change.position + 1}**: chrF {change.gain:+.1f}\n"
+    return "\n".join([head, *before, *(f"- **{name}:** {text}" for name, text in rows.items())])
 
 
 def _cell(result: "Result", name: str) -> str:

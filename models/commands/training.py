@@ -25,6 +25,19 @@ def tokenizer(config: Config, skip_bad: SkipBad = False) -> None:
     typer.echo(f"{run.tokenizer.path}: {', '.join(made.files())}")
 
 
+def survey(config: Config, skip_bad: SkipBad = False, json_file: JsonFile = None) -> None:
+    """Count what the training corpus of a run is made of, and what cleaning would leave out of it."""
+    from models.data.tokenizer import Tokenizer
+    from models.training.run import read_corpus
+    from models.training.survey import survey as survey_corpus
+
+    run = load_config(config)
+    found = survey_corpus(run.data, read_corpus(run.data.train, skip_bad=skip_bad), Tokenizer.load(run.tokenizer.path))
+    rows = [(one.what, f"{one.pairs:,}", f"{one.target_tokens:,}", _shortened(one.example)) for one in found]
+    print_table(("pairs", "number", "target tokens", "the first"), rows)
+    write_json({"findings": [asdict(one) for one in found]}, json_file)
+
+
 def train(
     config: Config,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if any.")] = False,
@@ -52,6 +65,10 @@ def describe(
     total = ("all", f"{sum(part.trained for part in parts):,}", f"{sum(part.frozen for part in parts):,}")
     print_table(("part", "trained", "frozen"), [*rows, total])
     write_json({"parts": [asdict(part) for part in parts]}, json_file)
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _candidate(config: RunConfig, tokenizer: "Tokenizer", model: "TranslationModel") -> "WindowTranslator":

@@ -4,7 +4,7 @@ Shape letters as in `models.network.layers`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from models.config import ContextWindow
-from models.data.documents import Document
-from models.data.tokenizer import BOS, EOS, PAD, Tokenizer
-from models.errors import DataError
+from models.data.tokenizer import BOS, EOS, PAD
 
 BUCKET = 4
 """Lengths that count as like where contexts are to be of like length, too; batches that are made by their sentences
@@ -79,6 +77,8 @@ class Batch:
     turns: tuple[Tensor, ...] = ()
     """Where sentences go on from one another: the rows of each turn. Row j of a turn follows row j of the one before,
     which may have more rows."""
+    weights: Tensor | None = None
+    """(B,): what each sentence weighs in the loss; None where all weigh the same."""
     memory: Memory = field(default_factory=dict)
     """What the sentences before left behind; with turns, those before the first turn."""
 
@@ -90,7 +90,8 @@ class Batch:
             for tensors in (self.context, self.memory)
         )
         turns = tuple(rows.to(device, non_blocking=True) for rows in self.turns)
-        return Batch(self.source.to(device, non_blocking=True), target, context, turns, memory)
+        weights = None if self.weights is None else self.weights.to(device, non_blocking=True)
+        return Batch(self.source.to(device, non_blocking=True), target, context, turns, weights, memory)
 
 
 def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
@@ -130,131 +131,6 @@ def make_batch(sources: Sequence[Tokens], targets: Sequence[Tokens] | None, cont
 def read_batch(examples: Sequence[Example], targets: Sequence[Tokens] | None, reader: ContextReader) -> Batch:
     """A batch of examples as an architecture reads what it has selected of them."""
     return make_batch([reader.source(example) for example in examples], targets, reader.collate(examples))
-
-
-class TokenizedCorpus:
-    """Aligned documents as token ids, with what may be trained on."""
-
-    def __init__(
-        self,
-        documents: Sequence[Document],
-        tokenizer: Tokenizer,
-        max_tokens: int,
-        max_context_tokens: int | None = None,
-    ) -> None:
-        """Tokenize; pairs over `max_tokens` (end of sentence included) or with an empty side serve as context only.
-
-        So do pairs that would be read with more than `max_context_tokens` source tokens of other sentences.
-
-        Raises:
-            DataError: no pair is left to train on, or a sentence has no translation.
-        """
-        sentences = [sentence for document in documents for sentence in document.sentences]
-        self._texts = [sentence.source for sentence in sentences]
-        self._own: tuple[ContextReader, list[Tokens] | None] | None = None
-        self.sources = _arrays(tokenizer.encode_sources(self._texts))
-        self.targets = _arrays(tokenizer.encode_targets([_target(sentence.target) for sentence in sentences]))
-        sizes = np.array([len(document.sentences) for document in documents], dtype=np.int64)
-        ends = np.cumsum(sizes)
-        self.first = np.repeat(ends - sizes, sizes)
-        """For each sentence, the index of its document's first one."""
-        self.last = np.repeat(ends - 1, sizes)
-        """And of its last one."""
-        source, target = (np.array([len(x) + 1 for x in side], np.int64) for side in (self.sources, self.targets))
-        self.lengths = np.maximum(source, target)
-        """Tokens of the longer side, end of sentence included."""
-        self.usable = np.flatnonzero((self.lengths <= max_tokens) & (np.minimum(source, target) > 1))
-        if not len(self.usable):
-            raise DataError(f"no sentence pair of the corpus has between 1 and {max_tokens - 1} tokens on both sides")
-        self._max_context = max_context_tokens
-
-    def example(self, index: int, reader: ContextReader) -> Example:
-        """Sentence `index` with all of its document that `reader` may read."""
-        begin, end = int(self.first[index]), int(self.last[index]) + 1
-        low, high = reader.window.around(index - begin)
-        low, high = begin + low, min(begin + high, end)
-
-        def around(sentences: Sequence[Tokens]) -> Example:
-            return Example(sentences[index], preceding=sentences[low:index], following=sentences[index + 1 : high])
-
-        return replace(
-            around(self.sources),
-            translations=self.targets[low:index] if reader.reads_target else (),
-            own=None if (own := self._pieces(reader)) is None else around(own),
-        )
-
-    def context_lengths(self, reader: ContextReader) -> NDArray[np.int64]:
-        """For each sentence, the source tokens of what `reader` may read around it."""
-        before = np.concatenate([[0], np.cumsum([len(tokens) for tokens in self.sources])])
-        around = [reader.window.around(i - begin) for i, begin in enumerate(self.first.tolist())]
-        low, high = (self.first + np.array(side, np.int64) for side in zip(*around, strict=True))
-        lengths: NDArray[np.int64] = before[np.minimum(high, self.last + 1)] - before[low] - np.diff(before)
-        return lengths
-
-    def plan(self, reader: ContextReader, budget: int, *, seed: int, epoch: int) -> list[NDArray[np.int64]]:
-        """The batches of one pass, as arrays of indices; see `plan`, and `plan_blocks` where blocks are read.
-
-        Raises:
-            DataError: no sentence has as little context as may be trained on.
-        """
-        context = self.context_lengths(reader) if reader.window != ContextWindow() else None
-        usable = self._usable_with(context)
-        if reader.window.kind == "block":
-            blocks = self._blocks(usable, reader.window.size + 1)
-            return plan_blocks(self.lengths, blocks, budget, seed, epoch)
-        if context is None or not reader.joins_source:
-            return plan(self.lengths, usable, budget, seed, epoch, context)
-        joined = np.array([len(tokens) + 1 for tokens in self.sources], np.int64) + context
-        return plan(np.maximum(joined, self.lengths), usable, budget, seed, epoch)
-
-    def batch(self, indices: Sequence[int] | NDArray[np.int64], reader: ContextReader) -> Batch:
-        """The batch of these sentences, with the context that `reader` takes from their documents.
-
-        Where decoding leaves something behind, each sentence goes on from the one before it in its block, if that is in
-        the batch and may be trained on; else it starts anew.
-        """
-        examples = [reader.select(self.example(int(i), reader)) for i in indices]
-        batch = read_batch(examples, [self.targets[i] for i in indices], reader)
-        return replace(batch, turns=self._turns(list(map(int, indices)), reader)) if reader.recurrent else batch
-
-    def _pieces(self, reader: ContextReader) -> list[Tokens] | None:
-        """All sources in the reader's own tokenization, made once."""
-        if self._own is None or self._own[0] is not reader:
-            pieces = reader.pieces(self._texts)
-            self._own = reader, None if pieces is None else _arrays(pieces)
-        return self._own[1]
-
-    def _blocks(self, usable: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
-        """What is usable of each block of `size` sentences, in the order of the corpus."""
-        first = self.first[usable]
-        block = first + (usable - first) // size * size
-        return np.split(usable, np.flatnonzero(np.diff(block)) + 1)
-
-    def _turns(self, indices: Sequence[int], reader: ContextReader) -> tuple[Tensor, ...]:
-        """The rows of each turn; those whose sentences go on longest come first."""
-        chains: list[list[int]] = []
-        for row in sorted(range(len(indices)), key=indices.__getitem__):
-            if not (chains and self._goes_on(indices[row], indices[chains[-1][-1]], reader)):
-                chains.append([])
-            chains[-1].append(row)
-        chains.sort(key=len, reverse=True)
-        return tuple(
-            torch.tensor([chain[turn] for chain in chains if turn < len(chain)]) for turn in range(len(chains[0]))
-        )
-
-    def _goes_on(self, index: int, before: int, reader: ContextReader) -> bool:
-        position = index - int(self.first[index])
-        in_block = before == index - 1 and reader.window.around(position)[0] < position
-        return in_block and bool(self.usable[np.searchsorted(self.usable, before)] == before)
-
-    def _usable_with(self, context: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """What may be trained on with contexts of these lengths."""
-        if context is None or self._max_context is None:
-            return self.usable
-        usable = self.usable[context[self.usable] <= self._max_context]
-        if not len(usable):
-            raise DataError(f"no sentence of the corpus has a context of at most {self._max_context} tokens")
-        return usable
 
 
 def plan(
@@ -325,14 +201,3 @@ def _cut(
             start, count, longest = end, size, length
     if start < len(order):
         yield order[start:]
-
-
-def _arrays(sequences: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    # int32 arrays take a seventh of the memory of lists of Python integers.
-    return [np.asarray(sequence, dtype=np.int32) for sequence in sequences]  # type: ignore[misc]
-
-
-def _target(text: str | None) -> str:
-    if text is None:
-        raise DataError("a sentence of the training corpus has no translation")
-    return text

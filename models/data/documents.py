@@ -6,7 +6,7 @@ A corpus is one file, or two with the same number of lines: one sentence a line,
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from models.errors import DataError
 
 MAX_CHARACTERS = 4096
 """Longest sentence by default: twice the longest of any corpus in use; beyond it a file has lost its line ends."""
+
+PIECE_SENTENCES = 512
+"""Of a corpus that are worked on at a time, in whole documents: enough for full batches, and progress shows."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -103,6 +106,18 @@ def crop(window: Window, reach: ContextWindow) -> Window:
     return Window(window.current, window.preceding[first:], window.following[: end - position - 1])
 
 
+def in_pieces(documents: Iterable[Document], sentences: int = PIECE_SENTENCES) -> Iterator[list[Document]]:
+    """Give whole documents in turn, each time as many as have so many sentences; the last ones may have fewer."""
+    piece: list[Document] = []
+    for document in documents:
+        piece.append(document)
+        if sum(len(each.sentences) for each in piece) >= sentences:
+            yield piece
+            piece = []
+    if piece:
+        yield piece
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """Turns each line, or pair of lines, into a sentence, a boundary or an error."""
@@ -178,6 +193,11 @@ def read_lines(path: Path) -> list[bytes]:
     if lines:
         lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
     return lines
+
+
+def read_translations(path: Path) -> list[str]:
+    """Give the lines of a file of translations, one for each sentence; what is not UTF-8 is replaced."""
+    return [line.decode("utf-8", errors="replace") for line in read_lines(path)]
 
 
 def _data_folder_hint(path: Path) -> str:

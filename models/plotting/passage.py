@@ -9,7 +9,8 @@ from torch import Tensor
 from models.bundle.requests import Options
 from models.bundle.runtime import Runtime, WindowTranslator
 from models.bundle.strategies import TorchEngine
-from models.data.batches import Batch, Example, TokenizedCorpus
+from models.data.batches import Batch, Example
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.errors import PictureError
 from models.network.model import TranslationModel

@@ -36,6 +36,17 @@ class ContrastiveScores:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether an item was right, and what it counts with."""
+
+    document: str
+    label: str
+    """The class of the item."""
+    right: bool
+    distance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Judged:
     """A sentence of a variant of an item: what it is scored as, and in which context."""
 
@@ -43,7 +54,7 @@ class _Judged:
     target: str
 
 
-def contrast(
+def outcomes_of(
     scorer: Scorer,
     items: Sequence[ContrastiveItem],
     window: ContextWindow,
@@ -51,8 +62,8 @@ def contrast(
     rule: Rule = "last",
     count_tokens: Callable[[str], int] = len,
     replacement: Replacement = REAL,
-) -> ContrastiveScores:
-    """Score all variants of all items in their contexts, and count the items that are right.
+) -> list[Outcome]:
+    """Score all variants of all items in their contexts, and say of each item whether it is right.
 
     Args:
         scorer: What is evaluated. It reads the translations of a variant as context of its later sentences.
@@ -69,11 +80,19 @@ def contrast(
     if replacement.kind != "real":
         judged = _replaced(judged, items, replacement)
     scores = _scores(scorer, judged)
-    outcomes = [
+    rights = (
         _is_right([_total([scores[one] for one in variant], variant, rule, count_tokens) for variant in variants])
         for variants in judged
-    ]
-    return _count(items, outcomes)
+    )
+    return [Outcome(item.document, item.label, right, item.distance) for item, right in zip(items, rights, strict=True)]
+
+
+def accuracies(outcomes: Sequence[Outcome]) -> ContrastiveScores:
+    """The share of the items that are right: of all, by class and by distance."""
+    by_class = _means((one.label, one.right) for one in outcomes)
+    by_distance = _means((one.distance, one.right) for one in outcomes if one.distance is not None)
+    accuracy = fmean(one.right for one in outcomes)
+    return ContrastiveScores(accuracy, fmean(by_class.values()), by_class, by_distance, len(outcomes))
 
 
 def _judged(item: ContrastiveItem, variant: Translations, window: ContextWindow, rule: Rule) -> list[_Judged]:
@@ -120,13 +139,6 @@ def _total(scores: Sequence[float], variant: list[_Judged], rule: Rule, count_to
 def _is_right(scores: Sequence[float]) -> bool:
     """Whether the first score is above all others; no comparison with NaN holds."""
     return all(scores[0] > wrong for wrong in scores[1:])
-
-
-def _count(items: Sequence[ContrastiveItem], outcomes: Sequence[bool]) -> ContrastiveScores:
-    by_class = _means(zip((item.label for item in items), outcomes, strict=True))
-    distances = [(item.distance, right) for item, right in zip(items, outcomes, strict=True)]
-    by_distance = _means((distance, right) for distance, right in distances if distance is not None)
-    return ContrastiveScores(fmean(outcomes), fmean(by_class.values()), by_class, by_distance, len(outcomes))
 
 
 def _means(outcomes: Iterable[tuple[str, bool]]) -> dict[str, float]:

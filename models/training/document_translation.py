@@ -66,7 +66,12 @@ def translate_documents(
         own = found if translator.reads_target else [None] * len(found)
         given = [_window(documents[number], position, reach, own[number], drafted) for number, position in turn]
         numbers = [number for number, _ in turn]
-        translations = translator.translate(replacement.apply(given, numbers))
+        if replacement.kind != "real":
+            # What takes the place of a context may be of documents, too, that have no more to be translated.
+            over = [n for n in sorted({*range(len(documents))} - {*numbers}) if documents[n].sentences]
+            ended = [_window(documents[n], len(documents[n].sentences) - 1, reach, own[n], drafted) for n in over]
+            given = replacement.apply([*given, *ended], [*numbers, *over])[: len(given)]
+        translations = translator.translate(given)
         if len(translations) != len(given):
             raise ValueError(f"{len(translations)} translations of {len(given)} sentences")
         for number, translation in zip(numbers, translations, strict=True):

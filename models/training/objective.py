@@ -41,6 +41,18 @@ def token_losses(model: TranslationModel, batch: Batch, label_smoothing: float =
     return torch.zeros(expected.shape, dtype=losses.dtype, device=losses.device).masked_scatter(real, losses)
 
 
+def weighted_sum(losses: Tensor, batch: Batch) -> Tensor:
+    """The sum of the losses of tokens, (B, T), each as often as its sentence weighs."""
+    return losses.sum() if batch.weights is None else (losses.sum(1) * batch.weights).sum()
+
+
+def count_tokens(batch: Batch) -> tuple[int, float]:
+    """Target tokens of a batch, end of sentence included, and what they weigh."""
+    each = target_of(batch)[:, 1:].ne(PAD).sum(1)
+    tokens = int(each.sum())
+    return tokens, float(tokens if batch.weights is None else (each * batch.weights).sum())
+
+
 def learning_rate(schedule: ScheduleConfig, update: int, plateaus: int = 0) -> float:
     """The learning rate of an update, counted from 1, after so many plateaus of the dev loss.
 

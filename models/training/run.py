@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from models.config import Corpus, RunConfig, data_folder
-from models.data.batches import TokenizedCorpus
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import BadLines, Document, read_documents
 from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.errors import CheckpointError
@@ -98,4 +98,12 @@ def train(
 
 def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: bool) -> TokenizedCorpus:
     documents = read_corpus(config.data.train, skip_bad=skip_bad, quiet=not world.leads)
-    return TokenizedCorpus(documents, tokenizer, config.data.max_tokens, config.data.max_context_tokens)
+    data = config.data
+    return TokenizedCorpus(
+        documents,
+        tokenizer,
+        data.max_tokens,
+        data.max_context_tokens,
+        cleaning=data.cleaning,
+        emphasis=config.training.emphasis,
+    )

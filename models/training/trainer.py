@@ -11,8 +11,10 @@ from torch import Tensor
 from torch.optim import Adam
 
 from models.config import RunConfig, TrainingConfig
-from models.data.batches import Batch, TokenizedCorpus
-from models.data.tokenizer import PAD, Tokenizer
+from models.data.batches import Batch
+from models.data.corpus import TokenizedCorpus
+from models.data.noise import ContextNoise
+from models.data.tokenizer import Tokenizer
 from models.errors import CheckpointError, ConfigError
 from models.network.model import TranslationModel
 from models.training.checkpoints import (
@@ -29,7 +31,7 @@ from models.training.checkpoints import (
 )
 from models.training.curves import Curves
 from models.training.distributed import World
-from models.training.objective import learning_rate, target_of, token_losses
+from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
 from models.training.precision import computing
 
 Validate = Callable[[TranslationModel], dict[str, float]]
@@ -50,6 +52,7 @@ class Trainer:
         self.settings: TrainingConfig = config.training
         self.tokenizer = tokenizer
         self.corpus = corpus
+        self.noise = ContextNoise(self.settings.context_dropout, self.settings.context_shuffling)
         self.world = world
         self.progress = Progress()
         self.model = self._new_model().to(world.device)
@@ -108,27 +111,32 @@ class Trainer:
             if len(order) < size:
                 raise ConfigError(f"the corpus makes {len(order)} batches, but an update takes {size}")
             while progress.position + size <= len(order) and progress.update < self.updates:
-                group = order[progress.position : progress.position + size][self.world.rank :: self.world.size]
-                yield [self.corpus.batch(indices, self.model.architecture) for indices in group]
+                numbers = range(progress.position, progress.position + size)[self.world.rank :: self.world.size]
+                yield [self._batch(order[number], (progress.epoch, number)) for number in numbers]
             if progress.position + size > len(order):
                 progress.epoch, progress.position = progress.epoch + 1, 0
+
+    def _batch(self, indices: NDArray[np.int64], place: tuple[int, int]) -> Batch:
+        """The sentences of a batch, of which epoch and number decide which are learnt with other contexts."""
+        neighbours = self.noise.neighbours(indices.tolist(), (self.settings.seed, *place))
+        return self.corpus.batch(indices, self.model.architecture, neighbours)
 
     def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
         settings = self.settings
         return self.corpus.plan(self.model.architecture, settings.batch_tokens, seed=settings.seed, epoch=epoch)
 
     def _update(self, batches: list[Batch], curves: Curves) -> None:
-        """One step of the optimiser on the mean loss a token of all batches of all processes."""
+        """One step of the optimiser on the mean loss a token of all batches of all processes, each as it weighs."""
         settings, progress = self.settings, self.progress
         # Dropout depends on the run's seed, the update and the process alone, so no generator state has to be kept.
         torch.manual_seed(hash((settings.seed, progress.update, self.world.rank)))
         self.model.train()
-        tokens = self.world.sum(sum(int(target_of(batch)[:, 1:].ne(PAD).sum()) for batch in batches))
+        tokens, weight = (self.world.sum(sum(each)) for each in zip(*map(count_tokens, batches), strict=True))
         total = torch.zeros((), device=self.world.device)
-        for batch in batches:
+        for batch in (each.to(self.world.device) for each in batches):
             with computing(settings.precision, self.world.device):
-                losses = token_losses(self.model, batch.to(self.world.device), settings.label_smoothing)
-            loss = losses.sum() / tokens
+                losses = token_losses(self.model, batch, settings.label_smoothing)
+            loss = weighted_sum(losses, batch) / weight
             loss.backward()
             total += loss.detach()
         self._step(progress.update + 1)
@@ -187,13 +195,15 @@ class Trainer:
         model.initialize()
         if self.settings.init is not None:
             load_weights(model, load_checkpoint(self.settings.init).weights, self._taken_over())
-        if self.settings.step == "document":
+        if self.settings.step == "document" and not self.settings.unfreeze:
             model.freeze()
             self._check_taken_over(model)
         return model
 
     def _taken_over(self) -> tuple[str, ...]:
         """What the names of the weights begin with that come from `training.init`."""
+        if self.settings.transfer == "all":
+            return ("",)
         if self.settings.transfer == "both":
             return ("backbone.",)
         embedding = "target" if self.config.backbone.embeddings == "shared" else "source"

@@ -7,15 +7,15 @@ from typing import Protocol
 import torch
 
 from models.config import RunConfig, data_folder
-from models.data.batches import TokenizedCorpus
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, read_documents
-from models.data.tokenizer import PAD, Tokenizer
+from models.data.tokenizer import Tokenizer
 from models.network.model import TranslationModel
-from models.training.contrastive import contrast
+from models.training.contrastive import accuracies, outcomes_of
 from models.training.contrastive_sets import ContrastiveItem, read_contrastive
 from models.training.document_translation import Translator
 from models.training.evaluation import Scorer, evaluate
-from models.training.objective import target_of, token_losses
+from models.training.objective import count_tokens, token_losses
 
 BUDGET = 4096
 """Padded tokens of a validation batch."""
@@ -36,7 +36,7 @@ def mean_loss(model: TranslationModel, corpus: TokenizedCorpus) -> float:
     for indices in corpus.plan(model.architecture, BUDGET, seed=0, epoch=0):
         batch = corpus.batch(indices, model.architecture).to(device)
         total += token_losses(model, batch).sum().item()
-        tokens += int(target_of(batch)[:, 1:].ne(PAD).sum())
+        tokens += count_tokens(batch)[0]
     return total / tokens
 
 
@@ -70,7 +70,7 @@ class Validation:
         if self._documents:
             figures["bleu"] = evaluate(candidate, self._documents, window).scores.bleu
         if self._items:
-            scores = contrast(candidate, self._items, window)
+            scores = accuracies(outcomes_of(candidate, self._items, window))
             figures |= {"contrastive": scores.accuracy, "contrastive_macro": scores.macro}
         return figures
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import RunConfig, TokenizerConfig
-from models.data.batches import TokenizedCorpus
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.network.model import TranslationModel

@@ -43,6 +43,9 @@ def test_own_values_win_key_by_key(tmp_path: Path) -> None:
         ({"backbone": {"embeddings": "shared"}, "tokenizer": {"path": "t", "joint": False}}, "joint vocabulary"),
         ({"architecture": {"kind": "doc_transformer"}}, "does not train architecture"),
         ({"architecture": {"kind": "unknown"}}, "architecture"),
+        ({"training": {"updates": 1, "unfreeze": True}}, "unfreeze is for step document"),
+        ({"training": {"updates": 1, "context_dropout": 0.7, "context_shuffling": 0.4}}, "their sum is at most 1"),
+        ({"training": {"updates": 1, "context_dropout": 0.1}}, "windows of sentences, sentence has none"),
     ],
 )
 def test_a_wrong_value_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:

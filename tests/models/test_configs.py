@@ -8,8 +8,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config import BackboneConfig, BertContextConfig, RunConfig, SentenceConfig, TokenizerConfig, load_config
-from models.data.batches import TokenizedCorpus
+from models.config import (
+    BackboneConfig,
+    BertContextConfig,
+    RunConfig,
+    SentenceConfig,
+    TokenizerConfig,
+    TrainingConfig,
+    load_config,
+)
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document
 from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.errors import ConfigError
@@ -83,11 +91,12 @@ def shrunk(config: RunConfig, bert: Path, output: Path) -> RunConfig:
 
 
 def save_step_one(config: RunConfig, tokenizer: Tokenizer) -> None:
-    """Write the sentence model that a run begins with, if it begins with one."""
+    """Write the model that a run begins with, if it begins with one: of sentences, unless it takes over the context."""
     if config.training.init is None:
         return
-    training = config.training.model_copy(update={"step": "sentence", "init": None})
-    first = config.model_copy(update={"architecture": SentenceConfig(), "training": training})
+    alone = {"architecture": SentenceConfig()} if config.training.transfer != "all" else {}
+    training = TrainingConfig(step="sentence" if alone else "joint", updates=1)
+    first = config.model_copy(update={"training": training, **alone})
     model = build_model(first, tokenizer, dropout=0.0)
     model.initialize()
     save_checkpoint(config.training.init, first, tokenizer, weights_of(model), Progress())
@@ -130,7 +139,8 @@ def test_run_takes_a_step(
     moved = {name for name, tensor in copies(trainer.model).items() if not torch.equal(tensor, before[name])}
     assert trainer.progress.update == 1
     assert moved
-    assert all(config.training.step != "document" or trainer.model.architecture.trains(name) for name in moved)
+    frozen = config.training.step == "document" and not config.training.unfreeze
+    assert not frozen or all(trainer.model.architecture.trains(name) for name in moved)
     assert all(tensor.isfinite().all() for tensor in copies(trainer.model).values())
 
 
@@ -146,7 +156,8 @@ def test_runs_begin_with_other_runs() -> None:
     for config in ends.values():
         if config.training.init is not None:
             first = ends[config.training.init]
-            assert first.architecture == SentenceConfig()
+            whole = config.training.transfer == "all"
+            assert first.architecture == (config.architecture if whole else SentenceConfig())
             assert _fitting(first.backbone) == _fitting(config.backbone)
             assert first.tokenizer == config.tokenizer
 

@@ -1,6 +1,7 @@
 """The command line gives figures, files, an exit status and, where something is wrong, one clear line."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from models.bundle.manifest import Manifest
+from models.training.contrastive import Outcome
+from models.training.significance import write_outcomes
 from tests.support.bundles import documents, make_bundle, make_checkpoint
 
 
@@ -62,13 +65,34 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     item = {"document": "d", "position": 1, "pronoun": "he", "context_source": ["から。"], "context_target": ["a"]}
     item |= {"source": "きく。", "target": "kio", "contrastive": ["oik"]}
     (tmp_path / "set").write_text(json.dumps(item) + "\n", encoding="utf-8")
-    done = run("contrast", bundle, "--set", tmp_path / "set", "--set", tmp_path / "set", "--json", tmp_path / "json")
+    sets, out = ("--set", tmp_path / "set", "--set", tmp_path / "set"), tmp_path / "outcomes"
+    done = run("contrast", bundle, *sets, "--json", tmp_path / "json", "--out", out)
     assert done.returncode == 0, done.stderr
     found = figures(tmp_path / "json")
     assert found["items"] == 2
     assert found["accuracy"] in (0.0, 1.0)
     assert found["by_class"] == {"he": found["macro"]}
+    done = run("contrast", bundle, *sets, "--context", "none", "--json", tmp_path / "json", "--baseline", out)
+    assert done.returncode == 0, done.stderr
+    again = figures(tmp_path / "json")
+    assert again["compared"]["accuracy"]["baseline"] == found["accuracy"]
+    assert again["compared"]["accuracy"]["system"] == again["accuracy"]
     assert (found["model"], found["context"], found["context_sentences"]) == ("tiny", "real", 2)
+
+
+def test_cxmi_writes_what_each_sentence_gains(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """`cxmi` gives a number for each line; the first of each document, which has no context, gains nothing."""
+    out, json_file = tmp_path / "gains", tmp_path / "json"
+    done = run("cxmi", bundle, "--source", corpus[0], "--reference", corpus[1], "--out", out, "--json", json_file)
+    assert done.returncode == 0, done.stderr
+    blocks = [block.splitlines() for block in out.read_text(encoding="utf-8").strip().split("\n\n")]
+    assert [len(block) for block in blocks] == [len(document.sentences) for document in documents(3)]
+    assert all(float(block[0]) == pytest.approx(0, abs=1e-4) for block in blocks)
+    values = [float(line) for block in blocks for line in block]
+    found = figures(json_file)
+    assert found["sentences"] == len(values)
+    assert found["cxmi"] == pytest.approx(sum(values) / len(values), abs=1e-4)
+    assert any(abs(value) > 0.01 for value in values)
 
 
 def test_table_puts_results_side_by_side(tmp_path: Path) -> None:
@@ -90,6 +114,92 @@ def test_table_puts_results_side_by_side(tmp_path: Path) -> None:
     done = run("table", tmp_path / "4")
     assert done.returncode == 2
     assert "4: is not what evaluate or contrast write with --json" in done.stderr
+
+
+def test_compare_measures_what_is_not_there_yet(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """`compare` writes figures and translations for each kind of context; started again, it measures only the rest."""
+    kinds = ("real", "empty", "random", "shuffled")
+    options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out")
+    done = run("compare", bundle, *options)
+    assert done.returncode == 0, done.stderr
+    files = {file.name: file for file in (tmp_path / "out").iterdir()}
+    assert files.keys() == {f"tiny.{kind}.{what}" for kind in kinds for what in ("scores.json", "txt")}
+    sentences = [sentence for document in documents(3) for sentence in document.sentences]
+    assert all(
+        len(files[f"tiny.{kind}.txt"].read_text(encoding="utf-8").splitlines()) == len(sentences) for kind in kinds
+    )
+    losses = {figures(files[f"tiny.{kind}.scores.json"])["loss"] for kind in kinds}
+    assert len(losses) == len(kinds)
+    files["tiny.real.scores.json"].write_text("kept", encoding="utf-8")
+    files["tiny.shuffled.scores.json"].unlink()
+    done = run("compare", bundle, *options)
+    assert done.returncode == 0, done.stderr
+    assert files["tiny.real.scores.json"].read_text(encoding="utf-8") == "kept"
+    assert figures(files["tiny.shuffled.scores.json"])["context"] == "shuffled"
+    os.utime(files["tiny.real.scores.json"], (0, 0))
+    done = run("compare", bundle, *options)
+    assert done.returncode == 0, done.stderr
+    assert figures(files["tiny.real.scores.json"])["context"] == "real"
+    done = run("compare", bundle, bundle, *options)
+    assert done.returncode == 2
+    assert "another one is called tiny too" in done.stderr
+
+
+def test_compare_replaces_no_context_that_is_not_read(corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """A sentence model is measured once; contrastive items are judged beside the scores."""
+    make_checkpoint(tmp_path / "two", name="two")
+    item = {"document": "d", "position": 1, "pronoun": "he", "context_source": ["から。"], "context_target": ["a"]}
+    item |= {"source": "きく。", "target": "kio", "contrastive": ["oik"]}
+    (tmp_path / "set").write_text(json.dumps(item) + "\n", encoding="utf-8")
+    options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", tmp_path / "set")
+    done = run("compare", tmp_path / "two.step-one", *options)
+    assert done.returncode == 0, done.stderr
+    written = sorted(file.name.split(".", 1)[1] for file in (tmp_path / "out").iterdir())
+    assert written == ["real.accuracies.json", "real.outcomes", "real.scores.json", "real.txt"]
+
+
+def test_significance_is_a_table(corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """`significance` gives differences with p-values over what `compare` wrote; what was not judged stays empty."""
+    references = [sentence.target or "" for document in documents(3) for sentence in document.sentences]
+    for name, lines in (("a.real", ["qq qq qq qq"] * len(references)), ("b.real", references)):
+        (tmp_path / f"{name}.txt").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        outcomes = [Outcome(f"d{i}", "he", name == "b.real" or i == 0) for i in range(9)]
+        write_outcomes(outcomes, tmp_path / f"{name}.outcomes")
+    options = (tmp_path / "a.real", tmp_path / "b.real", tmp_path / "a.real", "--reference", corpus[1])
+    done = run("significance", *options)
+    assert done.returncode == 0, done.stderr
+    head, _, better, same = done.stdout.splitlines()
+    assert head.startswith("| over a.real | BLEU | p | chrF | p | accuracy | p | macro | p |")
+    assert better.startswith("| b.real | +")
+    assert "| +0.889 | 0.001 | +0.889 | 0.001 |" in better
+    assert same.startswith("| a.real | +0.00 | 1.000 |")
+    (tmp_path / "b.real.outcomes").unlink()
+    assert run("significance", *options).stdout.splitlines()[2].endswith("|  |  |  |  |")
+
+
+def test_changes_shows_what_changed_most(corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """`changes` shows the sentences that gained and lost most, with what precedes them, and says how many differ."""
+    references = [sentence.target or "" for document in documents(3) for sentence in document.sentences]
+    baseline, system = list(references), list(references)
+    baseline[1], system[2] = "qqqq", "zzzz"
+    for name, lines in (("baseline", baseline), ("system", system), ("short", system[1:])):
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    options = ("--source", corpus[0], "--reference", corpus[1], "--baseline", tmp_path / "baseline")
+    done = run("changes", *options, "--system", tmp_path / "system", "--preceding", "1")
+    assert done.returncode == 0, done.stderr
+    assert (
+        f"2 of {len(references)} translations differ: 1 are nearer to the reference now, 1 further away." in done.stdout
+    )
+    better, worse = done.stdout.split("## For the worse")
+    first = documents(3)[0].sentences
+    assert f"- **baseline:** qqqq\n- **system:** {references[1]}" in better
+    assert f"- *before:* {first[0].source} / {first[0].target}" in better
+    assert "chrF +100.0" in better
+    assert f"- **baseline:** {references[2]}\n- **system:** zzzz" in worse
+    assert "chrF -100.0" in worse
+    done = run("changes", *options, "--system", tmp_path / "short")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"{len(references) - 1} sentences, the documents {len(references)}" in done.stderr
 
 
 def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime, WindowTranslator
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import GlobalLocalConfig
-from models.data.batches import Example, TokenizedCorpus, Tokens
+from models.data.batches import Example, Tokens
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, Window, windows
 from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions

@@ -61,6 +61,17 @@ def test_a_backbone_that_was_trained_on_is_not_the_sentence_model(trained: Path,
     assert not torch.equal(*weights)
 
 
+def test_a_backbone_that_was_unfrozen_is_not_the_sentence_model(trained: Path, tmp_path: Path) -> None:
+    """The sentence model of a third step is the one that the second step began with."""
+    checkpoint = load_checkpoint(trained)
+    training = checkpoint.config.training.model_copy(update={"unfreeze": True})
+    tuned = replace(checkpoint, config=checkpoint.config.model_copy(update={"training": training}))
+    sentence = sentence_model_of(tuned, load_model(tuned))
+    assert sentence is not None
+    step_one = load_checkpoint(tmp_path / "two.step-one").weights["backbone.encoder_norm.bias"]
+    assert torch.equal(sentence.backbone.get_parameter("encoder_norm.bias"), step_one)
+
+
 @pytest.mark.usefixtures("trains_everything")
 def test_without_step_one_nothing_is_exported_and_context_is_still_served(trained: Path, tmp_path: Path) -> None:
     """Export says what is missing; the checkpoint itself translates with context only."""

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from models.config import ContextWindow, TokenizerConfig
-from models.data.batches import Example, TokenizedCorpus, latest, make_batch, pad, plan
+from models.data.batches import Example, latest, make_batch, pad, plan
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, windows
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 from models.errors import DataError

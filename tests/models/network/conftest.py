@@ -19,7 +19,7 @@ from models.config import (
     SentenceConfig,
     TokenizerConfig,
 )
-from models.data.batches import TokenizedCorpus
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.network.model import TranslationModel

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from models.config import AveragedDocumentConfig, BackboneConfig
-from models.data.batches import Example, TokenizedCorpus
+from models.data.batches import Example
+from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import BOS, EOS
 from models.network.averaged_document import AveragedDocument
 from models.network.model import TranslationModel

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from models.config import BackboneConfig, SentenceConfig
-from models.data.batches import Example, TokenizedCorpus
+from models.data.batches import Example
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS
 from models.network.bert_context import BertContext

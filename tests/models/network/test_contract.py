@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from models.config import ArchitectureConfig, Norm, SentenceConfig
-from models.data.batches import Batch, Example, TokenizedCorpus, make_batch
+from models.data.batches import Batch, Example, make_batch
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD
 from models.network.model import TranslationModel

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from models.config import ArchitectureConfig
-from models.data.batches import TokenizedCorpus
+from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import EOS
 from models.network.decoding import ModelDecoder
 from models.search.hypotheses import SearchOptions

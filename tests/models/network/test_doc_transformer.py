@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from models.config import BackboneConfig, DocTransformerConfig, Norm, SentenceConfig
-from models.data.batches import Batch, Example, TokenizedCorpus
+from models.data.batches import Batch, Example
+from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import EOS
 from models.network.doc_transformer import ContextAttention, DocTransformer, Gate
 from models.training.objective import target_of, token_losses

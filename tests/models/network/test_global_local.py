@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from models.config import BackboneConfig, GlobalLocalConfig
-from models.data.batches import Batch, Example, TokenizedCorpus, pad_memories
+from models.data.batches import Batch, Example, pad_memories
+from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import BOS, EOS
 from models.network.global_local import GlobalLocal
 from models.network.model import TranslationModel

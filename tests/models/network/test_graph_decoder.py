@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from models.config import ArchitectureConfig, DocTransformerConfig
-from models.data.batches import Batch, TokenizedCorpus
+from models.data.batches import Batch
+from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import BOS
 from models.network.decoding import ModelDecoder
 from models.network.framed_state import Frames

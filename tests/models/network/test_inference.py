@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from models.config import ArchitectureConfig
-from models.data.batches import TokenizedCorpus
+from models.data.corpus import TokenizedCorpus
 from models.network.decoding import ModelDecoder
 from models.network.inference import prepare
 from models.network.int8 import supports_int8

@@ -16,7 +16,8 @@ from models.config import (
     LayerWeightingConfig,
     Norm,
 )
-from models.data.batches import Batch, Example, TokenizedCorpus
+from models.data.batches import Batch, Example
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import PAD
 from models.network.layers import Attention

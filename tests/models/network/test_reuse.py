@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import ArchitectureConfig
-from models.data.batches import Example, TokenizedCorpus
+from models.data.batches import Example
+from models.data.corpus import TokenizedCorpus
 from models.network.inference import prepare
 from models.network.int8 import supports_int8
 from models.network.model import TranslationModel

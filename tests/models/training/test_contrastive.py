@@ -3,14 +3,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, nan
+from typing import Any
 
 import pytest
 
 from models.config import ContextWindow
 from models.data.documents import Sentence, Window
 from models.data.replacement import Replacement
-from models.training.contrastive import Rule, contrast
+from models.training.contrastive import ContrastiveScores, Rule, accuracies, outcomes_of
 from models.training.contrastive_sets import ContrastiveItem
+
+
+def contrast(*arguments: Any, **options: Any) -> ContrastiveScores:
+    """The accuracies of a scorer; arguments as of `outcomes_of`."""
+    return accuracies(outcomes_of(*arguments, **options))
 
 
 @dataclass

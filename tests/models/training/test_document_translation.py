@@ -77,6 +77,17 @@ def test_translations_are_replaced_with_their_sentences() -> None:
     assert not any(window.preceding for call in translator.calls for window in call)
 
 
+@pytest.mark.parametrize("reads_target", [True, False])
+def test_context_is_shuffled_to_the_end_of_the_longest_document(reads_target: bool) -> None:
+    """Where the others have ended, their sentences still take the place of its own."""
+    translator = Shouter(reads_target)
+    translate_documents(translator, DOCUMENTS, ContextWindow(size=2), replacement=Replacement("shuffled"))
+    windows = {window.current.source: window for call in translator.calls for window in call}
+    assert windows.keys() == set("abcdef")
+    assert {sentence.source for sentence in windows["c"].preceding} <= set("def")
+    assert len(windows["c"].preceding) == 2
+
+
 def test_pieces_are_counted_and_change_nothing() -> None:
     """However many are translated at a time, every sentence has its translation, and the count ends at all of them."""
     counts: list[int] = []

@@ -1,6 +1,7 @@
 """The loss and the schedule are those of the papers."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from models.data.batches import Batch, make_batch
 from models.errors import DataError
 from models.network.model import TranslationModel
 from models.training.checkpoints import Progress
-from models.training.objective import learning_rate, token_losses
+from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
 
 V = 20
 BACKBONE = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=1, decoder_layers=1, max_length=16)
@@ -95,3 +96,15 @@ def test_stale_validations_make_a_plateau() -> None:
     for loss in (3.0, 3.1, 3.2, 2.9, 3.0, 3.0, 3.0, 3.0):
         progress.judge(loss, patience=2)
     assert (progress.plateaus, progress.best_loss) == (3, 2.9)
+
+
+def test_a_sentence_weighs_as_if_it_were_there_so_often(batch: Batch) -> None:
+    """The mean loss of a batch with a sentence of weight 3 is that of one that has the sentence three times."""
+    torch.manual_seed(1)
+    losses = torch.rand(3, 5) * torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0]])
+    heavy = replace(batch, weights=torch.tensor([1.0, 3.0, 1.0]))
+    assert count_tokens(batch) == (9, 9.0)
+    assert count_tokens(heavy) == (9, 19.0)
+    rows = [0, 1, 1, 1, 2]
+    torch.testing.assert_close(weighted_sum(losses, heavy), losses[rows].sum())
+    torch.testing.assert_close(weighted_sum(losses, batch), losses.sum())

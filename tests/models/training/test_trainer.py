@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ import torch
 from safetensors.torch import load_file
 
 from models.config import load_config
-from models.data.batches import TokenizedCorpus
+from models.data.corpus import TokenizedCorpus
+from models.data.emphasis import write_gains
 from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import list_checkpoints, load_checkpoint
 from models.training.distributed import World
@@ -134,6 +136,58 @@ def test_transfer_takes_over_what_it_names(make_run: MakeRun) -> None:
     assert begun("source") == {"encoder", "target_embedding"}
     with pytest.raises(ConfigError, match="does not train it"):
         begun("source", "doc_transformer")
+
+
+def test_backbone_is_tuned_with_the_context_modules_that_it_was_frozen_for(make_run: MakeRun) -> None:
+    """A third step begins with all of step two, moves all of it, and is no step two of another architecture."""
+    first = make_run("first", training={"updates": 1})
+    make_tokenizer(load_config(first))
+    settings = {"step": "document", "init": str(train(load_config(first))), "updates": 2}
+    context = {"kind": "doc_transformer", "context_sentences": 1}
+    two = train(load_config(make_run("two", training=settings, architecture=context)))
+    tuning = settings | {"init": str(two), "transfer": "all", "unfreeze": True, "schedule": {"peak": 0.1, "warmup": 1}}
+    small = {"schedule": {"peak": 1e-9, "warmup": 1}, "updates": 1}
+    begun = weights(train(load_config(make_run("three", training=tuning | small, architecture=context))))
+    for name, tensor in weights(two).items():
+        torch.testing.assert_close(begun[name], tensor, atol=1e-6, rtol=0)
+    tuned = weights(train(load_config(make_run("tuned", training=tuning, architecture=context))))
+    assert not [name for name, tensor in weights(two).items() if tensor.dim() > 1 and torch.equal(tuned[name], tensor)]
+    other = make_run("other", training=tuning, architecture={"kind": "layer_weighting"})
+    with pytest.raises(CheckpointError, match="is on one side only"):
+        train(load_config(other))
+
+
+def test_contexts_are_left_out_and_exchanged(make_run: MakeRun) -> None:
+    """Each noise makes another model of the same batches; a context module that never reads learns all the same."""
+    first = make_run("first", training={"updates": 1})
+    make_tokenizer(load_config(first))
+    settings = {"step": "document", "init": str(train(load_config(first))), "updates": 2}
+    context = {"kind": "doc_transformer", "context_sentences": 1}
+
+    def gate(name: str, **noise: float) -> torch.Tensor:
+        run = make_run(name, training=settings | {"schedule": {"peak": 0.1, "warmup": 1}} | noise, architecture=context)
+        return weights(train(load_config(run)))["architecture.encoder.0.gate.context.weight"]
+
+    gates = [gate("real"), gate("without", context_dropout=1.0), gate("others", context_shuffling=1.0)]
+    assert all(tensor.isfinite().all() for tensor in gates)
+    assert not any(torch.equal(one, other) for one, other in combinations(gates, 2))
+
+
+def test_sentences_are_learnt_as_much_as_they_weigh(make_run: MakeRun, tmp_path: Path) -> None:
+    """Where all weigh the same the model is that without weights; where some weigh more it is another."""
+    settings = {"updates": 2, "schedule": {"peak": 0.01, "warmup": 1}}
+    plain = load_config(make_run("plain", training=settings))
+    make_tokenizer(plain)
+    corpus = read_corpus(plain.data.train)
+    learnt = [weights(train(plain))]
+    for name, first in (("even", 1.0), ("uneven", 0.0)):
+        gains = [[first, *[1.0] * (len(document.sentences) - 1)] for document in corpus]
+        write_gains(file := tmp_path / f"{name}.gains", gains)
+        run = make_run(name, training=settings | {"emphasis": {"gains": str(file)}})
+        learnt.append(weights(train(load_config(run))))
+    matrix = "backbone.decoder.0.feed_forward.inner.weight"
+    torch.testing.assert_close(learnt[1][matrix], learnt[0][matrix])
+    assert not torch.allclose(learnt[2][matrix], learnt[0][matrix])
 
 
 def test_reference_continues_step_one(make_run: MakeRun) -> None:

@@ -1,0 +1,76 @@
+"""How good several models are, and what each makes of its context."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from models.commands.context import Setting
+from models.commands.options import Beam, ComputeType, Device, Threads
+from models.commands.output import write_json, write_lines
+from models.config import ContextWindow
+from models.data.documents import read_documents
+from models.data.replacement import ContextKind
+
+if TYPE_CHECKING:
+    from models.bundle.runtime import Runtime
+
+_KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
+
+
+def compare(
+    bundles: Annotated[list[Path], typer.Argument(metavar="BUNDLE...", help="No two of a name.", show_default=False)],
+    source: Annotated[Path, typer.Option(metavar="F", help="Source documents.", show_default=False)],
+    reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of what is found.", show_default=False)],
+    sets: Annotated[list[Path] | None, typer.Option("--set", metavar="F", help="Contrastive items.")] = None,
+    beam: Beam = 1,
+    tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
+    device: Device = "cpu",
+    compute_type: ComputeType = "auto",
+    threads: Threads = 1,
+) -> None:
+    """Evaluate models with real, empty, random and shuffled context, for `table`, `plot` and `changes`.
+
+    What is in the folder, and newer than the model, is not measured again: a comparison that was killed goes on where
+    it was.
+    """
+    from models.bundle.runtime import Runtime
+    from models.commands.measuring import judged, translated
+    from models.training.contrastive_sets import read_contrastive
+    from models.training.evaluation import MetricOptions
+    from models.training.significance import write_outcomes
+
+    out.mkdir(parents=True, exist_ok=True)
+    documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)
+    items = [item for path in sets or () for item in read_contrastive(path)]
+    names: set[str] = set()
+    for bundle in bundles:
+        runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
+        if (name := runtime.manifest.name) in names:
+            raise typer.BadParameter(f"{bundle}: another one is called {name} too, and figures are kept by name")
+        names.add(name)
+        for setting in _settings(runtime):
+            found = f"{runtime.manifest.name}.{setting.context}"
+            typer.echo(found)
+            if not _stands(scores := out / f"{found}.scores.json", bundle):
+                figures, translations = translated(setting, documents, beam, options)
+                write_lines(translations, out / f"{found}.txt")
+                write_json(figures, scores)
+            if items and not _stands(accuracies := out / f"{found}.accuracies.json", bundle):
+                figures, outcomes = judged(setting, items, "last")
+                write_outcomes(outcomes, out / f"{found}.outcomes")
+                write_json(figures, accuracies)
+
+
+def _settings(runtime: "Runtime") -> list[Setting]:
+    """A model with each kind of context; without any where it reads none, so that there is none to replace."""
+    reads = runtime.manifest.window != ContextWindow()
+    return [Setting(runtime, context) for context in (_KINDS if reads else _KINDS[:1])]
+
+
+def _stands(figures: Path, bundle: Path) -> bool:
+    """Whether figures have been measured, of the model as it is."""
+    if not figures.exists():
+        return False
+    return figures.stat().st_mtime >= max(file.stat().st_mtime for file in bundle.iterdir())

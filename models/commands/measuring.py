@@ -1,0 +1,38 @@
+"""The figures that commands report of a model in one kind of context."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from models.commands.context import Setting, translator_of
+from models.data.documents import Document
+from models.training import contrastive, evaluation
+from models.training.contrastive_sets import ContrastiveItem
+
+
+def translated(
+    setting: Setting, documents: Sequence[Document], beam: int | None, options: evaluation.MetricOptions
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """BLEU, chrF, document BLEU and the loss of the references; and the translations that the scores are of."""
+    translator, replacement = translator_of(setting.runtime, setting.context, beam), setting.replacement
+    result = evaluation.evaluate(translator, documents, setting.window, replacement=replacement, options=options)
+    loss = evaluation.reference_loss(
+        translator, translator.count_tokens, documents, setting.window, replacement=replacement
+    )
+    return {**asdict(result.scores), "loss": loss, **setting.figures}, result.translations
+
+
+def judged(
+    setting: Setting, items: Sequence[ContrastiveItem], rule: contrastive.Rule
+) -> tuple[dict[str, Any], list[contrastive.Outcome]]:
+    """How often the right translation is likelier than wrong ones, in all and by class; and of which items it is."""
+    translator = translator_of(setting.runtime, setting.context, None)
+    outcomes = contrastive.outcomes_of(
+        translator,
+        items,
+        setting.window,
+        rule=rule,
+        count_tokens=translator.count_tokens,
+        replacement=setting.replacement,
+    )
+    return {**asdict(contrastive.accuracies(outcomes)), **setting.figures, "rule": rule}, outcomes

@@ -1,0 +1,183 @@
+"""A training corpus as token ids: what may be learnt from, and each batch of it with its context."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models.config import CleaningConfig, ContextWindow, EmphasisConfig
+from models.data.batches import Batch, ContextReader, Example, Tokens, plan, plan_blocks, read_batch
+from models.data.cleaning import KEEP_ALL, left_out
+from models.data.documents import Document
+from models.data.emphasis import sentence_weights
+from models.data.tokenizer import Tokenizer
+from models.errors import DataError
+
+
+class TokenizedCorpus:
+    """Aligned documents as token ids, with what may be trained on."""
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        tokenizer: Tokenizer,
+        max_tokens: int,
+        max_context_tokens: int | None = None,
+        cleaning: CleaningConfig = KEEP_ALL,
+        emphasis: EmphasisConfig | None = None,
+    ) -> None:
+        """Tokenize; pairs over `max_tokens` (end of sentence included) or with an empty side serve as context only.
+
+        So do pairs that `cleaning` leaves out, and those that would be read with more than `max_context_tokens` source
+        tokens of other sentences. With `emphasis`, sentences weigh differently.
+
+        Raises:
+            DataError: no pair is left to train on, a sentence has no translation, or the emphasis is another corpus's.
+        """
+        sentences = [sentence for document in documents for sentence in document.sentences]
+        self._texts = [sentence.source for sentence in sentences]
+        self._own: tuple[ContextReader, list[Tokens] | None] | None = None
+        self.sources = _arrays(tokenizer.encode_sources(self._texts))
+        self.targets = _arrays(tokenizer.encode_targets([_target(sentence.target) for sentence in sentences]))
+        sizes = np.array([len(document.sentences) for document in documents], dtype=np.int64)
+        ends = np.cumsum(sizes)
+        self.first = np.repeat(ends - sizes, sizes)
+        """For each sentence, the index of its document's first one."""
+        self.last = np.repeat(ends - 1, sizes)
+        """And of its last one."""
+        source, target = (np.array([len(x) + 1 for x in side], np.int64) for side in (self.sources, self.targets))
+        self.source_lengths, self.target_lengths = source, target
+        """Tokens of each sentence and of its translation, end of sentence included."""
+        self.lengths = np.maximum(source, target)
+        """Tokens of the longer side, end of sentence included."""
+        fitting = (self.lengths <= max_tokens) & (np.minimum(source, target) > 1)
+        self.usable = np.flatnonzero(fitting & ~left_out(cleaning, sentences, source, target))
+        if not len(self.usable):
+            raise DataError(
+                f"no sentence pair of the corpus has between 1 and {max_tokens - 1} tokens on both sides"
+                " and is not left out by cleaning"
+            )
+        self._max_context = max_context_tokens
+        self._weights = None if emphasis is None else torch.from_numpy(sentence_weights(emphasis, len(sentences)))
+
+    def example(self, index: int, reader: ContextReader) -> Example:
+        """Sentence `index` with all of its document that `reader` may read."""
+        return self._example(index, index, reader)
+
+    def context_lengths(self, reader: ContextReader) -> NDArray[np.int64]:
+        """For each sentence, the source tokens of what `reader` may read around it."""
+        before = np.concatenate([[0], np.cumsum([len(tokens) for tokens in self.sources])])
+        around = [reader.window.around(i - begin) for i, begin in enumerate(self.first.tolist())]
+        low, high = (self.first + np.array(side, np.int64) for side in zip(*around, strict=True))
+        lengths: NDArray[np.int64] = before[np.minimum(high, self.last + 1)] - before[low] - np.diff(before)
+        return lengths
+
+    def plan(self, reader: ContextReader, budget: int, *, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+        """The batches of one pass, as arrays of indices; see `plan`, and `plan_blocks` where blocks are read.
+
+        Raises:
+            DataError: no sentence has as little context as may be trained on.
+        """
+        context = self.context_lengths(reader) if reader.window != ContextWindow() else None
+        usable = self._usable_with(context)
+        if reader.window.kind == "block":
+            blocks = self._blocks(usable, reader.window.size + 1)
+            return plan_blocks(self.lengths, blocks, budget, seed, epoch)
+        if context is None or not reader.joins_source:
+            return plan(self.lengths, usable, budget, seed, epoch, context)
+        joined = np.array([len(tokens) + 1 for tokens in self.sources], np.int64) + context
+        return plan(np.maximum(joined, self.lengths), usable, budget, seed, epoch)
+
+    def batch(
+        self,
+        indices: Sequence[int] | NDArray[np.int64],
+        reader: ContextReader,
+        neighbours: Sequence[int | None] | None = None,
+    ) -> Batch:
+        """The batch of these sentences, with the context that `reader` takes from their documents.
+
+        Where decoding leaves something behind, each sentence goes on from the one before it in its block, if that is in
+        the batch and may be trained on; else it starts anew.
+
+        Args:
+            indices: of the sentences.
+            reader: of the context.
+            neighbours: for each sentence the one whose context is read in place of its own; None where none is.
+        """
+        rows = list(map(int, indices))
+        read = (self._example(i, j, reader) for i, j in zip(rows, neighbours or rows, strict=True))
+        batch = read_batch([reader.select(example) for example in read], [self.targets[i] for i in rows], reader)
+        turns = self._turns(rows, reader) if reader.recurrent else ()
+        return replace(batch, turns=turns, weights=None if self._weights is None else self._weights[rows])
+
+    def _example(self, index: int, neighbour: int | None, reader: ContextReader) -> Example:
+        """Sentence `index` with what `reader` may read around `neighbour`, or with nothing."""
+        before, after = (slice(0), slice(0)) if neighbour is None else self._around(neighbour, reader)
+
+        def example(sentences: Sequence[Tokens]) -> Example:
+            return Example(sentences[index], preceding=sentences[before], following=sentences[after])
+
+        return replace(
+            example(self.sources),
+            translations=self.targets[before] if reader.reads_target else (),
+            own=None if (own := self._pieces(reader)) is None else example(own),
+        )
+
+    def _around(self, index: int, reader: ContextReader) -> tuple[slice, slice]:
+        """What `reader` may read before sentence `index`, and after it."""
+        begin, end = int(self.first[index]), int(self.last[index]) + 1
+        low, high = reader.window.around(index - begin)
+        return slice(begin + low, index), slice(index + 1, min(begin + high, end))
+
+    def _pieces(self, reader: ContextReader) -> list[Tokens] | None:
+        """All sources in the reader's own tokenization, made once."""
+        if self._own is None or self._own[0] is not reader:
+            pieces = reader.pieces(self._texts)
+            self._own = reader, None if pieces is None else _arrays(pieces)
+        return self._own[1]
+
+    def _blocks(self, usable: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+        """What is usable of each block of `size` sentences, in the order of the corpus."""
+        first = self.first[usable]
+        block = first + (usable - first) // size * size
+        return np.split(usable, np.flatnonzero(np.diff(block)) + 1)
+
+    def _turns(self, indices: Sequence[int], reader: ContextReader) -> tuple[Tensor, ...]:
+        """The rows of each turn; those whose sentences go on longest come first."""
+        chains: list[list[int]] = []
+        for row in sorted(range(len(indices)), key=indices.__getitem__):
+            if not (chains and self._goes_on(indices[row], indices[chains[-1][-1]], reader)):
+                chains.append([])
+            chains[-1].append(row)
+        chains.sort(key=len, reverse=True)
+        return tuple(
+            torch.tensor([chain[turn] for chain in chains if turn < len(chain)]) for turn in range(len(chains[0]))
+        )
+
+    def _goes_on(self, index: int, before: int, reader: ContextReader) -> bool:
+        position = index - int(self.first[index])
+        in_block = before == index - 1 and reader.window.around(position)[0] < position
+        return in_block and bool(self.usable[np.searchsorted(self.usable, before)] == before)
+
+    def _usable_with(self, context: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """What may be trained on with contexts of these lengths."""
+        if context is None or self._max_context is None:
+            return self.usable
+        usable = self.usable[context[self.usable] <= self._max_context]
+        if not len(usable):
+            raise DataError(f"no sentence of the corpus has a context of at most {self._max_context} tokens")
+        return usable
+
+
+def _arrays(sequences: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    # int32 arrays take a seventh of the memory of lists of Python integers.
+    return [np.asarray(sequence, dtype=np.int32) for sequence in sequences]  # type: ignore[misc]
+
+
+def _target(text: str | None) -> str:
+    if text is None:
+        raise DataError("a sentence of the training corpus has no translation")
+    return text

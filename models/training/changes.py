@@ -1,0 +1,63 @@
+"""Translations of the same text by two systems, or with and without context: where they differ, and which is better."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sacrebleu.metrics.chrf import CHRF
+
+from models.data.documents import Document, Sentence
+from models.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A sentence that two systems translate differently."""
+
+    document: str
+    position: int
+    """In its document, from 0."""
+    preceding: tuple[Sentence, ...]
+    """The sentences before it, the nearest last."""
+    sentence: Sentence
+    """With its reference."""
+    baseline: str
+    system: str
+    gain: float
+    """How much nearer the system is to the reference: the difference of sentence chrF (Popovic 2015), between -100 and
+    100."""
+
+
+def find_changes(
+    documents: Sequence[Document], baseline: Sequence[str], system: Sequence[str], preceding: int
+) -> list[Change]:
+    """Give all sentences whose translations differ, those that gain most first.
+
+    Args:
+        documents: the text, with references.
+        baseline: a translation of each of its sentences, in order.
+        system: another one.
+        preceding: how many sentences before each to show.
+
+    Raises:
+        DataError: there are more or fewer translations than sentences, or a sentence has no reference.
+    """
+    count = sum(len(document.sentences) for document in documents)
+    if not len(baseline) == len(system) == count:
+        raise DataError(f"baseline and system have {len(baseline)} and {len(system)} sentences, the documents {count}")
+    pairs = iter(zip(baseline, system, strict=True))
+    chrf = CHRF()
+    found = [
+        _change(chrf, document, position, preceding, *next(pairs))
+        for document in documents
+        for position in range(len(document.sentences))
+    ]
+    return sorted((one for one in found if one.baseline != one.system), key=lambda one: one.gain, reverse=True)
+
+
+def _change(chrf: CHRF, document: Document, position: int, preceding: int, baseline: str, system: str) -> Change:
+    sentence = document.sentences[position]
+    if sentence.target is None:
+        raise DataError("a sentence has no reference translation", document.name)
+    scores = [chrf.sentence_score(text, [sentence.target]).score for text in (baseline, system)]
+    before = document.sentences[max(0, position - preceding) : position]
+    return Change(document.name, position, before, sentence, baseline, system, scores[1] - scores[0])

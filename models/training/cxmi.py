@@ -1,0 +1,83 @@
+"""How much each translation owes to its context: conditional cross-mutual information, sentence by sentence.
+
+P-CXMI (Fernandes et al. 2023, eq. 2): log p(y | x, C) - log p(y | x), both by one model that was trained to do without
+context too; its mean over a corpus is the CXMI of Fernandes et al. 2021, eq. 3. Here y is a sentence's reference.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from models.config import ContextWindow
+from models.data.documents import Document, Sentence, Window, in_pieces, windows
+from models.errors import DataError
+from models.training.evaluation import Scorer
+
+
+def pointwise(
+    scorer: Scorer,
+    documents: Sequence[Document],
+    reach: ContextWindow,
+    *,
+    fits: Callable[[Sentence], bool],
+    advance: Callable[[int], object],
+) -> list[list[float]]:
+    """The P-CXMI of each sentence of each document, in nats.
+
+    Args:
+        scorer: the model.
+        documents: sentences with their reference translations.
+        reach: which sentences around each one are its context.
+        fits: whether the model can score a sentence; one that it cannot has 0, and is context all the same.
+        advance: told of each number of sentences that are done.
+
+    Raises:
+        DataError: a sentence has no reference.
+    """
+    found: list[list[float]] = []
+    for piece in in_pieces(documents):
+        given = [list(windows(document, reach)) for document in piece]
+        values = iter(_differences(scorer, [each for document in given for each in document if fits(each.current)]))
+        found += [[next(values) if fits(each.current) else 0.0 for each in document] for document in given]
+        advance(sum(map(len, given)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Of the P-CXMI of a corpus."""
+
+    sentences: int
+    cxmi: float
+    """Mean of all sentences, in nats."""
+    helped: float
+    """Share of the sentences whose translation the context makes likelier."""
+    helped_by_a_nat: float
+    """And of those that it makes likelier by more than a nat, that is, 2.7 times as likely."""
+
+
+def summary(gains: Sequence[Sequence[float]]) -> Summary:
+    """What the values of all sentences come to.
+
+    Raises:
+        DataError: there is no sentence.
+    """
+    values = [gain for document in gains for gain in document]
+    if not values:
+        raise DataError("there is no sentence to score")
+    count = len(values)
+    helped, by_a_nat = (sum(gain > least for gain in values) / count for least in (0, 1))
+    return Summary(count, sum(values) / count, helped, by_a_nat)
+
+
+def _differences(scorer: Scorer, given: Sequence[Window]) -> list[float]:
+    references = [_reference(each) for each in given]
+    asked = [replace(each, current=Sentence(each.current.source)) for each in given]
+    real = scorer.score(asked, references)
+    empty = scorer.score([Window(each.current) for each in asked], references)
+    return [with_context - without for with_context, without in zip(real, empty, strict=True)]
+
+
+def _reference(given: Window) -> str:
+    if given.current.target is None:
+        raise DataError("a sentence has no reference translation")
+    return given.current.target

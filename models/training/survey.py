@@ -1,0 +1,77 @@
+"""What a training corpus is made of: what cleaning would leave out, and what else is odd about it."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from models.config import DataConfig
+from models.data.cleaning import Flags, of_unlike_length, repeated, untranslated
+from models.data.corpus import TokenizedCorpus
+from models.data.documents import Document, Sentence
+from models.data.tokenizer import Tokenizer
+
+RATIOS: Final = (2.0, 3.0, 5.0)
+COPIES: Final = (1, 10)
+_INVISIBLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028\u2029\ufeff\ufffd\ue000-\uf8ff]")
+"""Control, zero-width and private characters, and what stands for a broken one."""
+_READING: Final = re.compile("[(（][\u3041-\u3096\u30a1-\u30fa\u30fc・、 \u3000]+[)）]")
+"""Kana in brackets: how the word before is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Pairs of a kind."""
+
+    what: str
+    pairs: int
+    target_tokens: int
+    """End of sentence included."""
+    example: str
+    """The first of them; empty where there is none."""
+
+
+def survey(config: DataConfig, documents: Sequence[Document], tokenizer: Tokenizer) -> list[Finding]:
+    """Count the pairs of each kind: all first, and last those that a run would learn from.
+
+    Args:
+        config: what the run reads.
+        documents: its training corpus.
+        tokenizer: of the run.
+
+    Raises:
+        DataError: a sentence has no translation, or nothing is left to learn from.
+    """
+    sentences = [sentence for document in documents for sentence in document.sentences]
+    corpus = TokenizedCorpus(
+        documents, tokenizer, config.max_tokens, config.max_context_tokens, cleaning=config.cleaning
+    )
+    learnt = np.zeros(len(sentences), np.bool_)
+    learnt[corpus.usable] = True
+    kinds = [("all", np.ones_like(learnt)), *_kinds(sentences, corpus, config.max_tokens), ("learnt from", learnt)]
+    return [_finding(what, flags, sentences, corpus) for what, flags in kinds]
+
+
+def _kinds(sentences: Sequence[Sentence], corpus: TokenizedCorpus, longest: int) -> Iterator[tuple[str, Flags]]:
+    source, target = corpus.source_lengths, corpus.target_lengths
+    yield f"over {longest} tokens on a side", corpus.lengths > longest
+    for ratio in RATIOS:
+        yield f"over {ratio:g} times as long on a side", of_unlike_length(source, target, ratio)
+    for copies in COPIES:
+        yield f"beyond copy {copies}", repeated(sentences, copies)
+    yield "the same on both sides", untranslated(sentences)
+    yield "with invisible or broken characters", _matching(sentences, lambda text: bool(_INVISIBLE.search(text)))
+    yield "with readings in brackets", _matching(sentences, lambda text: bool(_READING.search(text)))
+
+
+def _matching(sentences: Sequence[Sentence], test: Callable[[str], bool]) -> Flags:
+    found = (test(sentence.source) or test(sentence.target or "") for sentence in sentences)
+    return np.fromiter(found, np.bool_, len(sentences))
+
+
+def _finding(what: str, flags: Flags, sentences: Sequence[Sentence], corpus: TokenizedCorpus) -> Finding:
+    rows = np.flatnonzero(flags)
+    example = "" if not len(rows) else f"{sentences[rows[0]].source} | {sentences[rows[0]].target}"
+    return Finding(what, len(rows), int(corpus.target_lengths[rows].sum()), example)

@@ -1,0 +1,54 @@
+"""The model card says in words what the manifest says, and lies in every bundle."""
+
+from pathlib import Path
+
+from models.bundle.card import CARD, model_card
+from models.bundle.manifest import Manifest
+from models.config import ContextWindow, Provenance
+from tests.support.bundles import make_bundle
+
+SHIPPED = Path(__file__).parents[3] / "models" / "pretrained" / "ja-en"
+
+
+def test_shipped_card_is_what_its_manifest_says() -> None:
+    """Nobody has to keep the two alike by hand."""
+    assert (SHIPPED / CARD).read_text(encoding="utf-8") == model_card(Manifest.load(SHIPPED))
+
+
+def test_shipped_card_tells_what_a_user_must_know() -> None:
+    """Data, licence, scores, limits, intended use; nothing of it is left unsaid."""
+    card = (SHIPPED / CARD).read_text(encoding="utf-8")
+    for section in ("Intended use", "Training data", "Licence", "Scores", "Limits"):
+        assert f"## {section}\n" in card
+    assert "do not say" not in card
+    assert "NICT does not endorse" in card
+    assert "| reads | up to 2 preceding sentences |" in card
+
+
+def test_export_writes_a_card(tmp_path: Path) -> None:
+    """Beside the files that the manifest lists; the bundle is as whole as without."""
+    bundle = make_bundle(tmp_path / "tiny")
+    manifest = Manifest.load(bundle)
+    assert (bundle / CARD).read_text(encoding="utf-8") == model_card(manifest)
+    assert CARD not in manifest.files
+    manifest.verify(bundle)
+
+
+def test_what_the_makers_do_not_say_is_said_to_be_unknown() -> None:
+    """A card never looks as if there were no limits or no licence to heed."""
+    shipped = Manifest.load(SHIPPED)
+    card = model_card(shipped.model_copy(update={"provenance": Provenance(), "scores": {}}))
+    assert card.count("Its makers do not say.") == 3
+    assert "None were measured." in card
+    assert "more than 511 is refused" in card
+
+
+def test_a_card_says_what_is_read() -> None:
+    """Sentences before and after, their translations, and blocks."""
+    window = ContextWindow(kind="block", size=19, following=19)
+    changes = {"window": window, "reads_target_context": True, "serves_sessions": False}
+    card = model_card(Manifest.load(SHIPPED).model_copy(update=changes))
+    said = "up to 19 preceding sentences and their translations, up to 19 following ones, inside blocks of the document"
+    assert f"| reads | {said} |\n| serves | documents |" in card
+    alone = model_card(Manifest.load(SHIPPED).model_copy(update={"window": ContextWindow()}))
+    assert "| reads | the sentence alone |" in alone

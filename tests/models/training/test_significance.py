@@ -1,0 +1,82 @@
+"""A difference that is chance is called so, one that is not is found; items of one document stand and fall together."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from models.errors import DataError
+from models.training.contrastive import Outcome
+from models.training.significance import compare_outcomes, read_outcomes, write_outcomes
+
+
+def outcomes(rights: dict[str, list[bool]], label: str = "he") -> list[Outcome]:
+    """Items of one class, by document."""
+    return [Outcome(document, label, right) for document, each in rights.items() for right in each]
+
+
+def test_a_system_that_is_right_more_often_everywhere_is_better() -> None:
+    """Forty documents, each with one item more."""
+    baseline = outcomes({f"d{i}": [True, False, False] for i in range(40)})
+    system = outcomes({f"d{i}": [True, True, i % 10 == 0] for i in range(40)})
+    found = compare_outcomes(baseline, system)["accuracy"]
+    assert (found.baseline, found.system) == (pytest.approx(1 / 3), pytest.approx(0.7))
+    assert found.p_value < 0.01
+
+
+def test_a_difference_by_chance_is_called_so() -> None:
+    """Two coins thrown for each item differ, but not significantly."""
+    coin = random.Random(3)
+    thrown = [outcomes({f"d{i}": [coin.random() < 0.5 for _ in range(3)] for i in range(40)}) for _ in range(2)]
+    found = compare_outcomes(*thrown)["accuracy"]
+    assert found.baseline != found.system
+    assert found.p_value > 0.05
+
+
+def test_items_of_one_document_are_one_piece_of_evidence() -> None:
+    """Thirty items gained are significant in thirty documents, and not in two."""
+    spread = [{f"d{i}": [i % 2 == 0 or better] for i in range(60)} for better in (False, True)]
+    assert compare_outcomes(*map(outcomes, spread))["accuracy"].p_value < 0.01
+    lumped = [{"a": [True] * 30, "b": [better] * 30} for better in (False, True)]
+    assert compare_outcomes(*map(outcomes, lumped))["accuracy"].p_value > 0.2
+
+
+def test_macro_counts_each_class_alike() -> None:
+    """The rare class moves the mean of the classes, and the accuracy hardly."""
+    common = {f"d{i}": [True] * 9 for i in range(20)}
+    rare = [{f"d{i}": [better] for i in range(20)} for better in (False, True)]
+    baseline, system = (outcomes(common) + outcomes(each, "she") for each in rare)
+    found = compare_outcomes(baseline, system)
+    assert (found["macro"].baseline, found["macro"].system) == (0.5, 1.0)
+    assert (found["accuracy"].baseline, found["accuracy"].system) == (0.9, 1.0)
+
+
+def test_no_difference_is_chance() -> None:
+    """A system is not better than itself, whichever documents are drawn."""
+    same = outcomes({f"d{i}": [i % 3 == 0] for i in range(12)})
+    found = compare_outcomes(same, same)
+    assert found["accuracy"].p_value == found["macro"].p_value == 1.0
+
+
+def test_a_class_that_a_sample_lacks_is_no_error() -> None:
+    """With one item of a class, most samples have none of it."""
+    both = [*outcomes({f"d{i}": [True] for i in range(20)}), Outcome("d0", "it", False)]
+    assert compare_outcomes(both, both)["macro"].system == 0.5
+
+
+def test_other_items_are_refused() -> None:
+    """Also none at all."""
+    one, other = outcomes({"a": [True]}), outcomes({"b": [True]})
+    for baseline, system in ((one, other), (one, one + one), ([], [])):
+        with pytest.raises(DataError, match="same items"):
+            compare_outcomes(baseline, system)
+
+
+def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """And a line that is none is named."""
+    written = [Outcome("文書", "she", True, "2"), Outcome("e", "he", False)]
+    write_outcomes(written, tmp_path / "outcomes")
+    assert read_outcomes(tmp_path / "outcomes") == written
+    (tmp_path / "outcomes").write_text('{"document": "d"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=":1: is no outcome"):
+        read_outcomes(tmp_path / "outcomes")

@@ -1,0 +1,61 @@
+"""A survey counts what a corpus is made of, and what a run learns from."""
+
+from pathlib import Path
+
+import pytest
+
+from models.config import CleaningConfig, Corpus, DataConfig, TokenizerConfig
+from models.data.documents import Document, Sentence
+from models.data.tokenizer import Tokenizer, train_tokenizer
+from models.training.survey import Finding, survey
+
+SENTENCES = [
+    Sentence("寺（てら）は古い。", "The temple is old."),
+    Sentence("歴史", "History"),
+    Sentence("歴史", "History"),
+    Sentence("www.example.org", "www.example.org"),
+    Sentence("庭\u200e", "A garden"),
+    Sentence("川", "The long river that flows by the old temple and the garden of the temple"),
+]
+DOCUMENTS = [Document(tuple(SENTENCES[:3])), Document(tuple(SENTENCES[3:]))]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    """Of the sentences' characters."""
+    config = TokenizerConfig(path=tmp_path_factory.mktemp("tokenizer"), kind="bpe", vocabulary=80, byte_fallback=False)
+    return train_tokenizer(config, [s.source for s in SENTENCES], [s.target or "" for s in SENTENCES])
+
+
+def found(tokenizer: Tokenizer, cleaning: CleaningConfig) -> dict[str, Finding]:
+    """What a survey finds, by kind."""
+    nowhere = Corpus(source=Path("source"), target=Path("target"))
+    config = DataConfig(train=nowhere, max_tokens=30, cleaning=cleaning)
+    return {one.what: one for one in survey(config, DOCUMENTS, tokenizer)}
+
+
+def test_every_kind_is_counted_with_its_first_example(tokenizer: Tokenizer) -> None:
+    """Pairs of each kind, whatever the run leaves out of them."""
+    kinds = found(tokenizer, CleaningConfig())
+    assert {what: one.pairs for what, one in kinds.items()} == {
+        "all": 6,
+        "over 30 tokens on a side": 1,
+        "over 2 times as long on a side": 1,
+        "over 3 times as long on a side": 1,
+        "over 5 times as long on a side": 1,
+        "beyond copy 1": 1,
+        "beyond copy 10": 0,
+        "the same on both sides": 1,
+        "with invisible or broken characters": 1,
+        "with readings in brackets": 1,
+        "learnt from": 5,
+    }
+    assert kinds["beyond copy 1"].example == "歴史 | History"
+    assert kinds["beyond copy 10"].example == ""
+    assert kinds["learnt from"].target_tokens < kinds["all"].target_tokens
+
+
+def test_what_cleaning_leaves_out_is_not_learnt_from(tokenizer: Tokenizer) -> None:
+    """The last line goes by the config."""
+    cleaning = CleaningConfig(max_copies=1, untranslated=True)
+    assert found(tokenizer, cleaning)["learnt from"].pairs == 3
