@@ -13,6 +13,7 @@ import pytest
 from redis import Redis
 
 from tests.support.client import PAIR, SENTENCES, begin, check_document, measured, say, say_until_served
+from tests.support.redis_servers import kill_own_redis
 from tests.support.servers import RedisServer, Replica, Replicas, child, children, eventually
 
 
@@ -164,7 +165,7 @@ def test_the_services_own_redis_is_started_again(replicas: Replicas) -> None:
         session = begin(client)
         for at in range(5):
             if at in {1, 3}:
-                os.kill(child(replica.pid, "redis-server"), signal.SIGKILL)
+                kill_own_redis(child(replica.pid, "redis-server"))
             assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
         check_document(client, session)
         assert "antecedent_redis_restarts_total 2.0" in client.get("/metrics").text

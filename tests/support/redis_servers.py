@@ -1,6 +1,9 @@
 """Redis as operators run it, in real processes: with options, as a Cluster, behind Sentinel, behind TLS."""
 
 import asyncio
+import os
+import re
+import signal
 import ssl
 import subprocess
 import threading
@@ -18,6 +21,19 @@ from tests.support.servers import RedisServer, eventually, free_port
 
 _SLOTS = 16384
 _BUS_OFFSET = 10000
+
+
+def kill_own_redis(pid: int) -> None:
+    """Kill the Redis of a service's own, once it has written to its file what it has answered.
+
+    With `appendfsync everysec` it holds a write back while the fsync before is under way: on a slow disk up to two
+    seconds, which docs/operations.md calls lost.
+    """
+    command = Path(f"/proc/{pid}/cmdline").read_text()
+    (socket,) = re.findall(r"unixsocket:([^\s\0]+)", command)
+    with redis.Redis(unix_socket_path=socket) as admin:
+        eventually(lambda: admin.info("persistence")["aof_buffer_length"] == 0, "all is in the file")
+    os.kill(pid, signal.SIGKILL)
 
 
 class RedisCluster:

@@ -20,6 +20,7 @@ from service.store.commands import Commands
 from service.store.connection import RedisClient, connect
 from service.store.redis_process import find_redis_server, own_redis
 from service.telemetry.metrics import Metrics
+from tests.support.redis_servers import kill_own_redis
 
 KILLED = """
 import asyncio, os, signal, sys
@@ -67,11 +68,9 @@ async def test_killed_redis_is_started_again_with_its_data(tmp_path: Path) -> No
     metrics = Metrics()
     async with own_redis(tmp_path, metrics) as url:
         async with connect(url, 5) as client:
-            # As a Redis does whose disk keeps up; where it does not, up to two seconds may be lost, by its own rules.
-            await client.config_set("appendfsync", "no")
             await client.set("key", "kept")
             pid = (await client.info("server"))["process_id"]
-        redis_process.os.kill(pid, signal.SIGKILL)
+        kill_own_redis(pid)
         async with asyncio.timeout(60):
             while not await _answers(url):
                 await asyncio.sleep(0.01)
