@@ -8,7 +8,7 @@ import sys
 import typer
 
 from models.commands.benchmarks import bench
-from models.commands.bundles import export, translate
+from models.commands.bundles import export, translate, unpack
 from models.commands.comparison import compare
 from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
@@ -33,6 +33,7 @@ for command in (
     cxmi,
     compare,
     export,
+    unpack,
     translate,
     bench,
     table,

@@ -13,7 +13,8 @@ import typer
 
 from models.commands.bulk import Decoding, PartSentences, Ray, Workers, translate_on_cluster
 from models.commands.context import replacement_of, translator_of
-from models.commands.options import Beam, Bundle, ComputeType, Device, How, Kind, Seed, Threads
+from models.commands.options import Beam, Bundle, ComputeType, Config, Device, How, Kind, Seed, Threads
+from models.config import load_config
 from models.data.documents import read_documents
 
 
@@ -36,6 +37,15 @@ def export(
     figures = None if scores is None else json.loads(scores.read_text(encoding="utf-8"))
     manifest = export_bundle(checkpoint, out, quantization, documents=documents, scores=figures)
     typer.echo(f"{out}: {manifest.name}, {len(manifest.files)} files, format {manifest.format_version}")
+
+
+def unpack(bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", show_default=False)], config: Config) -> None:
+    """Make of a bundle the final checkpoint of a run, to train on from; with a sentence model's, of its backbone."""
+    from models.bundle.unpacking import unpack_bundle
+
+    run = load_config(config)
+    final = unpack_bundle(bundle, run)
+    typer.echo(f"checkpoint: {final}, tokenizer: {run.tokenizer.path}")
 
 
 def translate(

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from models.bundle.manifest import Manifest
+from models.config import load_config
+from models.training.checkpoints import load_checkpoint
 from models.training.contrastive import Outcome
 from models.training.significance import write_outcomes
 from tests.support.bundles import documents, make_bundle, make_checkpoint
+from tests.support.servers import ROOT
 
 
 def run(*arguments: str | Path, given: str = "") -> "subprocess.CompletedProcess[str]":
@@ -274,6 +277,19 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
     )
     assert all(row["compute_type"] == "float32" and row["batch"] == 2 for row in rows.values())
     assert all((tmp_path / f"speeds.{kind}").stat().st_size for kind in ("png", "svg"))
+
+
+def test_the_shipped_model_can_be_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bundle fits the runs that it came from: step one and step two are unpacked where the next ones look."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("sentence", "document"):
+        done = run("unpack", ROOT / "models/pretrained/ja-en", ROOT / f"models/configs/default/{name}.yaml")
+        assert done.returncode == 0, done.stderr
+        assert f"checkpoint: runs/default/{name}/final" in done.stdout
+        assert load_config(ROOT / f"models/configs/default/{name}.yaml").tokenizer.path.is_dir()
+    tuned = load_config(ROOT / "models/configs/default/tuned.yaml")
+    assert tuned.training.init is not None
+    assert load_checkpoint(tuned.training.init).config.architecture == tuned.architecture
 
 
 @pytest.mark.parametrize(

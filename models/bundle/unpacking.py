@@ -1,0 +1,79 @@
+"""A checkpoint out of a bundle, to train on from: the other way round than `export`."""
+
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from models.bundle.manifest import WEIGHTS, Manifest
+from models.config import ArchitectureConfig, BertContextConfig, RunConfig, SentenceConfig
+from models.data.tokenizer import Tokenizer
+from models.errors import BundleError, CheckpointError
+from models.training.checkpoints import Progress, build_model, load_weights, save_checkpoint, weights_of
+
+
+def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
+    """Write the tokenizer and the final checkpoint of a run, as if the run had trained what the bundle holds.
+
+    A run of the sentence model gets the backbone alone: step one, where step two left it frozen. What the bundle stores
+    in float16 is not made more exact by it.
+
+    Args:
+        bundle: its folder.
+        config: of the run, of the same sizes; it says where both are written.
+
+    Returns:
+        The checkpoint's folder.
+
+    Raises:
+        BundleError: the bundle is damaged, is another model than the run's, or holds no weights that can be trained.
+        CheckpointError: the run has a final checkpoint or another tokenizer, or the checkpoint cannot be written.
+    """
+    manifest = Manifest.load(bundle)
+    manifest.verify(bundle)
+    config = config.model_copy(update={"architecture": _architecture(bundle, manifest, config)})
+    final = config.output / "final"
+    if final.exists():
+        raise CheckpointError(f"{final}: is there already; remove it, or give the run another output folder")
+    tokenizer = Tokenizer.load(bundle)
+    _save_tokenizer(tokenizer, bundle, config.tokenizer.path)
+    model = build_model(config, tokenizer, dropout=0.0)
+    try:
+        weights = load_file(bundle / WEIGHTS)
+        load_weights(model, weights, "backbone." if isinstance(config.architecture, SentenceConfig) else "")
+    except (CheckpointError, OSError, SafetensorError) as error:
+        raise BundleError(f"{bundle}: cannot be unpacked: {error}") from error
+    save_checkpoint(final, config, tokenizer, weights_of(model), Progress())
+    return final
+
+
+def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> ArchitectureConfig:
+    """What the checkpoint is to have: the bundle's, or that of a sentence model if the run is one."""
+    if WEIGHTS not in manifest.files:
+        raise BundleError(f"{bundle}: holds its weights in CTranslate2's form alone, which cannot be trained")
+    if manifest.languages != config.languages:
+        raise BundleError(f"{bundle}: translates between other languages than the run {config.name}")
+    if manifest.backbone != config.backbone:
+        raise BundleError(f"{bundle}: has a backbone of other sizes than the run {config.name}")
+    if manifest.vocabulary.joint != config.tokenizer.joint:
+        count = "one vocabulary" if manifest.vocabulary.joint else "two vocabularies"
+        raise BundleError(f"{bundle}: has {count}, the run {config.name} not")
+    ours, theirs = config.architecture, manifest.architecture
+    if isinstance(ours, SentenceConfig):
+        return ours
+    if isinstance(ours, BertContextConfig) and isinstance(theirs, BertContextConfig):
+        # Its own BERT is CTranslate2's; the checksum lets no other one be read in place of what it was made of.
+        theirs = theirs.model_copy(update={"bert": ours.bert})
+    if theirs.model_dump(exclude={"bert_checksum"}) != ours.model_dump(exclude={"bert_checksum"}):
+        raise BundleError(f"{bundle}: has another architecture, or other values of it, than the run {config.name}")
+    return theirs
+
+
+def _save_tokenizer(tokenizer: Tokenizer, bundle: Path, folder: Path) -> None:
+    """Where the run looks for it; the same one may be there already."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        tokenizer.save(folder)
+    for name in tokenizer.files():
+        if not (folder / name).is_file() or (folder / name).read_bytes() != (bundle / name).read_bytes():
+            raise CheckpointError(f"{folder}: is another tokenizer than the bundle's; give the run another folder")
