@@ -20,6 +20,9 @@ from models.search.decoder import Decoder
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.search import new_search
 
+CONTEXT_SHARE = 8
+"""Tokens of context that count as one of the sentence in a batch: they are read once, a sentence's at every step."""
+
 RECALLED = 256
 """Sentences whose memories are at hand together, where a model has any."""
 
@@ -36,12 +39,12 @@ class TokenizedRequest:
 
     @property
     def size(self) -> int:
-        """Tokens of the longest of source and contexts, each with its end of sentence."""
+        """Tokens that it counts in a batch: of its sentence, or a share of its contexts, if that is more."""
         example = self.example
         sides = [example.preceding, example.translations, example.following]
         if (own := example.own) is not None:
             sides.append([*own.preceding, own.source, *own.following])
-        return max(len(example.source), *(sum(map(len, side)) for side in sides)) + 1
+        return max(len(example.source), *(sum(map(len, side)) // CONTEXT_SHARE for side in sides)) + 1
 
 
 class Engine(Protocol):

@@ -56,3 +56,12 @@ def test_the_sentence_model_is_the_backbone_alone(model: TranslationModel) -> No
     without = [TokenizedRequest(Example(request.example.source), request.max_length) for request in REQUESTS]
     assert values == TorchEngine(bare).log_probabilities(without, TARGETS)
     assert values != TorchEngine(model).log_probabilities(REQUESTS, TARGETS)
+
+
+def test_contexts_count_an_eighth_in_a_batch() -> None:
+    """Ten sentences before it make a sentence no larger than it is; a hundred do, so that memory stays bounded."""
+    source, context = [5] * 29, [[6] * 20]
+    assert TokenizedRequest(Example(source), 9).size == 30
+    assert TokenizedRequest(Example(source, context * 10), 9).size == 30
+    assert TokenizedRequest(Example(source, context * 100), 9).size == 100 * 20 // 8 + 1
+    assert TokenizedRequest(Example(source, following=context * 100), 9).size == 100 * 20 // 8 + 1
