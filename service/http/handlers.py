@@ -36,11 +36,18 @@ def install(app: FastAPI, metrics: Metrics) -> None:
         allowed = _allowed(app, route_of(request.scope)) if error.status_code == 405 else {}
         return _answer(body, dict(error.headers or {}) | allowed, metrics)
 
+    # Starlette refuses a WebSocket at a path that there is not with a bare 403, as if a key were wrong.
+    app.router.default = _nothing_there
+
 
 async def refuse(error: AntecedentError, metrics: Metrics, scope: Scope, receive: Receive, send: Send) -> None:
     """Tell of an error that is met before any route, in answer to a request or to a WebSocket's handshake."""
     answer = _answer(problem_of(error, scope["state"]["request_id"]), headers_of(error), metrics)
     await answer(scope, receive, send)
+
+
+async def _nothing_there(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise HTTPException(404)
 
 
 def _answer(body: dict[str, Any], headers: dict[str, str], metrics: Metrics) -> Response:

@@ -140,6 +140,13 @@ def test_stream_of_no_session(replica: Replica, session_id: str) -> None:
     assert (refusal["status"], refusal["code"]) == (404, "session_not_found")
 
 
+@pytest.mark.parametrize("path", ["/v1/session/x", "/v1/documents", "/"])
+def test_stream_where_there_is_none(replica: Replica, path: str) -> None:
+    """The handshake is refused with the problem that a request would get, not as if a key were wrong."""
+    refusal = refused(replica.url, path)
+    assert (refusal["status"], refusal["code"]) == (404, "not_found")
+
+
 def test_session_deleted_under_a_stream(replica: Replica, client: httpx.Client) -> None:
     """The next sentence is told so, and the stream ends."""
     session = begin(client)
