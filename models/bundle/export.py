@@ -42,6 +42,7 @@ def export_bundle(
     documents: Sequence[Document] | None = None,
     provenance: Provenance | None = None,
     scores: Mapping[str, float] | None = None,
+    alpha: float | None = None,
 ) -> Manifest:
     """Write the bundle of a checkpoint.
 
@@ -58,6 +59,7 @@ def export_bundle(
         documents: translated sentences to check the bundle on; without them the dev set that the run names.
         provenance: in place of the run's own.
         scores: figures on test sets for the manifest, by a name that says which.
+        alpha: how much search is to prefer longer translations, in place of what the run says.
 
     Returns:
         The manifest of the new bundle.
@@ -72,7 +74,7 @@ def export_bundle(
     trained = load_checkpoint(checkpoint)
     model = load_model(trained)
     sample = _sample(_documents(trained.config, documents), trained, model.architecture)
-    contents = Contents(trained.config, trained.tokenizer, model, sentence_model_of(trained, model))
+    contents = Contents(_decoding(trained.config, alpha), trained.tokenizer, model, sentence_model_of(trained, model))
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
         manifest = write_bundle(partial, contents, quantization, provenance=provenance, scores=scores)
@@ -87,6 +89,13 @@ def export_bundle(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return manifest
+
+
+def _decoding(config: RunConfig, alpha: float | None) -> RunConfig:
+    """The config with an exponent that was chosen when all was trained."""
+    if alpha is None:
+        return config
+    return config.model_copy(update={"decoding": config.decoding.model_copy(update={"alpha": alpha})})
 
 
 def _check_replaceable(out: Path) -> None:

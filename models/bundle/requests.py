@@ -42,11 +42,13 @@ class CacheUse:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to translate; without a beam size, the bundle's own, and 1 to verify."""
+    """How to translate; without a beam size, the bundle's own, and 1 to verify; without an alpha, its own."""
 
     strategy: Strategy = "direct"
     beam_size: int | None = None
     n_best: int = 1
+    alpha: float | None = None
+    """Of `DecodingConfig`: how much search prefers longer translations."""
 
 
 @dataclass(frozen=True, slots=True)

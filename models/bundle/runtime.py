@@ -228,9 +228,8 @@ class Runtime:
         # CTranslate2, which searches for the others, has no such guard.
         guarded = options.strategy in {"direct", "verify"} and not self._joins_source
         most_repeated = MOST_REPEATED if guarded else None
-        return SearchOptions(
-            beam_size, options.n_best, decoding.normalization, decoding.alpha, most_repeated=most_repeated
-        )
+        alpha = decoding.alpha if options.alpha is None else options.alpha
+        return SearchOptions(beam_size, options.n_best, decoding.normalization, alpha, most_repeated=most_repeated)
 
     def _translation(self, prepared: Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
         if not parts:

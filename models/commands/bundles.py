@@ -13,7 +13,7 @@ import typer
 
 from models.commands.bulk import Decoding, PartSentences, Ray, Workers, translate_on_cluster
 from models.commands.context import replacement_of, translator_of
-from models.commands.options import Beam, Bundle, ComputeType, Config, Device, How, Kind, Seed, Threads
+from models.commands.options import Alpha, Beam, Bundle, ComputeType, Config, Device, How, Kind, Seed, Threads
 from models.config import load_config
 from models.data.documents import read_documents
 
@@ -27,6 +27,7 @@ def export(
     source: Annotated[Path | None, typer.Option(metavar="F", help="Check on these instead of the dev set.")] = None,
     reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON of figures for the manifest.")] = None,
+    alpha: Alpha = None,
 ) -> None:
     """Turn a checkpoint into a bundle; it is written only if it translates as the checkpoint does."""
     from models.bundle.export import export_bundle
@@ -35,7 +36,7 @@ def export(
         raise typer.BadParameter("--source and --reference go together")
     documents = None if source is None else read_documents(source, reference)
     figures = None if scores is None else json.loads(scores.read_text(encoding="utf-8"))
-    manifest = export_bundle(checkpoint, out, quantization, documents=documents, scores=figures)
+    manifest = export_bundle(checkpoint, out, quantization, documents=documents, scores=figures, alpha=alpha)
     typer.echo(f"{out}: {manifest.name}, {len(manifest.files)} files, format {manifest.format_version}")
 
 

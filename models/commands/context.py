@@ -45,7 +45,9 @@ class Setting:
         return replacement_of(self.runtime, self.context, self.seed)
 
 
-def options_of(context: ContextKind, beam: int | None, strategy: Strategy | None = None) -> Options:
+def options_of(
+    context: ContextKind, beam: int | None, strategy: Strategy | None = None, alpha: float | None = None
+) -> Options:
     """How a runtime translates: unless a strategy says otherwise, with its sentence backbone for no context.
 
     Raises:
@@ -53,16 +55,20 @@ def options_of(context: ContextKind, beam: int | None, strategy: Strategy | None
     """
     if context == "none" and strategy not in (None, "sentence"):
         raise typer.BadParameter(f"--strategy {strategy} reads context: for none of its own, --context empty")
-    return Options(strategy or ("sentence" if context == "none" else "direct"), beam_size=beam)
+    return Options(strategy or ("sentence" if context == "none" else "direct"), beam_size=beam, alpha=alpha)
 
 
 def translator_of(
-    runtime: "Runtime", context: ContextKind, beam: int | None, strategy: Strategy | None = None
+    runtime: "Runtime",
+    context: ContextKind,
+    beam: int | None,
+    strategy: Strategy | None = None,
+    alpha: float | None = None,
 ) -> "WindowTranslator":
     """The model as evaluation sees it."""
     from models.bundle.runtime import WindowTranslator
 
-    return WindowTranslator(runtime, options_of(context, beam, strategy))
+    return WindowTranslator(runtime, options_of(context, beam, strategy, alpha))
 
 
 def replacement_of(runtime: "Runtime", context: ContextKind, seed: int) -> Replacement:

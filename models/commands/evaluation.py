@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from models.commands.context import Setting, translator_of
-from models.commands.options import Beam, Bundle, ComputeType, Device, JsonFile, Kind, Seed, Sentences, Threads
+from models.commands.options import Alpha, Beam, Bundle, ComputeType, Device, JsonFile, Kind, Seed, Sentences, Threads
 from models.commands.output import report, write_lines
 from models.data.documents import read_documents, read_translations
 
@@ -20,6 +20,7 @@ def evaluate(
     seed: Seed = 1,
     sentences: Sentences = None,
     beam: Beam = None,
+    alpha: Alpha = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare text in lower case.")] = False,
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
     out: Annotated[Path | None, typer.Option(metavar="F", help="Write the translations there.")] = None,
@@ -37,7 +38,7 @@ def evaluate(
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     documents, setting = read_documents(source, reference), Setting(runtime, context, seed, sentences)
     options = evaluation.MetricOptions(lowercase, tokenize)
-    figures, translations = translated(setting, documents, beam, options)
+    figures, translations = translated(setting, documents, beam, options, alpha)
     if out is not None:
         write_lines(translations, out)
     if baseline is not None:

@@ -11,10 +11,14 @@ from models.training.contrastive_sets import ContrastiveItem
 
 
 def translated(
-    setting: Setting, documents: Sequence[Document], beam: int | None, options: evaluation.MetricOptions
+    setting: Setting,
+    documents: Sequence[Document],
+    beam: int | None,
+    options: evaluation.MetricOptions,
+    alpha: float | None = None,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """BLEU, chrF, document BLEU and the loss of the references; and the translations that the scores are of."""
-    translator, replacement = translator_of(setting.runtime, setting.context, beam), setting.replacement
+    translator, replacement = translator_of(setting.runtime, setting.context, beam, alpha=alpha), setting.replacement
     result = evaluation.evaluate(translator, documents, setting.window, replacement=replacement, options=options)
     loss = evaluation.reference_loss(
         translator, translator.count_tokens, documents, setting.window, replacement=replacement

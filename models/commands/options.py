@@ -13,6 +13,10 @@ Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Folder of a bund
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be used; count and name them.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures there.")]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses of search; without it, the model's own.")]
+Alpha = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="A", help="How much search prefers longer translations; without it, the model's own."),
+]
 How = Annotated[
     Strategy | None,
     typer.Option("--strategy", help="How to translate; without it, direct, or sentence for no context."),

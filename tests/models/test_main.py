@@ -61,6 +61,12 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
     again = run("evaluate", bundle, *options[:4], "--beam", "1", "--baseline", tmp_path / "out", "--json", file)
     assert again.returncode == 0, again.stderr
     assert set(figures(file)["compared"]) == {"bleu", "chrf"}
+    lengths = {}
+    for alpha in ("0", "4"):
+        done = run("evaluate", bundle, *options[:4], "--beam", "4", "--alpha", alpha, "--out", tmp_path / "out")
+        assert done.returncode == 0, done.stderr
+        lengths[alpha] = len((tmp_path / "out").read_text(encoding="utf-8"))
+    assert lengths["0"] < lengths["4"]
 
 
 def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:

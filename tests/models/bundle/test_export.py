@@ -15,7 +15,7 @@ from models.data.documents import Document, Sentence
 from models.errors import BundleError, CheckpointError, DataError
 from models.network.model import TranslationModel
 from models.network.transformer import Transformer
-from models.training.checkpoints import weights_of
+from models.training.checkpoints import load_checkpoint, weights_of
 from tests.support.bundles import documents
 
 
@@ -48,6 +48,13 @@ def test_provenance_and_scores_are_written_down(checkpoint: Path, tmp_path: Path
     manifest = Manifest.load(tmp_path / "out")
     assert manifest.provenance == about
     assert manifest.scores == {"dev.bleu": 12.5}
+
+
+def test_decoding_may_be_chosen_after_training(checkpoint: Path, tmp_path: Path) -> None:
+    """What a dev set has shown to be the best alpha is the bundle's own."""
+    export_bundle(checkpoint, tmp_path / "out", documents=documents(), alpha=1.2)
+    trained = load_checkpoint(checkpoint).config.decoding
+    assert Manifest.load(tmp_path / "out").decoding == trained.model_copy(update={"alpha": 1.2})
 
 
 def exchange_keys_and_values(backbone: Transformer, *arguments: Any) -> None:

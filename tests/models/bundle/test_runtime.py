@@ -83,6 +83,18 @@ def test_context_that_is_too_long_loses_its_oldest_sentences(runtime: Runtime) -
     assert found[0].context_size == 1
 
 
+@pytest.mark.parametrize("strategy", ["direct", "sentence"])
+def test_a_larger_alpha_gives_longer_translations(runtime: Runtime, strategy: Any) -> None:
+    """Log-probabilities are divided by n^alpha; without one it is the bundle's own."""
+    lengths, own = {}, runtime.manifest.decoding.alpha
+    for alpha in (0.0, own, 4.0):
+        found = runtime.translate(REQUESTS, Options(strategy, beam_size=4, alpha=alpha))
+        lengths[alpha] = sum(one.tokens for one in found)
+        if alpha == own:
+            assert found == runtime.translate(REQUESTS, Options(strategy, beam_size=4))
+    assert lengths[0.0] < lengths[own] < lengths[4.0]
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_long_sentence_is_translated_in_parts(runtime: Runtime, strategy: Any) -> None:
     """Beyond what training has seen, clauses are packed into parts, each translated with the context, and joined."""
