@@ -68,13 +68,13 @@ format: setup ## Format the code and mend what ruff can mend
 BUDGET = $(MINUTES:%=--minutes %)
 train-default: setup ## Train the shipped model anew: tokenizer, both steps, export; killed, it goes on where it was (variable: MINUTES a step)
 	[ -e runs/default/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
-	[ -e runs/default/document ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
+	[ -e runs/default/document/checkpoints ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
 	$(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
 	$(PY) -m models export runs/default/document/final --out $(MODEL)
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems
-runs/default/sentence/final: # Step one of the shipped model, out of its bundle where it has not been trained here
+runs/default/sentence/final: | $(STAMP) # Step one of the shipped model, out of its bundle where it has not been trained here
 	$(PY) -m models unpack $(MODEL) $(RUNS)/sentence.yaml
 
 train-systems: setup runs/default/sentence/final ## Train every system from the shipped model's step one; killed, it goes on where it was (variables: SET, MINUTES)
