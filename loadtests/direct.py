@@ -27,8 +27,8 @@ Batch = Sequence[TranslationRequest]
 class Budget:
     """When a batch is full: characters, context included, and sentences. The service is given the same."""
 
-    characters: int = 4096
-    sentences: int = 32
+    characters: int = 8192
+    sentences: int = 64
 
 
 def batches_of(requests: Sequence[TranslationRequest], budget: Budget) -> Sequence[Batch]:

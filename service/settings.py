@@ -85,9 +85,9 @@ class Settings(BaseSettings):
     keys_outage_seconds: float = Field(600, ge=0)
     """While Redis is away, how long the keys that were read from it last go on being valid."""
 
-    batch_characters: int = Field(4096, ge=1)
+    batch_characters: int = Field(8192, ge=1)
     """Characters of a batch, context included; a single longer sentence is a batch of its own."""
-    batch_sentences: int = Field(32, ge=1)
+    batch_sentences: int = Field(64, ge=1)
     """Sentences of a batch; so many of sessions, and so many of documents, may be at a worker."""
     batch_wait_ms: float = Field(1, ge=0)
     """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""

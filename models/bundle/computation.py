@@ -5,6 +5,7 @@ from typing import Final
 import ctranslate2
 import torch
 
+from models.bundle.heap import keep_freed_memory
 from models.errors import BundleError
 from models.network.inference import prepare
 from models.network.int8 import supports_int8
@@ -46,7 +47,7 @@ def _adds_products_exactly() -> bool:
 
 
 def place(model: TranslationModel, device: str, compute_type: str, threads: int, *, to_serve: bool) -> None:
-    """Bring a model to a device, in a type of `resolve_compute_type`.
+    """Bring a model to a device, in a type of `resolve_compute_type`, and make this process ready to compute with it.
 
     Args:
         model: in evaluation mode.
@@ -59,6 +60,7 @@ def place(model: TranslationModel, device: str, compute_type: str, threads: int,
         BundleError: there is no such device.
     """
     torch.set_num_threads(threads)
+    keep_freed_memory()
     try:
         model.to(torch.device(device), torch.bfloat16 if compute_type == "bfloat16" else torch.float32)
     except (RuntimeError, AssertionError) as error:  # torch's ways to say that there is no such device

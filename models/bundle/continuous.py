@@ -9,10 +9,8 @@ from models.data.batches import Batch, Tokens
 from models.search.hypotheses import Hypothesis
 from models.search.running import Found, Search, Wanted
 
-FREE: Final = 4
-"""Sentences join when one of this many parts of the budget is free: to join costs about as much as a step or two."""
-PATIENCE: Final = 16
-"""Steps after which they join in any case, if they fit."""
+JOINING: Final = 1.0
+"""Steps of decoding that sentences which join cost each that is there already, about."""
 
 
 class Sized(Protocol):
@@ -60,6 +58,7 @@ class Continuous(Generic[Sentence]):
         self._waiting: dict[int, Sentence] = {}
         self._begun: dict[int, Sentence] = {}
         self._waited = 0
+        """Steps that sentences have waited although there was room for them, all together."""
 
     @property
     def running(self) -> int:
@@ -92,10 +91,8 @@ class Continuous(Generic[Sentence]):
             self._waiting.pop(key, None)
 
     def _go_on(self) -> list[Found]:
-        if self._waiting:
-            self._waited += 1
-            if self._makes_sense():
-                self._begin()
+        if self._waiting and self._makes_sense():
+            self._begin()
         return self._search.step()
 
     def _begin_again(self) -> None:
@@ -105,14 +102,21 @@ class Continuous(Generic[Sentence]):
         self._begun, self._search = {}, self._new_search()
 
     def _makes_sense(self) -> bool:
-        """Whether the next sentence should begin now."""
-        if not self._begun:
-            return True
-        width = self._width()
-        if not (self._joins and self._fits(next(iter(self._waiting.values())), len(self._begun), width)):
-            return False
-        free = self._budget - len(self._begun) * width
-        return free * FREE >= self._budget or self._waited >= PATIENCE
+        """Whether the next sentences should begin now: once all have waited as long as it would hold up those that run.
+
+        So the sum of both is the least (as in the economic order quantity, Harris 1913), and a small batch is joined
+        at once, a large one by several sentences together.
+        """
+        if not (self._begun and self._joins):
+            return not self._begun
+        room = self._room()
+        self._waited += min(len(self._waiting), room)
+        return room > 0 and self._waited >= JOINING * len(self._begun)
+
+    def _room(self) -> int:
+        """How many sentences like the next one could begin now."""
+        following = next(iter(self._waiting.values()))
+        return max(0, self._budget // max(self._width(), following.size) - len(self._begun))
 
     def _begin(self) -> None:
         chosen: dict[int, Sentence] = {}

@@ -11,7 +11,7 @@ from models.bundle.flow import AtOnce
 from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.bundle.strategies import TokenizedRequest, TorchEngine
-from models.data.batches import Example
+from models.data.batches import Batch, Example
 from models.data.documents import Sentence
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
@@ -96,6 +96,66 @@ def test_no_step_has_more_than_the_budget(model: TranslationModel, monkeypatch: 
     assert len(engine.translate(requests(60, 7), SearchOptions(1))) == 60
     assert max(rows for rows, _ in sizes) > 5
     assert all(rows == 1 or rows * width <= 60 for rows, width in sizes)
+
+
+@pytest.fixture
+def joins(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> tuple[TorchEngine, list[int]]:
+    """An engine with room for many sentences, and how many began together, each time that some did."""
+    monkeypatch.setattr("models.bundle.strategies.BATCH_TOKENS", 2000)
+    engine, sizes = TorchEngine(model), []
+    start = engine._decoder.start
+
+    def seen(batch: Batch) -> State:
+        sizes.append(len(batch.source))
+        return start(batch)
+
+    monkeypatch.setattr(engine._decoder, "start", seen)
+    return engine, sizes
+
+
+def test_what_comes_one_by_one_joins_a_large_batch_together(joins: tuple[TorchEngine, list[int]]) -> None:
+    """Each join holds up all that run, so there are few; and nobody waits for longer than that is worth."""
+    engine, sizes = joins
+    flow = engine.flow(SearchOptions(1, min_length=50))
+    flow.add({key: TokenizedRequest(Example([5] * 4), 40) for key in range(20)})
+    flow.step()
+    for key in range(20, 38):
+        flow.add({key: TokenizedRequest(Example([6] * 4), 40)})
+        flow.step()
+    assert sizes[0] == 20
+    assert 2 <= len(sizes[1:]) <= 4
+    assert sum(sizes[1:]) > 18 - max(sizes[1:])
+
+
+def test_what_comes_to_a_small_batch_joins_at_once(joins: tuple[TorchEngine, list[int]]) -> None:
+    """One that runs is not worth waiting for."""
+    engine, sizes = joins
+    flow = engine.flow(SearchOptions(1, min_length=50))
+    flow.add({0: TokenizedRequest(Example([5] * 4), 40)})
+    flow.step()
+    flow.add({1: TokenizedRequest(Example([6] * 4), 40)})
+    flow.step()
+    assert sizes == [1, 1]
+
+
+def test_one_that_is_too_long_to_join_does_not_begin_in_place_of_one_that_left(
+    joins: tuple[TorchEngine, list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What others have waited for is not its turn, if there is no room for it."""
+    engine, sizes = joins
+    monkeypatch.setattr("models.bundle.strategies.BATCH_TOKENS", 60)
+    flow = engine.flow(SearchOptions(1, min_length=50))
+    flow.add({key: TokenizedRequest(Example([5] * 9), 40) for key in range(4)})
+    flow.step()
+    flow.add({4: TokenizedRequest(Example([6] * 9), 4), 5: TokenizedRequest(Example([6] * 3), 4)})
+    flow.step()
+    flow.drop([0, 1, 4, 5])
+    flow.add({6: TokenizedRequest(Example([6] * 40), 4)})
+    flow.step()
+    assert sizes == [4]
+    while flow.running:
+        flow.step()
+    assert sizes == [4, 1]
 
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence"])
