@@ -70,3 +70,12 @@ def unloaded_model(folder: Path) -> TranslationModel:
         manifest = Manifest.load(folder)
         vocabulary = manifest.vocabulary
         return TranslationModel(manifest.backbone, manifest.architecture, vocabulary.source, vocabulary.target)
+
+
+def unfreezes(folder: Path) -> bool:
+    """Whether a checkpoint's run trains the backbone too; of a bundle, which holds no run, it is not known: False.
+
+    Raises:
+        CheckpointError: the checkpoint is damaged.
+    """
+    return is_checkpoint(folder) and load_checkpoint(folder).config.training.unfreeze

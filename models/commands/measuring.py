@@ -17,13 +17,18 @@ def translated(
     options: evaluation.MetricOptions,
     alpha: float | None = None,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """BLEU, chrF, document BLEU and the loss of the references; and the translations that the scores are of."""
+    """BLEU, chrF, document BLEU and the loss of the references; and the translations that the scores are of.
+
+    With how they were searched for: without `beam` and `alpha`, as the model's own decoding says.
+    """
     translator, replacement = translator_of(setting.runtime, setting.context, beam, alpha=alpha), setting.replacement
     result = evaluation.evaluate(translator, documents, setting.window, replacement=replacement, options=options)
     loss = evaluation.reference_loss(
         translator, translator.count_tokens, documents, setting.window, replacement=replacement
     )
-    return {**asdict(result.scores), "loss": loss, **setting.figures}, result.translations
+    own = setting.runtime.manifest.decoding
+    search = {"beam_size": own.beam_size if beam is None else beam, "alpha": own.alpha if alpha is None else alpha}
+    return {**asdict(result.scores), "loss": loss, **setting.figures, **search}, result.translations
 
 
 def judged(

@@ -54,13 +54,17 @@ def train(
 def describe(
     model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
 ) -> None:
-    """Print what a model is made of: parameters by part, trained and frozen in step two."""
-    from models.bundle.description import unloaded_model
+    """Print what a model is made of: parameters by part, trained and frozen in step two, or step three if it is one."""
+    from models.bundle.description import unfreezes, unloaded_model
     from models.network.parameters import count_parameters
     from models.training.run import plan_model
 
-    built = unloaded_model(model) if model.is_dir() else plan_model(load_config(model))
-    parts = count_parameters(built)
+    if model.is_dir():
+        built, unfreeze = unloaded_model(model), unfreezes(model)
+    else:
+        config = load_config(model)
+        built, unfreeze = plan_model(config), config.training.unfreeze
+    parts = count_parameters(built, unfreeze=unfreeze)
     rows = [(part.name, f"{part.trained:,}", f"{part.frozen:,}") for part in parts]
     total = ("all", f"{sum(part.trained for part in parts):,}", f"{sum(part.frozen for part in parts):,}")
     print_table(("part", "trained", "frozen"), [*rows, total])

@@ -16,11 +16,14 @@ class Part:
     """Parameters that it leaves as they are."""
 
 
-def count_parameters(model: TranslationModel) -> list[Part]:
-    """Parameters of each part of backbone and architecture, in the order of the model."""
+def count_parameters(model: TranslationModel, *, unfreeze: bool = False) -> list[Part]:
+    """Parameters of each part of backbone and architecture, in the order of the model.
+
+    With `unfreeze` (see `models.config.TrainingConfig`) all of them are trained.
+    """
     counts: dict[str, list[int]] = {}
     for name, parameter in model.named_parameters():
         part = ".".join(name.split(".")[:2])
         trained_frozen = counts.setdefault(part, [0, 0])
-        trained_frozen[0 if model.architecture.trains(name) else 1] += parameter.numel()
+        trained_frozen[0 if unfreeze or model.architecture.trains(name) else 1] += parameter.numel()
     return [Part(name, *numbers) for name, numbers in counts.items()]

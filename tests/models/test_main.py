@@ -57,6 +57,7 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
         assert {"bleu", "chrf", "document_bleu", "signature", "tokens_per_second", "loss"} <= found.keys()
         loss[context] = found["loss"]
         assert (found["model"], found["context_sentences"]) == ("tiny", 2 if context == "real" else 0)
+        assert (found["beam_size"], found["alpha"]) == (1, Manifest.load(bundle).decoding.alpha)
     assert len(set(loss.values())) == 3
     again = run("evaluate", bundle, *options[:4], "--beam", "1", "--baseline", tmp_path / "out", "--json", file)
     assert again.returncode == 0, again.stderr
@@ -296,6 +297,9 @@ def test_the_shipped_model_can_be_trained_on(tmp_path: Path, monkeypatch: pytest
     tuned = load_config(ROOT / "models/configs/default/tuned.yaml")
     assert tuned.training.init is not None
     assert load_checkpoint(tuned.training.init).config.architecture == tuned.architecture
+    done = run("describe", ROOT / "models/configs/default/tuned.yaml", "--json", tmp_path / "parts")
+    assert done.returncode == 0, done.stderr
+    assert not any(part["frozen"] for part in figures(tmp_path / "parts")["parts"])
 
 
 @pytest.mark.parametrize(

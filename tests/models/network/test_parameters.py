@@ -21,3 +21,11 @@ def test_each_context_attention_has_four_projections_a_gate_and_a_norm() -> None
     assert by_name["architecture.encoder"].trained == 6 * (6 * 512**2 + biases_and_norm)
     assert by_name["architecture.decoder"].trained == by_name["architecture.encoder"].trained
     assert all(part.trained == 0 for name, part in by_name.items() if name.startswith("backbone."))
+
+
+def test_a_run_that_unfreezes_leaves_nothing_as_it_is() -> None:
+    """Step three trains backbone and context modules together."""
+    model = TranslationModel(BackboneConfig(), DocTransformerConfig(), 100, 100)
+    parts = count_parameters(model, unfreeze=True)
+    assert sum(part.trained for part in parts) == sum(parameter.numel() for parameter in model.parameters())
+    assert not any(part.frozen for part in parts)
