@@ -17,7 +17,7 @@ from models.bundle.backbone import BackboneEngine
 from models.bundle.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
 from models.bundle.manifest import BACKBONE, MANIFEST, Manifest, Quantization
 from models.bundle.runtime import Runtime
-from models.bundle.step_one import sentence_model_of
+from models.bundle.step_one import sentence_model_beside, sentence_model_of
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.bundle.writing import Contents, convert, write_bundle
 from models.config import Provenance, RunConfig, data_folder
@@ -43,11 +43,12 @@ def export_bundle(
     provenance: Provenance | None = None,
     scores: Mapping[str, float] | None = None,
     alpha: float | None = None,
+    sentence: Path | None = None,
 ) -> Manifest:
     """Write the bundle of a checkpoint.
 
-    Beside the weights for decoding with context lies the sentence model of step one, converted to CTranslate2; a model
-    that was trained from scratch has none.
+    Beside the weights for decoding with context lies a sentence model, converted to CTranslate2: that of step one
+    unless another is named. A model that was trained from scratch has none.
 
     The weights for decoding with context are stored in float32 in a float32 bundle, else in float16: half the size, at
     the price of a rounding by up to 0.05 %, which moves log-probabilities in the third decimal place.
@@ -60,21 +61,23 @@ def export_bundle(
         provenance: in place of the run's own.
         scores: figures on test sets for the manifest, by a name that says which.
         alpha: how much search is to prefer longer translations, in place of what the run says.
+        sentence: checkpoint of the sentence model, in place of step one's.
 
     Returns:
         The manifest of the new bundle.
 
     Raises:
-        BundleError: the converted model disagrees with the checkpoint, there is no dev set to check it on, or the
-            bundle cannot be written.
-        CheckpointError: the checkpoint, or the one that it was trained from, is damaged.
+        BundleError: the converted model disagrees with the checkpoint, there is no dev set to check it on, the sentence
+            model does not fit, or the bundle cannot be written.
+        CheckpointError: the checkpoint, or the sentence model's, is damaged.
         DataError: the dev set is damaged, or has no sentence to check on.
     """
     _check_replaceable(out)
     trained = load_checkpoint(checkpoint)
     model = load_model(trained)
     sample = _sample(_documents(trained.config, documents), trained, model.architecture)
-    contents = Contents(_decoding(trained.config, alpha), trained.tokenizer, model, sentence_model_of(trained, model))
+    beside = sentence_model_of(trained, model) if sentence is None else sentence_model_beside(trained, sentence)
+    contents = Contents(_decoding(trained.config, alpha), trained.tokenizer, model, beside)
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
         manifest = write_bundle(partial, contents, quantization, provenance=provenance, scores=scores)

@@ -1,6 +1,9 @@
-"""The sentence model that a context model was trained from: what translates without context."""
+"""What translates without context: the sentence model that a context model was trained from, or one beside it."""
+
+from pathlib import Path
 
 from models.config import SentenceConfig
+from models.errors import BundleError
 from models.network.model import TranslationModel
 from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
 
@@ -24,6 +27,24 @@ def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> Translati
     if settings.init is None or not changed:
         return sentence_model(model)
     return sentence_model(load_model(load_checkpoint(settings.init)))
+
+
+def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel:
+    """A sentence model that was trained apart, in evaluation mode, to translate what `trained` does without context.
+
+    Raises:
+        BundleError: it is no sentence model, or has other vocabularies or fewer positions.
+        CheckpointError: its checkpoint is damaged.
+    """
+    beside = load_checkpoint(folder)
+    if beside.config.architecture.kind != "sentence":
+        raise BundleError(f"{folder}: is no sentence model, but reads context ({beside.config.architecture.kind})")
+    vocabularies = [(each.tokenizer.source_pieces, each.tokenizer.target_pieces) for each in (trained, beside)]
+    if vocabularies[0] != vocabularies[1]:
+        raise BundleError(f"{folder}: has other vocabularies than the model that it shall stand beside")
+    if beside.config.backbone.max_length < trained.config.backbone.max_length:
+        raise BundleError(f"{folder}: has fewer positions (max_length) than the model that it shall stand beside")
+    return sentence_model(load_model(beside))
 
 
 def sentence_model(model: TranslationModel) -> TranslationModel:

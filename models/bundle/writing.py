@@ -29,7 +29,7 @@ class Contents:
     tokenizer: Tokenizer
     model: TranslationModel
     sentence: TranslationModel | None
-    """Of step one, where there was one."""
+    """That translates without context, where there is one."""
 
 
 def write_bundle(

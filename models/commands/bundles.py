@@ -28,6 +28,9 @@ def export(
     reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON of figures for the manifest.")] = None,
     alpha: Alpha = None,
+    sentence: Annotated[
+        Path | None, typer.Option(metavar="CHECKPOINT", help="The sentence model beside it, instead of step one's.")
+    ] = None,
 ) -> None:
     """Turn a checkpoint into a bundle; it is written only if it translates as the checkpoint does."""
     from models.bundle.export import export_bundle
@@ -36,7 +39,9 @@ def export(
         raise typer.BadParameter("--source and --reference go together")
     documents = None if source is None else read_documents(source, reference)
     figures = None if scores is None else json.loads(scores.read_text(encoding="utf-8"))
-    manifest = export_bundle(checkpoint, out, quantization, documents=documents, scores=figures, alpha=alpha)
+    manifest = export_bundle(
+        checkpoint, out, quantization, documents=documents, scores=figures, alpha=alpha, sentence=sentence
+    )
     typer.echo(f"{out}: {manifest.name}, {len(manifest.files)} files, format {manifest.format_version}")
 
 

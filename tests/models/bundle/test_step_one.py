@@ -10,7 +10,8 @@ import torch
 from models.bundle.export import export_bundle
 from models.bundle.runtime import Options, Runtime, TranslationRequest
 from models.bundle.step_one import sentence_model_of
-from models.errors import CheckpointError, UnsupportedOptionError
+from models.config import SentenceConfig
+from models.errors import BundleError, CheckpointError, UnsupportedOptionError
 from models.network.context import Architecture
 from models.network.doc_transformer import DocTransformer
 from models.training.checkpoints import load_checkpoint, load_model, save_checkpoint
@@ -98,3 +99,32 @@ def test_a_model_from_scratch_has_no_sentence_model(trained: Path, tmp_path: Pat
     assert runtime.translate([REQUEST], Options())[0].tokens > 0
     with pytest.raises(UnsupportedOptionError, match="offers direct"):
         runtime.translate([REQUEST], Options("sentence"))
+
+
+def test_another_sentence_model_beside_a_context_model(tmp_path: Path) -> None:
+    """Export takes the one that is named, such as one that was trained on for as long."""
+    two, beside = make_checkpoint(tmp_path / "two"), make_checkpoint(tmp_path / "beside", SentenceConfig())
+    checkpoint = load_checkpoint(beside)
+    moved = {n: w + 0.5 if n == "backbone.encoder_norm.bias" else w for n, w in checkpoint.weights.items()}
+    shutil.rmtree(beside)
+    save_checkpoint(beside, checkpoint.config, checkpoint.tokenizer, moved, checkpoint.progress)
+    export_bundle(two, tmp_path / "bundle", "float32", documents=documents(), sentence=beside)
+    runtime = Runtime.open(tmp_path / "bundle")
+    (expected,) = Runtime.open(beside).translate([REQUEST], Options())
+    (found,) = runtime.translate([REQUEST], Options("sentence"))
+    assert (found.text, found.score) == (expected.text, pytest.approx(expected.score, abs=1e-4))
+    (direct,) = Runtime.open(two).translate([REQUEST], Options())
+    assert runtime.translate([REQUEST], Options())[0].text == direct.text
+    (own,) = Runtime.open(two).translate([REQUEST], Options("sentence"))
+    assert found.score != pytest.approx(own.score, abs=1e-4)
+
+
+def test_a_sentence_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    """One that reads context, one with other vocabularies, one with fewer positions; there is no bundle then."""
+    two = make_checkpoint(tmp_path / "two")
+    joint = make_checkpoint(tmp_path / "joint", SentenceConfig(), embeddings="shared")
+    short = make_checkpoint(tmp_path / "short", SentenceConfig(), max_length=48)
+    for folder, reason in ((two, "is no sentence model"), (joint, "other vocabularies"), (short, "fewer positions")):
+        with pytest.raises(BundleError, match=reason):
+            export_bundle(two, tmp_path / "bundle", documents=documents(), sentence=folder)
+    assert not (tmp_path / "bundle").exists()
