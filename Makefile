@@ -66,11 +66,12 @@ format: setup ## Format the code and mend what ruff can mend
 
 # A step that the next one has begun with is not trained further, so a budget may be spent in several calls.
 BUDGET = $(MINUTES:%=--minutes %)
-train-default: setup ## Train the shipped model anew: tokenizer, both steps, export; killed, it goes on where it was (variable: MINUTES a step)
+train-default: setup ## Train the shipped model anew: tokenizer, three steps, export; killed, it goes on where it was (variable: MINUTES a step)
 	[ -e runs/default/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
 	[ -e runs/default/document/checkpoints ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
-	$(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
-	$(PY) -m models export runs/default/document/final --out $(MODEL)
+	[ -e runs/default/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
+	$(PY) -m models train $(RUNS)/tuned.yaml --resume $(BUDGET)
+	$(PY) -m models export runs/default/tuned/final --sentence runs/default/tuned/final --out $(MODEL)
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems

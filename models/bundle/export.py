@@ -61,7 +61,7 @@ def export_bundle(
         provenance: in place of the run's own.
         scores: figures on test sets for the manifest, by a name that says which.
         alpha: how much search is to prefer longer translations, in place of what the run says.
-        sentence: checkpoint of the sentence model, in place of step one's.
+        sentence: checkpoint whose backbone is the sentence model, in place of step one's; it may be the same one.
 
     Returns:
         The manifest of the new bundle.

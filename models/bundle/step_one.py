@@ -30,15 +30,13 @@ def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> Translati
 
 
 def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel:
-    """A sentence model that was trained apart, in evaluation mode, to translate what `trained` does without context.
+    """A sentence model to translate what `trained` does without context: the backbone of a checkpoint, evaluating.
 
     Raises:
-        BundleError: it is no sentence model, or has other vocabularies or fewer positions.
-        CheckpointError: its checkpoint is damaged.
+        BundleError: it has other vocabularies or fewer positions.
+        CheckpointError: the checkpoint is damaged.
     """
     beside = load_checkpoint(folder)
-    if beside.config.architecture.kind != "sentence":
-        raise BundleError(f"{folder}: is no sentence model, but reads context ({beside.config.architecture.kind})")
     vocabularies = [(each.tokenizer.source_pieces, each.tokenizer.target_pieces) for each in (trained, beside)]
     if vocabularies[0] != vocabularies[1]:
         raise BundleError(f"{folder}: has other vocabularies than the model that it shall stand beside")

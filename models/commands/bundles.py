@@ -29,7 +29,7 @@ def export(
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON of figures for the manifest.")] = None,
     alpha: Alpha = None,
     sentence: Annotated[
-        Path | None, typer.Option(metavar="CHECKPOINT", help="The sentence model beside it, instead of step one's.")
+        Path | None, typer.Option(metavar="CHECKPOINT", help="Its backbone translates without context, not step one's.")
     ] = None,
 ) -> None:
     """Turn a checkpoint into a bundle; it is written only if it translates as the checkpoint does."""

@@ -9,7 +9,7 @@ import torch
 
 from models.bundle.export import export_bundle
 from models.bundle.runtime import Options, Runtime, TranslationRequest
-from models.bundle.step_one import sentence_model_of
+from models.bundle.step_one import sentence_model, sentence_model_of
 from models.config import SentenceConfig
 from models.errors import BundleError, CheckpointError, UnsupportedOptionError
 from models.network.context import Architecture
@@ -119,12 +119,25 @@ def test_another_sentence_model_beside_a_context_model(tmp_path: Path) -> None:
     assert found.score != pytest.approx(own.score, abs=1e-4)
 
 
+def test_a_tuned_backbone_can_be_the_sentence_model(trained: Path, tmp_path: Path) -> None:
+    """Where a third step has moved it, export takes it when the checkpoint itself is named."""
+    export_bundle(trained, tmp_path / "bundle", "float32", documents=documents(), sentence=trained)
+    checkpoint = load_checkpoint(trained)
+    bare = sentence_model(load_model(checkpoint))
+    expected = Runtime.of(checkpoint.config, checkpoint.tokenizer, load_model(checkpoint), bare)
+    texts = [
+        runtime.translate([REQUEST], Options("sentence")) for runtime in (expected, Runtime.open(tmp_path / "bundle"))
+    ]
+    assert texts[0][0].text == texts[1][0].text
+    assert texts[0][0].score == pytest.approx(texts[1][0].score, abs=1e-4)
+
+
 def test_a_sentence_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    """One that reads context, one with other vocabularies, one with fewer positions; there is no bundle then."""
+    """One with other vocabularies, and one with fewer positions; there is no bundle then."""
     two = make_checkpoint(tmp_path / "two")
     joint = make_checkpoint(tmp_path / "joint", SentenceConfig(), embeddings="shared")
     short = make_checkpoint(tmp_path / "short", SentenceConfig(), max_length=48)
-    for folder, reason in ((two, "is no sentence model"), (joint, "other vocabularies"), (short, "fewer positions")):
+    for folder, reason in ((joint, "other vocabularies"), (short, "fewer positions")):
         with pytest.raises(BundleError, match=reason):
             export_bundle(two, tmp_path / "bundle", documents=documents(), sentence=folder)
     assert not (tmp_path / "bundle").exists()
