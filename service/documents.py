@@ -14,6 +14,7 @@ from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.inference.document_queue import DocumentQueue
+from service.inference.wire import Priority
 from service.limits import check_length, check_number
 from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence, TranslatedSentence
 from service.segmentation import Segmented, gap_of, split
@@ -95,8 +96,9 @@ class DocumentStream:
 
 
 class Documents:
-    """Whole documents: they need no Redis, and each is one flow of the queue: `bulk` but for its first sentence.
+    """Whole documents: they need no Redis, and each is one flow of the queue.
 
+    It is `bulk` but for a first sentence that somebody waits for: a reader of events, or whoever brings just one.
     `ping_seconds` and `idle_seconds` say how a document that is sent as events treats its reader.
     """
 
@@ -132,26 +134,27 @@ class Documents:
                 yield PreparedDocument(document, request, model, segmented, place)
 
     @contextmanager
-    def stream(self, prepared: PreparedDocument) -> Iterator[DocumentStream]:
+    def stream(self, prepared: PreparedDocument, *, awaited: bool) -> Iterator[DocumentStream]:
         """Queue the first sentences; at the end of the block, what still waits leaves the queue.
+
+        `awaited` says whether somebody waits for the first one, and not for the whole document.
 
         Raises:
             AntecedentError: see `Batcher.enqueue`.
         """
-        queue = self._queue(prepared)
+        queue = self._queue(prepared, "interactive" if awaited or len(prepared.sentences) == 1 else "bulk")
         prepared.place.give_up()
         try:
             yield DocumentStream(prepared, queue)
         finally:
             queue.close()
 
-    def _queue(self, prepared: PreparedDocument) -> DocumentQueue:
+    def _queue(self, prepared: PreparedDocument, first: Priority) -> DocumentQueue:
         request, model = prepared.request, prepared.model
         manifest = model.manifest
         in_context = request.strategy != "sentence"
         options = Options(request.strategy if request.drafts is None else "verify", request.beam_size)
-        # The first sentence is what a reader of events waits for, and all that many documents have.
-        turns = chain([Turn(prepared.id, "interactive")], repeat(Turn(prepared.id, "bulk")))
+        turns = chain([Turn(prepared.id, first)], repeat(Turn(prepared.id, "bulk")))
         return DocumentQueue(
             prepared.sentences,
             request.context,

@@ -33,8 +33,9 @@ async def translate_document(
     async with AsyncExitStack() as held:
         prepared = await held.enter_async_context(parts.documents.prepare(body))
         await held.enter_async_context(admitted(request, parts, who, len(prepared.sentences)))
-        stream = held.enter_context(parts.documents.stream(prepared))
-        if not wants_events(request):
+        as_events = wants_events(request)
+        stream = held.enter_context(parts.documents.stream(prepared, awaited=as_events))
+        if not as_events:
             return await unless_client_leaves(request, stream.whole())
         await unless_client_leaves(request, stream.ready(parts.documents.ping_seconds))
         return DocumentEvents(stream, request, parts, held.pop_all())

@@ -44,13 +44,13 @@ class Desk:
     async def whole(self, **members: object) -> DocumentAnswer:
         """Translate a document."""
         async with self.documents.prepare(_request(**members)) as prepared:
-            with self.documents.stream(prepared) as stream:
+            with self.documents.stream(prepared, awaited=False) as stream:
                 return await stream.whole()
 
     async def streamed(self, **members: object) -> tuple[list[StreamedSentence], DocumentEnd]:
         """Translate a document sentence by sentence."""
         async with self.documents.prepare(_request(**members)) as prepared:
-            with self.documents.stream(prepared) as stream:
+            with self.documents.stream(prepared, awaited=True) as stream:
                 return [sentence async for sentence in stream], stream.end()
 
 
@@ -132,7 +132,7 @@ async def test_place_is_kept_until_the_sentences_are_queued(desk: Desk) -> None:
         places = [desk.admission.reserve(flow, 6) for flow in "ab"]
         with desk.admission.reserve("c", 6), pytest.raises(QueueFullError):
             desk.admission.reserve("d", 6)
-        with desk.documents.stream(prepared) as stream:
+        with desk.documents.stream(prepared, awaited=False) as stream:
             assert desk.bench.batcher.waiting == 6
             with desk.admission.reserve("c", 6), pytest.raises(QueueFullError):
                 desk.admission.reserve("d", 6)
@@ -160,7 +160,7 @@ async def test_model_is_held_while_its_document_is_translated(desk: Desk) -> Non
         retired.append(True)
 
     async with desk.documents.prepare(_request(sentences=["a", "b"])) as prepared:
-        with desk.documents.stream(prepared) as stream:
+        with desk.documents.stream(prepared, awaited=False) as stream:
             task = asyncio.create_task(retire())
             assert len((await stream.whole()).sentences) == 2
             assert not retired
@@ -180,9 +180,9 @@ async def test_target_context_is_read_where_the_model_reads_it(tmp_path: Path) -
     desk = Desk(manifest, recorded)
     await desk.whole(sentences=["a", "b", "c"])
     await desk.whole(sentences=["d", "e", "f"], strategy="sentence")
-    assert desk.bench.lanes.batches == [["a"], ["b"], ["c"], ["d"], ["e", "f"]]
+    assert desk.bench.lanes.batches == [["a"], ["b"], ["c"], ["d", "e", "f"]]
     a, b = Sentence("a", "a"), Sentence("b", "b")
-    assert read == [[()], [(a,)], [(a, b)], [()], [(), ()]]
+    assert read == [[()], [(a,)], [(a, b)], [(), (), ()]]
     await desk.bench.batcher.close()
 
 
@@ -215,8 +215,8 @@ async def test_each_sentence_goes_with_its_draft(
     await desk.bench.batcher.close()
 
 
-async def test_first_sentence_waits_for_no_other_document(stand_in_bundle: Path) -> None:
-    """It goes with the sentences of sessions, and the others with those of documents."""
+async def test_a_first_sentence_that_is_awaited_waits_for_no_other_document(stand_in_bundle: Path) -> None:
+    """It goes with the sentences of sessions; all others, and those of a document that is answered whole, do not."""
     given = []
 
     async def recorded(batch: Batch) -> Outcomes:
@@ -224,6 +224,8 @@ async def test_first_sentence_waits_for_no_other_document(stand_in_bundle: Path)
         return await echo(batch)
 
     desk = Desk(Manifest.load(stand_in_bundle), recorded)
-    await desk.whole(sentences=["a", "b", "c"])
-    assert given == [("interactive", ["a"]), ("bulk", ["b", "c"])]
+    await desk.streamed(sentences=["a", "b", "c"])
+    await desk.whole(sentences=["d", "e"])
+    await desk.whole(sentences=["f"])
+    assert given == [("interactive", ["a"]), ("bulk", ["b", "c"]), ("bulk", ["d", "e"]), ("interactive", ["f"])]
     await desk.bench.batcher.close()

@@ -18,7 +18,9 @@ _PHRASES = {
         "Zuishin-in Temple is a temple of the Shingon sect located in Yamashina Ward, Kyoto City."
     ),
     "絶世の美女としても知られている。": "She is also known as a beautiful woman.",
-    "晩年は山科で静かに暮らしたと伝えられる。": "It is said that in his later years, it is said that he lived in Shizuoka.",
+    "晩年は山科で静かに暮らしたと伝えられる。": (
+        "It is said that in his later years, it is said that he lived in Shizuoka."
+    ),
 }
 
 
