@@ -75,7 +75,7 @@ train-default: setup ## Train the shipped model anew: tokenizer, three steps, ex
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems
-runs/default/sentence/final: | $(STAMP) # Step one of the shipped model, out of its bundle where it has not been trained here
+runs/default/sentence/final: | $(STAMP) # The shipped sentence model, out of the bundle, where step one has not been trained here
 	$(PY) -m models unpack $(MODEL) $(RUNS)/sentence.yaml
 
 train-systems: setup runs/default/sentence/final ## Train every system from the shipped model's step one; killed, it goes on where it was (variables: SET, MINUTES)
