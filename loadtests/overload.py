@@ -13,6 +13,7 @@ from loadtests.documents import Documents
 from loadtests.outcomes import Outcome, Result
 from loadtests.plots import all_plots
 from loadtests.report import Check, Report, Value, at_least, no_more, percentile
+from loadtests.samples import Work, steady_rate
 from loadtests.scenario import Closed, Kind, Open
 from loadtests.stage import Behaviour, Ran, Setting, staged
 from loadtests.verdicts import Budget, figures, judge
@@ -22,8 +23,7 @@ REFUSAL_SECONDS = 0.050
 THROUGHPUT = 0.9
 """Of its capacity, a service under overload still does this."""
 _MIXED = {Kind.LIVE: 0.5, Kind.EVENTS: 0.5}
-"""In both measurements, as sentences of sessions cost more than those of documents, which share their contexts; none of
-whole documents, whose sentences could be counted only when the last one is there."""
+"""In both measurements, as sentences of sessions cost more than those of documents, which share their contexts."""
 _CLIENTS = 8
 """Of each kind, who measure the capacity."""
 
@@ -51,32 +51,27 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callabl
     users = Behaviour(shares=_MIXED, seed=plan.seed)
     with staged(tight, documents) as stage:
         quiet = stage.run(Closed(clients=_CLIENTS, seconds=plan.seconds), users, on_progress=on_progress)
-        capacity = steady_rate(quiet.outcomes, quiet.began, plan.seconds)
-        much = Open(rate=plan.excess * capacity, seconds=plan.seconds)
+        capacity = steady_rate(quiet.samples, quiet.began, plan.seconds)
+        much = Open(rate=plan.excess * capacity.sentences, seconds=plan.seconds)
         ran = stage.run(much, users, on_progress=on_progress)
     conditions = asdict(plan) | tight.conditions()
-    found = {"capacity, sentences/s": capacity} | refusals(ran) | figures(ran)
+    able = {"capacity, sentences/s": capacity.sentences, "capacity, tokens/s": capacity.tokens}
+    found = able | refusals(ran) | figures(ran)
     return Report("overload", conditions, found, verdicts(plan, ran, capacity), all_plots(ran))
 
 
-def verdicts(plan: Plan, ran: Ran, capacity: float) -> list[Check]:
-    """Whether the excess was refused at once, and what was admitted was served."""
+def verdicts(plan: Plan, ran: Ran, capacity: Work) -> list[Check]:
+    """Whether the excess was refused at once, and what was admitted was served as fast as without it."""
     refused = _refused(ran.outcomes)
-    ratio = steady_rate(ran.outcomes, ran.began, plan.seconds) / capacity
+    ratio = steady_rate(ran.samples, ran.began, plan.seconds).tokens / capacity.tokens
     checks = [
         *judge(ran, Budget(refusals=True)),
         Check("the excess is refused", bool(refused), str(len(refused))),
-        at_least("translated, as a part of the capacity", ratio, THROUGHPUT),
+        at_least("tokens translated, as a part of the capacity", ratio, THROUGHPUT),
     ]
     if refused:
         checks.append(no_more("median of a refusal, ms", 1000 * median(refused), 1000 * REFUSAL_SECONDS))
     return checks
-
-
-def steady_rate(outcomes: Sequence[Outcome], began: float, seconds: float) -> float:
-    """Sentences a second in the second half of a run, while users still come: in the first, the queue fills."""
-    first, last = began + seconds / 2, began + seconds
-    return sum(outcome.sentences for outcome in outcomes if first <= outcome.at < last) / (last - first)
 
 
 def refusals(ran: Ran) -> dict[str, Value]:

@@ -19,8 +19,8 @@ from loadtests.balancer import http_client
 from loadtests.conversation import PAIR
 from loadtests.deployment import Deployment
 from loadtests.documents import Documents
-from loadtests.overload import steady_rate
 from loadtests.report import Report, Value
+from loadtests.samples import steady_rate
 from loadtests.scenario import Closed, Kind
 from loadtests.stage import Behaviour, Setting, Stage, staged
 
@@ -66,7 +66,7 @@ def _model(plan: Plan, stage: Stage, on_progress: Callable[[float], object]) -> 
     (worker,) = stage.deployment.workers(0)
     characters = mean(len(sentence) for document in stage.documents for sentence in document)
     return {
-        "sentences/s of a worker": steady_rate(ran.outcomes, ran.began, plan.seconds),
+        "sentences/s of a worker": steady_rate(ran.samples, ran.began, plan.seconds).sentences,
         "characters a sentence": characters,
         "MiB of a worker": worker.memory_info().rss / _MIB,
         "MiB of a worker, its own": worker.memory_full_info().uss / _MIB,

@@ -91,8 +91,10 @@ class Continuous(Generic[Sentence]):
             self._waiting.pop(key, None)
 
     def _go_on(self) -> list[Found]:
-        if self._waiting and self._makes_sense():
-            self._begin()
+        if self._waiting:
+            self._waited += min(len(self._waiting), self._room())
+            if self._makes_sense():
+                self._begin()
         return self._search.step()
 
     def _begin_again(self) -> None:
@@ -109,9 +111,7 @@ class Continuous(Generic[Sentence]):
         """
         if not (self._begun and self._joins):
             return not self._begun
-        room = self._room()
-        self._waited += min(len(self._waiting), room)
-        return room > 0 and self._waited >= JOINING * len(self._begun)
+        return self._room() > 0 and self._waited >= JOINING * len(self._begun)
 
     def _room(self) -> int:
         """How many sentences like the next one could begin now."""

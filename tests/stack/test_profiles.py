@@ -65,6 +65,6 @@ def test_overload() -> None:
     """Three times as much as can be done is refused, and nothing that was admitted fails."""
     slow = replace(STAND_IN, replicas=1, workers=2, stand_in_seconds=0.02)
     report = overload.run(overload.Plan(seconds=8), slow, DOCUMENTS, nobody)
-    depends_on_the_machine = {"translated, as a part of the capacity", "median of a refusal, ms"}
+    depends_on_the_machine = {"tokens translated, as a part of the capacity", "median of a refusal, ms"}
     assert {check.name for check in missed(report)} <= depends_on_the_machine
     assert report.figures["refused: queue_full"]
