@@ -78,7 +78,10 @@ SET := systems
 runs/default/sentence/final: | $(STAMP) # The shipped sentence model, out of the bundle, where step one has not been trained here
 	$(PY) -m models unpack $(MODEL) $(RUNS)/sentence.yaml
 
-train-systems: setup runs/default/sentence/final ## Train every system from the shipped model's step one; killed, it goes on where it was (variables: SET, MINUTES)
+runs/bert/ja: | $(STAMP) # The BERT that one of the systems reads: a small one of Japanese
+	$(PY) -m models bert $(RUNS)/sentence.yaml --out $@ --resume
+
+train-systems: setup runs/default/sentence/final runs/bert/ja ## Train every system from step one, or the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES)
 	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/$(SET)/*.yaml)); do \
 		echo "$$run"; $(PY) -m models train $$run --resume $(BUDGET) || exit; \
 	done

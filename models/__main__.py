@@ -13,7 +13,7 @@ from models.commands.comparison import compare
 from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
 from models.commands.tables import changes, significance, table
-from models.commands.training import describe, survey, tokenizer, train
+from models.commands.training import bert, describe, survey, tokenizer, train
 from models.errors import AntecedentError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app = typer.Typer(
 for command in (
     tokenizer,
     survey,
+    bert,
     train,
     describe,
     evaluate,

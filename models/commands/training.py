@@ -9,6 +9,9 @@ import typer
 from models.commands.options import Config, JsonFile, SkipBad
 from models.commands.output import print_table, write_json
 from models.config import RunConfig, load_config
+from models.errors import ConfigError
+
+Resume = Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if any.")]
 
 if TYPE_CHECKING:
     from models.bundle.runtime import WindowTranslator
@@ -40,7 +43,7 @@ def survey(config: Config, skip_bad: SkipBad = False, json_file: JsonFile = None
 
 def train(
     config: Config,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if any.")] = False,
+    resume: Resume = False,
     minutes: Annotated[float | None, typer.Option(help="End after so many minutes.", min=0)] = None,
     skip_bad: SkipBad = False,
 ) -> None:
@@ -49,6 +52,28 @@ def train(
 
     final = train_run(load_config(config), _candidate, resume=resume, minutes=minutes, skip_bad=skip_bad)
     typer.echo(f"final checkpoint: {final}")
+
+
+def bert(
+    config: Config,
+    out: Annotated[Path, typer.Option(help="Folder to write, for architecture.bert.", show_default=False)],
+    width: Annotated[int, typer.Option(help="Of its states: bert_width.", min=8)] = 256,
+    layers: Annotated[int, typer.Option(min=1)] = 4,
+    vocabulary: Annotated[int, typer.Option(help="Word pieces, at most.", min=100)] = 8000,
+    updates: Annotated[int, typer.Option(min=1)] = 10000,
+    resume: Resume = False,
+    skip_bad: SkipBad = False,
+) -> None:
+    """Train a small BERT on the source text of a run, by masked words; torchrun works as with `train`."""
+    try:
+        from models.training.masked_words import BertPlan, train_bert
+    except ImportError:
+        raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
+    from models.training.run import read_corpus
+
+    plan = BertPlan(width=width, layers=layers, vocabulary=vocabulary, updates=updates)
+    documents = read_corpus(load_config(config).data.train, skip_bad=skip_bad)
+    typer.echo(f"BERT: {train_bert(documents, plan, out, resume=resume)}")
 
 
 def describe(

@@ -4,7 +4,7 @@ Imports no torch; the package itself is imported when a tokenizer is read.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,9 +19,13 @@ SETTINGS: Final = "tokenizer_config.json"
 BEGIN: Final = "[CLS]"
 SEPARATOR: Final = "[SEP]"
 UNKNOWN: Final = "[UNK]"
+PADDING: Final = "[PAD]"
+MASK: Final = "[MASK]"
 
 _CLASSES: Final = ("BertTokenizer", "BertTokenizerFast")
 _BATCH_FOR_THREADS = 1000
+_LONGEST_WORD = 1000
+"""Characters between two spaces or punctuation marks; there are many where a language has no spaces."""
 _CONTINUED = "##"
 
 
@@ -33,7 +37,7 @@ class WordPiece:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
-        self._tokenizer = tokenizer
+        self.tokenizer: Final = tokenizer
         self.begin: Final = self._id(BEGIN)
         self.separator: Final = self._id(SEPARATOR)
 
@@ -71,7 +75,7 @@ class WordPiece:
     @property
     def pieces(self) -> list[str]:
         """The vocabulary in the order of its ids."""
-        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        vocabulary: dict[str, int] = self.tokenizer.get_vocab()
         return sorted(vocabulary, key=vocabulary.__getitem__)
 
     @property
@@ -86,22 +90,39 @@ class WordPiece:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without control pieces."""
         if len(texts) < _BATCH_FOR_THREADS:  # starting threads takes longer than a few sentences
-            return [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+            return [self.tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
         found: list[list[int]] = []
         for start in range(0, len(texts), _BATCH_FOR_THREADS):
             piece = list(texts[start : start + _BATCH_FOR_THREADS])
-            found.extend(each.ids for each in self._tokenizer.encode_batch_fast(piece, add_special_tokens=False))
+            found.extend(each.ids for each in self.tokenizer.encode_batch_fast(piece, add_special_tokens=False))
         return found
 
     def save(self, folder: Path) -> None:
         """Write `tokenizer.json`, which says all."""
-        self._tokenizer.save(str(folder / TOKENIZER))
+        self.tokenizer.save(str(folder / TOKENIZER))
 
     def _id(self, piece: str) -> int:
-        number: int | None = self._tokenizer.token_to_id(piece)
+        number: int | None = self.tokenizer.token_to_id(piece)
         if number is None:
             raise DataError(f"the vocabulary of BERT has no {piece}")
         return number
+
+
+def train_wordpiece(texts: Iterable[str], vocabulary: int) -> WordPiece:
+    """A vocabulary of so many pieces at most for raw text, in a language that is written with or without spaces."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN, max_input_chars_per_word=_LONGEST_WORD))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    control = [PADDING, UNKNOWN, BEGIN, SEPARATOR, MASK]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary, limit_alphabet=vocabulary // 2, special_tokens=control, show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return WordPiece(tokenizer)
 
 
 def tokenizer_files(folder: Path) -> list[Path]:

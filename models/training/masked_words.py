@@ -1,0 +1,187 @@
+"""A small BERT for a language of which none is at hand: Devlin et al. 2019, section 3.1, by `transformers`.
+
+It learns to restore masked pieces of two neighbouring sentences, in the form in which `bert_context` has them read.
+Whether the second one follows the first is not asked: Liu et al. 2019, "RoBERTa", table 2, found nothing in that.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.utils.data import Dataset
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    DataCollatorForLanguageModeling,
+    PreTrainedTokenizerFast,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
+from transformers.trainer_utils import get_last_checkpoint
+
+from models.config import ContextWindow
+from models.data.batches import Example
+from models.data.documents import Document
+from models.data.wordpiece import BEGIN, MASK, PADDING, SEPARATOR, UNKNOWN, WordPiece, train_wordpiece
+from models.errors import DataError
+from models.network.bert_input import fit, row
+
+HELD_OUT: Final = 500
+"""Pairs of which the loss is told now and then."""
+_IGNORED: Final = -100
+"""The label of a piece that is not to be restored, in `transformers`."""
+_CHECKPOINTS: Final = "checkpoints"
+
+
+@dataclass(frozen=True, slots=True)
+class BertPlan:
+    """The size of a BERT, and of its training."""
+
+    width: int = 256
+    layers: int = 4
+    vocabulary: int = 8000
+    """Word pieces, at most."""
+    pieces: int = 256
+    """Positions."""
+    updates: int = 10000
+    pairs: int = 64
+    """In a batch of each process."""
+    peak: float = 1e-3
+    """The learning rate after the first twentieth of the updates, from which it falls to 0."""
+    every: int = 500
+    """Updates between two checkpoints, and two looks at the loss."""
+    seed: int = 1
+
+
+def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, resume: bool = False) -> Path:
+    """Train a BERT on the source sentences of a corpus, in this process or in all that torchrun started.
+
+    Args:
+        documents: the corpus.
+        plan: sizes.
+        folder: gets `config.json`, `model.safetensors`, `tokenizer.json`, and `checkpoints/` to go on from.
+        resume: go on from the last of these checkpoints, if any.
+
+    Returns:
+        The folder, which `architecture.bert` may name.
+
+    Raises:
+        DataError: the corpus is too small to hold out pairs.
+    """
+    set_seed(plan.seed)
+    texts = [[sentence.source for sentence in document.sentences] for document in documents]
+    wordpiece = train_wordpiece((text for document in texts for text in document), plan.vocabulary)
+    pairs = [pair for document in texts for pair in _pairs(document, wordpiece, plan.pieces)]
+    if len(pairs) <= HELD_OUT:
+        raise DataError(f"has {len(pairs)} sentences with source text; a BERT needs more than {HELD_OUT}")
+    model = MaskedWords(_shape(plan, wordpiece.size))
+    model.set_attn_implementation("eager")  # on a CPU the backward pass of torch's fused attention takes longer
+    trainer = Trainer(
+        model,
+        _arguments(plan, folder / _CHECKPOINTS),
+        data_collator=DataCollatorForLanguageModeling(_special(wordpiece)),
+        train_dataset=_Pairs(pairs[HELD_OUT:]),
+        eval_dataset=_Pairs(pairs[:HELD_OUT]),
+    )
+    trainer.train(resume_from_checkpoint=_last(folder / _CHECKPOINTS) if resume else None)
+    if trainer.is_world_process_zero():
+        wordpiece.save(folder)
+        model.save_pretrained(folder)
+    return folder
+
+
+class MaskedWords(BertForMaskedLM):  # type: ignore[no-untyped-call]
+    """Computes the vocabulary for the masked pieces alone, a seventh of all."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """The mean loss of the masked pieces of a batch, from (B, M) each."""
+        states = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        masked = labels != _IGNORED
+        return {"loss": F.cross_entropy(self.cls(states[masked]), labels[masked])}
+
+
+class _Pairs(Dataset[dict[str, list[int]]]):
+    """Rows of ids as `transformers` wants them."""
+
+    def __init__(self, rows: "Sequence[array[int]]") -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> dict[str, list[int]]:
+        ids = self._rows[index].tolist()
+        return {"input_ids": ids, "attention_mask": [1] * len(ids)}
+
+
+def _pairs(texts: Sequence[str], wordpiece: WordPiece, pieces: int) -> "Iterator[array[int]]":
+    """Each sentence of a document and the one before it, as BERT reads them; a first one alone."""
+    encoded = wordpiece.encode(texts)
+    for before, current in zip([[], *encoded], encoded, strict=False):
+        if current:
+            own = Example(current, preceding=[before] if before else [])
+            yield array("I", [number - 1 for number in row(fit(own, ContextWindow(size=1), pieces), wordpiece)])
+
+
+def _shape(plan: BertPlan, vocabulary: int) -> BertConfig:
+    return BertConfig(
+        vocab_size=vocabulary,
+        hidden_size=plan.width,
+        num_hidden_layers=plan.layers,
+        num_attention_heads=max(1, plan.width // 64),
+        intermediate_size=4 * plan.width,
+        max_position_embeddings=plan.pieces,
+        hidden_dropout_prob=0.0,  # one pass over the corpus, or less
+        attention_probs_dropout_prob=0.0,
+    )
+
+
+def _arguments(plan: BertPlan, folder: Path) -> TrainingArguments:
+    cpu = not torch.cuda.is_available()
+    return TrainingArguments(
+        str(folder),
+        max_steps=plan.updates,
+        per_device_train_batch_size=plan.pairs,
+        per_device_eval_batch_size=plan.pairs,
+        train_sampling_strategy="group_by_length",
+        learning_rate=plan.peak,
+        warmup_steps=plan.updates // 20,
+        weight_decay=0.01,
+        adam_beta2=0.98,
+        eval_strategy="steps",
+        eval_steps=plan.every,
+        save_steps=plan.every,
+        logging_steps=plan.every,
+        save_total_limit=1,
+        prediction_loss_only=True,
+        remove_unused_columns=False,
+        report_to="none",
+        seed=plan.seed,
+        use_cpu=cpu,
+        dataloader_pin_memory=not cpu,
+    )
+
+
+def _special(wordpiece: WordPiece) -> Any:  # noqa: ANN401 - the package has no types for it
+    """The vocabulary as `transformers` masks it."""
+    make: Any = PreTrainedTokenizerFast
+    return make(
+        tokenizer_object=wordpiece.tokenizer,
+        unk_token=UNKNOWN,
+        cls_token=BEGIN,
+        sep_token=SEPARATOR,
+        pad_token=PADDING,
+        mask_token=MASK,
+    )
+
+
+def _last(folder: Path) -> str | None:
+    find: Any = get_last_checkpoint
+    last: str | None = find(str(folder)) if folder.is_dir() else None
+    return last

@@ -1,0 +1,96 @@
+"""A BERT of one's own, trained to restore masked pieces."""
+
+from functools import wraps
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import BertForMaskedLM
+
+from models.data.documents import Document, Sentence
+from models.data.wordpiece import MASK, WordPiece
+from models.errors import DataError
+from models.network.bert import WEIGHTS, FrozenBert
+from models.training.masked_words import BertPlan, MaskedWords, train_bert
+
+ALPHABET = "あいうえおかきくけこ"
+TINY = BertPlan(width=16, layers=1, vocabulary=30, pieces=32, updates=6, pairs=8, every=3)
+
+
+def corpus(count: int = 300) -> list[Document]:
+    """Documents of two sentences, in which one letter of ten is said again and again."""
+    rng = Random(1)
+
+    def said(letter: str) -> Sentence:
+        return Sentence("。".join(letter * rng.randint(2, 4)))
+
+    letters = [rng.choice(ALPHABET) for _ in range(count)]
+    return [Document((said(letter), said(letter))) for letter in letters]
+
+
+def test_masked_pieces_are_restored(tmp_path: Path) -> None:
+    """From the sentence before, where nothing else tells them; the folder is one that `bert_context` reads."""
+    plan = BertPlan(width=32, layers=1, vocabulary=30, pieces=32, updates=300, pairs=64, peak=1e-2, every=300)
+    folder = train_bert(corpus(2000), plan, tmp_path / "bert")
+    frozen = FrozenBert(folder, width=32, positions=32)
+    wordpiece = frozen.wordpiece
+    model, hidden = BertForMaskedLM.from_pretrained(folder).eval(), wordpiece.tokenizer.token_to_id(MASK)
+    for letter in ALPHABET:
+        before = wordpiece.encode([f"{letter}。{letter}"])[0]
+        ids = torch.tensor([[wordpiece.begin, *before, wordpiece.separator, hidden, wordpiece.separator]])
+        with torch.no_grad():
+            best = int(model(input_ids=ids).logits[0, -2].argmax())
+        assert wordpiece.pieces[best] == letter
+    assert frozen.states(ids + 1).shape == (1, ids.size(1), 32)
+
+
+def test_it_reads_pairs_as_bert_context_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[CLS] the sentence before [SEP] the sentence [SEP]; a first one has nothing before it."""
+    seen: list[list[int]] = []
+    forward = MaskedWords.forward
+
+    def watch(self: MaskedWords, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        original = torch.where(labels >= 0, labels, input_ids)
+        seen.extend(row[kept.bool()].tolist() for row, kept in zip(original, attention_mask, strict=True))
+        return forward(self, input_ids, attention_mask, labels)
+
+    monkeypatch.setattr(MaskedWords, "forward", watch)
+    documents = corpus()
+    wordpiece = WordPiece.load(train_bert(documents, TINY, tmp_path / "bert"))
+    texts = [wordpiece.encode([sentence.source for sentence in document.sentences]) for document in documents]
+    begin, end = wordpiece.begin, wordpiece.separator
+    alone = [[begin, end, *first, end] for first, _ in texts]
+    pairs = [[begin, *first, end, *second, end] for first, second in texts]
+    assert all(row in alone or row in pairs for row in seen)
+    assert any(row in alone for row in seen)
+    assert any(row in pairs for row in seen)
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And only there is the folder one of a BERT; not to the same weights, as other pieces are masked then."""
+    folder, forward, done = tmp_path / "bert", MaskedWords.forward, 0
+
+    @wraps(forward)
+    def dying(self: MaskedWords, **inputs: Tensor) -> dict[str, Tensor]:
+        nonlocal done
+        done += self.training
+        if done == 5:
+            raise KeyboardInterrupt
+        return forward(self, **inputs)
+
+    monkeypatch.setattr(MaskedWords, "forward", dying)
+    with pytest.raises(KeyboardInterrupt):
+        train_bert(corpus(), TINY, folder)
+    assert not (folder / WEIGHTS).exists()
+    train_bert(corpus(), TINY, folder, resume=True)
+    assert done == 5 + 3
+    assert FrozenBert(folder, width=16, positions=32).states(torch.tensor([[3, 4]])).isfinite().all()
+
+
+def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
+    """Before anything is written."""
+    with pytest.raises(DataError, match="500"):
+        train_bert(corpus(100), TINY, tmp_path / "bert")
+    assert not (tmp_path / "bert").exists()
