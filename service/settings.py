@@ -92,9 +92,9 @@ class Settings(BaseSettings):
     batch_wait_ms: float = Field(1, ge=0)
     """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""
     queue_limit: int = Field(512, ge=1)
-    """Sentences that a request may find before its own, as many of each flow as it has itself; beyond it 429."""
+    """Sentences of others that may go before a request, of each document or session as many as it has; beyond it 429."""
     document_concurrency: int = Field(64, ge=1)
-    """Sentences of one document that wait, are translated or are left by its reader at a time; fewer in a crowd."""
+    """Sentences of one document that wait, are at a worker, or are not yet read; fewer where many documents wait."""
     deadline_seconds: float = Field(60, gt=0)
     """Longest time from a sentence's entry into the queue to its translation; then the request fails with 504."""
     drain_seconds: int = Field(25, ge=1)
