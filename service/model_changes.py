@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from models.bundle.manifest import Manifest
 from models.errors import AntecedentError, BundleError
 from service.errors import (
     LastModelError,
@@ -110,7 +109,7 @@ class Models:
             ModelRecordError, StoreUnavailableError: what is wanted cannot be read.
         """
         before = self.catalogue.models
-        wanted = self._wanted(await self._records.read())
+        wanted = await self._wanted(await self._records.read())
         if self._changing.locked() or self.catalogue.models is not before:
             return  # an administrator's call has come in between
         if wanted == tuple(map(_wanted_of, before)):
@@ -129,8 +128,8 @@ class Models:
             StoreUnavailableError: the other replicas cannot be told, so nothing has changed.
         """
         async with self._change() as record:
-            asked = self._described(bundle)
-            wanted, served = _with(self._wanted(record), asked), self._served(asked)
+            asked = await self._described(bundle)
+            wanted, served = _with(await self._wanted(record), asked), self._served(asked)
             if served is not None:
                 await self._replace(record, wanted)
                 return served
@@ -153,7 +152,7 @@ class Models:
             StoreUnavailableError: the other replicas cannot be told, so nothing has changed.
         """
         async with self._change() as record:
-            known = self._wanted(record)
+            known = await self._wanted(record)
             wanted, models = _without(known, name), _without(self.catalogue.models, name)
             if wanted == known:
                 raise ModelNotFoundError(each.name for each in known)
@@ -175,7 +174,7 @@ class Models:
         except SessionModelNotLoadedError:
             if not self._can_change:
                 raise
-            wanted = self._wanted(await self._records.read())
+            wanted = await self._wanted(await self._records.read())
             if (name, fingerprint) in {(each.name, each.fingerprint) for each in wanted}:
                 raise ModelNotReadyError from None
             raise
@@ -188,7 +187,7 @@ class Models:
         if record is not None:
             await self._take_over(record.models, one_by_one=False)
         if not self.catalogue.models:
-            self._fleet.serve([await self._launch(each, one_by_one=False) for each in self._by_settings()])
+            self._fleet.serve([await self._launch(each, one_by_one=False) for each in await self._by_settings()])
 
     async def _follow(self, seconds: float) -> None:
         while True:
@@ -211,48 +210,60 @@ class Models:
             yield await self._records.read()
 
     async def _replace(self, read: ModelRecord | None, wanted: Sequence[WantedModel]) -> None:
-        if wanted != self._wanted(read) and not await self._records.replace(read, wanted):
+        if wanted != await self._wanted(read) and not await self._records.replace(read, wanted):
             raise ModelChangeInProgressError  # at another replica
 
     async def _take_over(self, wanted: tuple[WantedModel, ...], *, one_by_one: bool) -> None:
         """Serve what is wanted, as far as it can be loaded; what cannot keeps the older bundle of its name."""
-        serving = {model.name: model for model in self.catalogue.models}
+        launched: list[Model] = []
+        try:
+            self.not_loaded = tuple(await self._launch_all(wanted, launched, one_by_one=one_by_one))
+        except BaseException:
+            for model in launched:
+                self._fleet.let_end(model)
+            raise
+        serving = {model.name: model for model in (*self.catalogue.models, *launched)}
+        if models := [serving[each.name] for each in wanted if each.name in serving]:
+            self._fleet.serve(models)
+        again_at = asyncio.get_running_loop().time() + RETRY_SECONDS
+        self._failed = _Failed(wanted if self.not_loaded else (), again_at)
+
+    async def _launch_all(
+        self, wanted: Sequence[WantedModel], launched: list[Model], *, one_by_one: bool
+    ) -> list[NotLoaded]:
+        """Add to `launched` what is not served yet; gives what cannot be."""
         not_loaded = []
         for each in wanted:
             if self._served(each) is not None:
                 continue
             try:
-                serving[each.name] = await self._launch(each, one_by_one=one_by_one)
+                launched.append(await self._launch(each, one_by_one=one_by_one))
             except AntecedentError as error:
                 _log.error("model_not_loaded", model=each.name, bundle=each.bundle, reason=str(error))
                 not_loaded.append(NotLoaded(each.name, error.code))
-        if models := [serving[each.name] for each in wanted if each.name in serving]:
-            self._fleet.serve(models)
-        self.not_loaded = tuple(not_loaded)
-        self._failed = _Failed(wanted if not_loaded else (), asyncio.get_running_loop().time() + RETRY_SECONDS)
+        return not_loaded
 
     async def _launch(self, wanted: WantedModel, *, one_by_one: bool) -> Model:
-        folder = self._folders.find(wanted.bundle)
-        manifest = Manifest.load(folder)
+        folder, manifest = await self._folders.read(wanted.bundle)
         if (manifest.name, manifest.fingerprint) != (wanted.name, wanted.fingerprint):
             raise BundleError(f"{folder}: holds another bundle than the one that is wanted; load it anew")
         return await self._fleet.launch(wanted.bundle, folder, manifest, one_by_one=one_by_one)
 
-    def _wanted(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:
-        return self._by_settings() if record is None else record.models
+    async def _wanted(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:
+        return await self._by_settings() if record is None else record.models
 
-    def _by_settings(self) -> tuple[WantedModel, ...]:
+    async def _by_settings(self) -> tuple[WantedModel, ...]:
         """As the bundles were when first asked for: later changes in their folders are no administrator's."""
         if not self._configured:
-            described = tuple(map(self._described, self._folders.named))
+            described = tuple([await self._described(bundle) for bundle in self._folders.named])
             names = [each.name for each in described]
             if twice := [name for name in names if names.count(name) > 1]:
                 raise BundleError(f"two bundles have the name {twice[0]}")
             self._configured = described
         return self._configured
 
-    def _described(self, bundle: str) -> WantedModel:
-        manifest = Manifest.load(self._folders.find(bundle))
+    async def _described(self, bundle: str) -> WantedModel:
+        _, manifest = await self._folders.read(bundle)
         return WantedModel(manifest.name, bundle, manifest.fingerprint)
 
     def _served(self, wanted: WantedModel) -> Model | None:

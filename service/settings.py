@@ -92,7 +92,7 @@ class Settings(BaseSettings):
     batch_wait_ms: float = Field(1, ge=0)
     """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""
     queue_limit: int = Field(512, ge=1)
-    """Sentences of others that may go before a request, of each document or session as many as it has; beyond it 429."""
+    """Sentences of others that may go before a request, of each document or session as many as it has; else 429."""
     document_concurrency: int = Field(64, ge=1)
     """Sentences of one document that wait, are at a worker, or are not yet read; fewer where many documents wait."""
     deadline_seconds: float = Field(60, gt=0)

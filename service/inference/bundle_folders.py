@@ -1,10 +1,18 @@
 """Where bundles are on this machine: those that the settings name, and any other under the bundle root."""
 
+import asyncio
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Thread
+from typing import Final
 
-from models.bundle.manifest import MANIFEST
+from models.bundle.manifest import MANIFEST, Manifest
+from models.errors import BundleError
 from service.errors import BundleNotFoundError
+
+READ_SECONDS: Final = 10.0
+"""That a disk may take for a manifest."""
 
 
 class BundleFolders:
@@ -16,6 +24,8 @@ class BundleFolders:
     def __init__(self, named: Sequence[Path], root: Path | None) -> None:
         self._root = None if root is None else root.resolve()
         self._named = dict(map(self._entry, named))
+        self._one_at_a_time = asyncio.Lock()
+        self._reading: Future[tuple[Path, Manifest]] | None = None
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -27,13 +37,46 @@ class BundleFolders:
 
         Raises:
             BundleNotFoundError: there is none, or it is not in the root.
+            BundleError: it cannot be looked at.
         """
         if bundle in self._named:
             return self._named[bundle].resolve()
-        folder = self._under_root(bundle)
+        try:
+            folder = self._under_root(bundle)
+        except OSError as error:
+            raise BundleError(f"the bundle {bundle} cannot be read: {error.strerror}") from None
         if folder is None:
             raise BundleNotFoundError(f"there is no bundle {bundle} under the bundle root")
         return folder
+
+    async def read(self, bundle: str) -> tuple[Path, Manifest]:
+        """The folder of a bundle, and what it holds; a disk that does not answer holds up nobody else.
+
+        Raises:
+            BundleNotFoundError: there is none, or it is not in the root.
+            BundleError: it cannot be read, or not in time.
+        """
+        async with self._one_at_a_time:
+            if self._reading is not None and not self._reading.done():
+                raise BundleError(f"the bundle {bundle} cannot be read: the disk has not answered for a while")
+            reading: Future[tuple[Path, Manifest]] = Future()
+            self._reading = reading
+            reading.set_running_or_notify_cancel()
+            Thread(target=self._read, args=(bundle, reading), daemon=True).start()
+            try:
+                async with asyncio.timeout(READ_SECONDS):
+                    return await asyncio.wrap_future(reading)
+            except TimeoutError:
+                raise BundleError(
+                    f"the bundle {bundle} cannot be read: the disk has not answered within {READ_SECONDS:g} s"
+                ) from None
+
+    def _read(self, bundle: str, reading: "Future[tuple[Path, Manifest]]") -> None:
+        try:
+            folder = self.find(bundle)
+            reading.set_result((folder, Manifest.load(folder)))
+        except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
+            reading.set_exception(error)
 
     def _under_root(self, bundle: str) -> Path | None:
         if self._root is None:

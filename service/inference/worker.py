@@ -183,8 +183,7 @@ class Worker:
         try:
             await asyncio.wait_for(self._process.wait(), _STOP_SECONDS)
         except TimeoutError:
-            self._kill()
-            await self._process.wait()
+            await self._kill_stuck()
 
     async def _kill_stuck(self) -> None:
         """Kill it; one that is stuck in its disk ends when the disk lets go, which may be never."""

@@ -9,6 +9,7 @@ import torch
 
 from models.bundle.export import export_bundle
 from models.bundle.runtime import Options, Runtime, TranslationRequest
+from models.bundle.self_test import self_test
 from models.bundle.step_one import sentence_model, sentence_model_of
 from models.config import SentenceConfig
 from models.errors import BundleError, CheckpointError, UnsupportedOptionError
@@ -99,6 +100,7 @@ def test_a_model_from_scratch_has_no_sentence_model(trained: Path, tmp_path: Pat
     assert runtime.translate([REQUEST], Options())[0].tokens > 0
     with pytest.raises(UnsupportedOptionError, match="offers direct"):
         runtime.translate([REQUEST], Options("sentence"))
+    self_test(runtime)  # without which no worker serves it
 
 
 def test_another_sentence_model_beside_a_context_model(tmp_path: Path) -> None:

@@ -1,10 +1,14 @@
 """Which folders can be loaded from."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from models.bundle.manifest import Manifest
+from models.errors import BundleError
 from service.errors import BundleNotFoundError
+from service.inference import bundle_folders
 from service.inference.bundle_folders import BundleFolders
 from tests.support.servers import bundle
 
@@ -55,3 +59,28 @@ def test_without_a_root_a_name_is_a_path(root: Path, monkeypatch: pytest.MonkeyP
     assert folders.find("inside") == root / "inside"
     with pytest.raises(BundleNotFoundError):
         folders.find("other")
+
+
+async def test_what_cannot_be_looked_at_is_a_bundle_error(root: Path) -> None:
+    """A name that no file system knows here, a folder without permission there."""
+    with pytest.raises(BundleError, match="File name too long"):
+        await BundleFolders([], root).read("x" * 300)
+
+
+async def test_a_disk_that_does_not_answer_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks is told so, and what it has of the disk is not asked for again; once it answers, all is well."""
+    monkeypatch.setattr(bundle_folders, "READ_SECONDS", 0.2)
+    sound, manifest = bundle(tmp_path / "bundle"), tmp_path / "bundle" / "manifest.json"
+    text = manifest.read_text()
+    manifest.unlink()
+    os.mkfifo(manifest)  # to read it waits until somebody writes
+    folders = BundleFolders([sound], None)
+    with pytest.raises(BundleError, match=r"not answered within 0\.2 s"):
+        await folders.read(str(sound))
+    with pytest.raises(BundleError, match="not answered for a while"):
+        await folders.read(str(sound))
+    manifest.write_text("")
+    manifest.unlink()
+    manifest.write_text(text)
+    found, read = await folders.read(str(sound))
+    assert (found, read) == (sound, Manifest.load(sound))
