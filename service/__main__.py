@@ -16,6 +16,7 @@ from opentelemetry.trace import Tracer
 from models.errors import AntecedentError
 from service.app import create_app
 from service.errors import StartupError
+from service.http.connections import HttpProtocol
 from service.http.stream_protocol import StreamProtocol
 from service.inference.worker_process import TRANSLATOR
 from service.routes.dependencies import Services
@@ -90,7 +91,7 @@ def main(*, translator: str = TRANSLATOR) -> int:
 def _configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=HttpProtocol,
         ws=StreamProtocol,
         ws_max_size=settings.stream_message_bytes,
         ws_ping_interval=settings.stream_ping_seconds,

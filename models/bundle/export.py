@@ -179,7 +179,13 @@ def _check_shift(what: str, shift: float) -> None:
 
 def _replace(partial: Path, out: Path) -> None:
     former = out.with_name(f".{out.name}.{os.getpid()}.former")
-    if out.exists():
+    replaced = out.exists()
+    if replaced:
         out.rename(former)
-    partial.rename(out)
+    try:
+        partial.rename(out)
+    except OSError:
+        if replaced and not out.exists():
+            former.rename(out)
+        raise
     shutil.rmtree(former, ignore_errors=True)

@@ -35,7 +35,7 @@ class StreamProtocol(WebSocketsSansIOProtocol):
         """Refuse what is no UTF-8 with close code 1007: uvicorn does too, but logs it as an error of the server."""
         if not self.handshake_complete:
             self.transport.close()  # a client has to wait for the answer
-        elif self.curr_msg_data_type == "text" and not _is_utf8(self.frames):
+        elif self.curr_msg_data_type == "text" and not self.close_sent and not _is_utf8(self.frames):
             self.frames = []
             self.conn.send_close(1007)
             self.handle_parser_exception()
