@@ -9,6 +9,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from models.bundle.requests import Options, Translation
+from models.data.spacing import gap_of
 from service.errors import InvalidInputError
 from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn
@@ -17,7 +18,7 @@ from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
 from service.limits import check_length, check_number
 from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence, TranslatedSentence
-from service.segmentation import Segmented, gap_of, split
+from service.segmentation import Segmented, split
 from service.settings import Settings
 
 _QUICKLY_SPLIT = 20_000

@@ -9,9 +9,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from models.data.spacing import primary
 from service.boundaries import Boundaries
-
-_SPACELESS = frozenset({"ja", "zh", "yue", "th", "lo", "km", "my"})
 
 _MARKS = re.compile(
     r"""
@@ -95,15 +94,10 @@ def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
     return Segmented(tuple(sentences), tuple(separators))
 
 
-def gap_of(language: str) -> str:
-    """What stands between two sentences of a language where the original has nothing."""
-    return "" if _primary(language) in _SPACELESS else " "
-
-
 def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]]:
     """Pieces that make up the text, and whether each is a sentence, perhaps with white space around it."""
     boundaries = Boundaries(language)
-    ordinals = _primary(language) in _WITH_ORDINALS
+    ordinals = primary(language) in _WITH_ORDINALS
     for line in text.splitlines(keepends=True):
         bare = not _has_words(line) or _RULE.fullmatch(line)
         start = len(line) if bare else _after_marks(line, ordinals=ordinals)
@@ -126,7 +120,3 @@ def _after_marks(line: str, *, ordinals: bool) -> int:
 def _has_words(piece: str) -> bool:
     """Whether there is something to translate: a letter, a number or punctuation, not only symbols such as emoji."""
     return any(unicodedata.category(character)[0] in "LNP" for character in piece)
-
-
-def _primary(language: str) -> str:
-    return language.split("-", maxsplit=1)[0]

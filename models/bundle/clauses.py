@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from models.data.spacing import gap_of
+
 _CLAUSE: Final = re.compile(
     r"""
     .+?
@@ -13,7 +15,6 @@ _CLAUSE: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_WRITTEN_WITHOUT_SPACES: Final = frozenset({"bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh"})
 
 
 def split_clauses(text: str) -> list[str]:
@@ -48,5 +49,4 @@ def join_translations(parts: list[str], language: str) -> str:
         parts: in order.
         language: ISO 639 code, perhaps with a script or region, of the language that they are in.
     """
-    primary = re.split("[-_]", language.lower())[0]
-    return ("" if primary in _WRITTEN_WITHOUT_SPACES else " ").join(filter(None, parts))
+    return gap_of(language).join(filter(None, parts))

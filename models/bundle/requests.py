@@ -71,6 +71,6 @@ class Translation:
     tokens: int
     """Target tokens generated, without the end of sentence."""
     alternatives: tuple[Hypothesis, ...]
-    """The n best, this one first."""
+    """The next best ones, where more than one was asked for."""
     kept: int = 0
     """Of the target tokens those that the draft had."""

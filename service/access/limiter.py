@@ -16,7 +16,7 @@ _log = get_logger(__name__)
 
 
 class Limiter:
-    """Refuses what is beyond a key's limits, before it costs anything.
+    """Refuses what is beyond a key's limits, before it is queued: splitting a text has been paid for by then.
 
     `per_minute` (sentences) and `concurrency` (requests and streams under way) are the limits of keys that have none
     of their own; 0 is no limit. Where a key has no limit nothing is asked of Redis. While Redis is away each process

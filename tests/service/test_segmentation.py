@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from service.segmentation import Segmented, gap_of, split
+from models.data.spacing import gap_of
+from service.segmentation import Segmented, split
 
 LANGUAGES = ["ja", "zh", "en", "de", "fr", "es", "ru", "ar", "th"]
 _PIECES = [
