@@ -1,3 +1,5 @@
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,26 @@ def test_only_a_bundle_is_replaced(checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="is there and is no bundle"):
         export_bundle(checkpoint, tmp_path / "work", documents=documents())
     assert (tmp_path / "work" / "thesis.txt").exists()
+
+
+def test_a_bundle_that_cannot_be_replaced_stays(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the new one cannot take its place, it is there as before, and nothing else."""
+    out, rename = tmp_path / "out", Path.rename
+    before = export_bundle(checkpoint, out, documents=documents())
+
+    def fails(path: Path, target: Path) -> Path:
+        if path.suffix == ".partial":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(BundleError, match="cannot be written: Input/output error"):
+        export_bundle(checkpoint, out, documents=documents())
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    Manifest.load(out).verify(out)
+    assert Manifest.load(out) == before
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
