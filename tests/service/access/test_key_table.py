@@ -1,12 +1,19 @@
 """Keys in a real Redis."""
 
+from typing import cast
+
 import pytest
 import redis
+from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
 from service.access.key_table import KeyTable
 from service.errors import KeyStorageError, StoreUnavailableError
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.telemetry.metrics import Metrics
 from tests.support.keys import made
+from tests.support.lossy_redis import LossyRedis
 from tests.support.servers import RedisServer
 
 
@@ -70,3 +77,15 @@ async def test_redis_that_is_away(table: KeyTable, mortal_redis: RedisServer) ->
         with pytest.raises(StoreUnavailableError):
             await operation
     mortal_redis.start()
+
+
+async def test_revocation_whose_reply_is_lost_is_one(mortal_redis: RedisServer) -> None:
+    """It is sent again, and finds what it has done."""
+    client = connect(mortal_redis.url, 2)
+    lossy = LossyRedis(client, "evalsha", "eval")
+    sound, record = KeyTable(Commands(client, Metrics())), made("acme")[1]
+    await sound.add(record)
+    assert await KeyTable(Commands(cast(Redis, lossy), Metrics())).remove(record.id)
+    assert lossy.lost
+    assert not await sound.remove(record.id)
+    await client.aclose()

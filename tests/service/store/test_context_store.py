@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import cast
 
 import pytest
+from redis.asyncio import Redis
 
 from service.errors import (
     PositionConflictError,
@@ -20,6 +22,7 @@ from service.store.connection import connect
 from service.store.context_store import KEPT_POSITIONS, ContextStore
 from service.store.document import Answer, DocumentKey, Session
 from service.telemetry.metrics import Metrics
+from tests.support.lossy_redis import LossyRedis
 from tests.support.servers import RedisServer
 from tests.support.session_documents import ANSWER, Document, sources
 
@@ -169,6 +172,17 @@ async def test_unknown_session_is_never_made_anew(store: ContextStore) -> None:
     assert not await document.withdraw(0, "somebody")
     with pytest.raises(SessionNotFoundError):
         await store.read(document.key)
+
+
+async def test_deletion_whose_reply_is_lost_is_one(document: Document, redis_server: RedisServer) -> None:
+    """It is sent again, and what it does not find any more is what it has deleted."""
+    client = connect(redis_server.url, 5)
+    lossy = LossyRedis(client, "delete")
+    await ContextStore(Commands(cast(Redis, lossy), Metrics()), 100).delete(document.key)
+    assert lossy.lost
+    with pytest.raises(SessionNotFoundError):
+        await document.store.delete(document.key)
+    await client.aclose()
 
 
 async def test_deleted_session_is_gone_at_once(document: Document, redis_server: RedisServer) -> None:

@@ -1,0 +1,28 @@
+"""A Redis that does what it is told, but whose reply is lost on the way."""
+
+from typing import Any
+
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from service.store.connection import RedisClient
+
+
+class LossyRedis:
+    """A client of it: the reply to the first command of some kinds is lost."""
+
+    def __init__(self, client: RedisClient, *names: str) -> None:
+        self._client = client
+        self._names = names
+        self.lost = False
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._client, name)
+        if name not in self._names or self.lost:
+            return call
+
+        async def lose(*args: Any, **named: Any) -> None:
+            await call(*args, **named)
+            self.lost = True
+            raise RedisConnectionError("lost")
+
+        return lose
