@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from models.errors import AntecedentError, BundleError
 from service.errors import (
+    BundleNotFoundError,
     LastModelError,
     ModelChangeInProgressError,
     ModelChangesDisabledError,
@@ -172,12 +173,17 @@ class Models:
         try:
             return self.catalogue.for_session(name, fingerprint)
         except SessionModelNotLoadedError:
-            if not self._can_change:
-                raise
-            wanted = await self._wanted(await self._records.read())
-            if (name, fingerprint) in {(each.name, each.fingerprint) for each in wanted}:
+            if self._can_change and await self._is_wanted(name, fingerprint):
                 raise ModelNotReadyError from None
             raise
+
+    async def _is_wanted(self, name: str, fingerprint: str) -> bool:
+        """Whether all replicas shall serve it; not where the settings count, and name bundles that are gone."""
+        try:
+            wanted = await self._wanted(await self._records.read())
+        except (BundleError, BundleNotFoundError):
+            return False
+        return (name, fingerprint) in {(each.name, each.fingerprint) for each in wanted}
 
     async def _begin(self) -> None:
         record = None

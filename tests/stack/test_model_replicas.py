@@ -101,6 +101,20 @@ def test_without_the_record_the_settings_count_again(client: httpx.Client, datab
     eventually(lambda: loaded(client) == deployed, "the settings count")
 
 
+def test_without_the_record_and_the_bundle_of_the_settings_it_goes_on(
+    client: httpx.Client, other: Replica, own_root: Path, database: str
+) -> None:
+    """A replica keeps what it serves, and who asks for something else is told of that, not of the settings."""
+    session = begin(client)
+    assert load(client, "two").status_code == 200
+    with other.start().client() as second, redis.Redis.from_url(database) as records:
+        shutil.rmtree(own_root / "one")
+        assert records.delete(KEY) == 1
+        refused = say(second, session, "a", 0)
+        assert (refused.status_code, refused.json()["code"]) == (409, "session_model_not_loaded")
+        assert translate(second, "a").json()["text"] == "A two"
+
+
 def test_replica_that_cannot_load_a_model_keeps_its_old_one(
     client: httpx.Client, other: Replica, own_root: Path
 ) -> None:
