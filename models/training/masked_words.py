@@ -7,6 +7,7 @@ Whether the second one follows the first is not asked: Liu et al. 2019, "RoBERTa
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from models.config import ContextWindow
 from models.data.batches import Example
 from models.data.documents import Document
-from models.data.wordpiece import BEGIN, MASK, PADDING, SEPARATOR, UNKNOWN, WordPiece, train_wordpiece
+from models.data.wordpiece import BEGIN, MASK, PADDING, SEPARATOR, TOKENIZER, UNKNOWN, WordPiece, train_wordpiece
 from models.errors import DataError
 from models.network.bert_input import fit, row
 
@@ -74,24 +75,28 @@ def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, r
     Raises:
         DataError: the corpus is too small to hold out pairs.
     """
-    set_seed(plan.seed)
     texts = [[sentence.source for sentence in document.sentences] for document in documents]
-    wordpiece = train_wordpiece((text for document in texts for text in document), plan.vocabulary)
+    if (count := sum(map(len, texts))) <= HELD_OUT:
+        raise DataError(f"has {count} sentences; a BERT needs more than {HELD_OUT}")
+    set_seed(plan.seed)
+    arguments = _arguments(plan, folder / _CHECKPOINTS)
+    with arguments.main_process_first():
+        if arguments.process_index == 0 and not (resume and (folder / TOKENIZER).exists()):
+            folder.mkdir(parents=True, exist_ok=True)
+            train_wordpiece(chain.from_iterable(texts), plan.vocabulary).save(folder)
+    wordpiece = WordPiece.load(folder)  # one for all processes, as its ids are others each time that it is trained
     pairs = [pair for document in texts for pair in _pairs(document, wordpiece, plan.pieces)]
-    if len(pairs) <= HELD_OUT:
-        raise DataError(f"has {len(pairs)} sentences with source text; a BERT needs more than {HELD_OUT}")
     model = MaskedWords(_shape(plan, wordpiece.size))
     model.set_attn_implementation("eager")  # on a CPU the backward pass of torch's fused attention takes longer
     trainer = Trainer(
         model,
-        _arguments(plan, folder / _CHECKPOINTS),
+        arguments,
         data_collator=DataCollatorForLanguageModeling(_special(wordpiece)),
         train_dataset=_Pairs(pairs[HELD_OUT:]),
         eval_dataset=_Pairs(pairs[:HELD_OUT]),
     )
     trainer.train(resume_from_checkpoint=_last(folder / _CHECKPOINTS) if resume else None)
     if trainer.is_world_process_zero():
-        wordpiece.save(folder)
         model.save_pretrained(folder)
     return folder
 
@@ -103,7 +108,8 @@ class MaskedWords(BertForMaskedLM):  # type: ignore[no-untyped-call]
         """The mean loss of the masked pieces of a batch, from (B, M) each."""
         states = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         masked = labels != _IGNORED
-        return {"loss": F.cross_entropy(self.cls(states[masked]), labels[masked])}
+        total = F.cross_entropy(self.cls(states[masked]), labels[masked], reduction="sum")
+        return {"loss": total / masked.sum().clamp(min=1)}
 
 
 class _Pairs(Dataset[dict[str, list[int]]]):
@@ -165,6 +171,7 @@ def _arguments(plan: BertPlan, folder: Path) -> TrainingArguments:
         seed=plan.seed,
         use_cpu=cpu,
         dataloader_pin_memory=not cpu,
+        ddp_find_unused_parameters=False,
     )
 
 

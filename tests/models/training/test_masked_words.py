@@ -10,7 +10,7 @@ from torch import Tensor
 from transformers import BertForMaskedLM
 
 from models.data.documents import Document, Sentence
-from models.data.wordpiece import MASK, WordPiece
+from models.data.wordpiece import MASK, TOKENIZER, WordPiece
 from models.errors import DataError
 from models.network.bert import WEIGHTS, FrozenBert
 from models.training.masked_words import BertPlan, MaskedWords, train_bert
@@ -84,8 +84,10 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypat
     with pytest.raises(KeyboardInterrupt):
         train_bert(corpus(), TINY, folder)
     assert not (folder / WEIGHTS).exists()
+    vocabulary = (folder / TOKENIZER).read_bytes()
     train_bert(corpus(), TINY, folder, resume=True)
     assert done == 5 + 3
+    assert (folder / TOKENIZER).read_bytes() == vocabulary
     assert FrozenBert(folder, width=16, positions=32).states(torch.tensor([[3, 4]])).isfinite().all()
 
 
