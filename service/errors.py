@@ -281,7 +281,7 @@ class TooManyStreamsError(ServiceError):
 
 
 class QueueFullError(ServiceError):
-    """As many sentences wait as may wait."""
+    """As many sentences wait as may wait; to begin a session, nearly as many."""
 
     code = "queue_full"
     status = 429

@@ -51,6 +51,7 @@ class Sessions:
         Raises:
             InvalidInputError: a time-to-live longer than allowed.
             SessionsNotServedError: the model translates whole documents only.
+            QueueFullError: sessions that are under way need the queue.
             AntecedentError: see `Catalogue.choose` and `ContextStore`.
         """
         model = self._models.catalogue.choose(request.source_lang, request.target_lang, request.model)
@@ -59,6 +60,7 @@ class Sessions:
         ttl = request.ttl_seconds or self._settings.session_ttl_seconds
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds is at most {self._settings.session_max_ttl_seconds}")
+        self._admission.welcome()
         session = Session(model.name, model.fingerprint, request.source_lang, request.target_lang, model.window, ttl)
         session_id = self._new_id()
         await self._store.create(DocumentKey(tenant, session_id), session)

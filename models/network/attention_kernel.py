@@ -23,19 +23,23 @@ HIDDEN: Final = -1e30
 """What is added to the score of a key that is not seen is below this."""
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
+_IN_PLACE: Final = np.empty((0, 0), np.int64)
 _FAST: Final[dict[str, Any]] = {"fastmath": {"contract", "nsz", "arcp", "nnan", "reassoc"}, "error_model": "numpy"}
 """Sums may be regrouped when this is compiled, not from call to call: how many are summed is a constant, or four."""
 
 
-def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+def attend(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, columns: Tensor | None = None
+) -> Tensor:
     """Multi-head attention, softmax(q k / sqrt(D/H)) v.
 
     Args:
         queries: (B, H, N, D/H), float32; like keys and values in any layout whose last dimension is contiguous.
-        keys: (B, H, S, D/H).
-        values: (B, H, S, D/H).
+        keys: (B, H, S, D/H); any number of columns in place of B, with `columns`.
+        values: as the keys.
         mask: (B, 1, 1, S), what is added to the scores: nought, or less than `HIDDEN`.
         causal: the last query sees all keys, each before it one less.
+        columns: (B, S or more), contiguous: where each row's keys and values are; without it, each in its own.
 
     Returns:
         (B, N, H, D/H).
@@ -44,7 +48,8 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, c
     result = queries.new_empty(batch, count, heads, width)
     hidden = _ALL_SEEN if mask is None else mask.reshape(batch, -1).numpy()
     first = keys.size(2) - count + 1 if causal else keys.size(2)
-    arguments = (*_flat(queries), *_flat(keys), *_flat(values), hidden, result.numpy(), keys.size(2), first)
+    where = _IN_PLACE if columns is None else columns.numpy()
+    arguments = (*_flat(queries), *_flat(keys), *_flat(values), where, hidden, result.numpy(), keys.size(2), first)
     try:
         _kernel(width)(*arguments)
     except OSError:  # it is compiled, but the disk has no room to keep it
@@ -77,23 +82,26 @@ process by what Numba names it, and then nothing that calls it is found again on
 def _kernel(width: int) -> Callable[..., None]:
     """The kernel for heads of this width: a constant, so that the compiler can lay out its sums."""
 
-    def kernel(queries, to_query, keys, to_key, values, to_value, hidden, result, total, first):  # noqa: PLR0913, PLR0917
+    def kernel(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):  # noqa: PLR0913, PLR0917
         batch, count, heads, _ = result.shape
         weights, bits = np.empty(total + 4, np.float32), np.empty(total + 4, np.int32)
-        seen = np.empty(total + 4, np.int64)
+        seen, key_at, value_at = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
         for b in range(batch):
             visible = _see(hidden, b, total, seen)
+            for s in range(visible):
+                column = columns[b, seen[s]] if columns.size else b
+                key_at[s] = column * to_key[0] + seen[s] * to_key[2]
+                value_at[s] = column * to_value[0] + seen[s] * to_value[2]
             for h in range(heads):
-                own_keys = keys[b * to_key[0] + h * to_key[1] :]
-                own_values = values[b * to_value[0] + h * to_value[1] :]
+                own_keys, own_values = keys[h * to_key[1] :], values[h * to_value[1] :]
                 for n in range(count):
                     read = visible
                     while read > 1 and seen[read - 1] >= first + n:
                         read -= 1
                     query = queries[b * to_query[0] + h * to_query[1] + n * to_query[2] :]
-                    _score(query, own_keys, to_key[2], seen, read, weights, width)
+                    _score(query, own_keys, key_at, read, weights, width)
                     share = _soften(weights, bits, read)
-                    _mix(weights, share, own_values, to_value[2], seen, read, result[b, n, h], width)
+                    _mix(weights, share, own_values, value_at, read, result[b, n, h], width)
 
     # Files of its own: two processes that write at once to the same would give one width the code of another.
     kernel.__qualname__ = f"kernel_of_width_{width}"
@@ -115,13 +123,13 @@ def _see(hidden, b, total, seen):
 
 
 @_part
-def _score(query, keys, stride, seen, read, weights, width):
+def _score(query, keys, at, read, weights, width):
     """Scores of four keys at a time, the last of them perhaps more than once."""
     for s in range(0, read, 4):
-        a = keys[seen[s] * stride :]
-        b = keys[seen[min(s + 1, read - 1)] * stride :]
-        c = keys[seen[min(s + 2, read - 1)] * stride :]
-        d = keys[seen[min(s + 3, read - 1)] * stride :]
+        a = keys[at[s] :]
+        b = keys[at[min(s + 1, read - 1)] :]
+        c = keys[at[min(s + 2, read - 1)] :]
+        d = keys[at[min(s + 3, read - 1)] :]
         in_a = in_b = in_c = in_d = np.float32(0)
         for i in range(width):
             in_a += query[i] * a[i]
@@ -135,15 +143,15 @@ def _score(query, keys, stride, seen, read, weights, width):
 
 
 @_part
-def _mix(weights, share, values, stride, seen, read, result, width):
+def _mix(weights, share, values, at, read, result, width):
     """Sum of the values, four at a time; beyond the last they weigh nothing."""
     weights[read : read + 4] = 0
     result[:] = 0
     for s in range(0, read, 4):
-        a = values[seen[s] * stride :]
-        b = values[seen[min(s + 1, read - 1)] * stride :]
-        c = values[seen[min(s + 2, read - 1)] * stride :]
-        d = values[seen[min(s + 3, read - 1)] * stride :]
+        a = values[at[s] :]
+        b = values[at[min(s + 1, read - 1)] :]
+        c = values[at[min(s + 2, read - 1)] :]
+        d = values[at[min(s + 3, read - 1)] :]
         of_a, of_b = weights[s] * share, weights[s + 1] * share
         of_c, of_d = weights[s + 2] * share, weights[s + 3] * share
         for i in range(width):

@@ -35,11 +35,12 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
 
     def attend(x: Tensor) -> Tensor:
         queries, keys, values = attention.project(x)
+        columns = state.look_up(len(x), x.size(1)) if attention.kernel is not None else None
         keys = attention.split(state.extend(f"{name}.keys", keys))
         values = attention.split(state.extend(f"{name}.values", values))
         if x.size(1) == 1:
-            return attention.mix(queries, keys, values, state.unseen(x.dtype))
-        return attention.mix(queries, keys, values, causal=True)
+            return attention.mix(queries, keys, values, state.unseen(x.dtype), columns=columns)
+        return attention.mix(queries, keys, values, causal=True, columns=columns)
 
     return attend
 

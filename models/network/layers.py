@@ -34,8 +34,9 @@ def sinusoidal_positions(length: int, width: int, first: int = 1) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-Kernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, bool], Tensor]
-"""Of queries (B, H, N, D/H), keys and values (B, H, S, D/H), what is added to scores, and whether it is causal."""
+Kernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, bool, Tensor | None], Tensor]
+"""Of queries, keys and values by heads, what is added to scores, whether it is causal, and where rows have their keys:
+`models.network.attention_kernel.attend`."""
 
 
 class Attention(nn.Module):
@@ -91,7 +92,14 @@ class Attention(nn.Module):
         return self.mix(self.query(x), keys, values, mask, causal=causal)
 
     def mix(
-        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None = None,
+        *,
+        causal: bool = False,
+        columns: Tensor | None = None,
     ) -> Tensor:
         """Attend; the N hypotheses of a sentence share its keys, so nothing is ever copied for them.
 
@@ -101,13 +109,14 @@ class Attention(nn.Module):
             values: (B, H, S, D/H).
             mask: (B, 1, 1, S); true where a key may be seen, or what is added to the scores.
             causal: the last query sees all keys, each before it one less; without a mask.
+            columns: (R, S or more) where the keys and values of each row are, for a `kernel` that can look there.
 
         Returns:
             (R, T, D).
         """
-        folded = self._fold(queries, keys)
+        folded = self._fold(queries, keys.size(0) if columns is None else columns.size(0))
         if self.kernel is not None:
-            mixed = self.kernel(folded, keys, values, additive(mask, folded.dtype), causal)
+            mixed = self.kernel(folded, keys, values, additive(mask, folded.dtype), causal, columns)
         elif queries.size(1) == 1 and not torch.is_grad_enabled():
             mixed = _look_up(folded, keys, values, mask)
         else:
@@ -117,7 +126,7 @@ class Attention(nn.Module):
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
         """What `forward` mixes the values by, (B, H, N x T, S); only for looking at, arguments as there."""
-        scores = self._fold(self.query(x), keys) @ keys.transpose(2, 3) / math.sqrt(keys.size(-1))
+        scores = self._fold(self.query(x), keys.size(0)) @ keys.transpose(2, 3) / math.sqrt(keys.size(-1))
         return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
     def widen(self, x: Tensor) -> Tensor:
@@ -133,9 +142,9 @@ class Attention(nn.Module):
 
         return attend
 
-    def _fold(self, queries: Tensor, keys: Tensor) -> Tensor:
+    def _fold(self, queries: Tensor, sentences: int) -> Tensor:
         """Those of all hypotheses of a sentence together, (B, H, N x T, D/H)."""
-        return self.split(queries.reshape(keys.size(0), -1, queries.size(-1)))
+        return self.split(queries.reshape(sentences, -1, queries.size(-1)))
 
 
 def _look_up_many(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:

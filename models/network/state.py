@@ -38,25 +38,42 @@ class State:
     cached: bool = False
     shared: dict[str, Tensor] = field(default_factory=dict)
     left: dict[str, Tensor] = field(default_factory=dict)
+    columns: Tensor | None = None
+    """(R, room) where in `past` each word of a hypothesis is, if attention looks there: then no word is moved. What is
+    still to come has the hypothesis's own number."""
     starts: Tensor | None = None
     """(R,) where the sentence of each hypothesis begins in `past`, if some have joined later than others."""
     _unseen: Tensor | None = None
     """The mask of the words before those, for the layers of one step."""
 
     def extend(self, name: str, new: Tensor) -> Tensor:
-        """Append what new words have left, (R, T, X); gives that of all so far, (R, position + T, X)."""
+        """Append what new words have left, (R, T, X); gives that of all so far, (R, position + T, X).
+
+        After `look_up` there may be more than R columns, and a hypothesis's words are where `columns` says.
+        """
         if not self.cached:
             return new
-        end = self.position + new.size(1)
+        rows, end = new.size(0), self.position + new.size(1)
         cache = self.past.get(name)
-        if cache is None or len(cache) < end:
-            room = -(-end // ROOM) * ROOM
-            grown = new.new_empty(room, new.size(0), new.size(2))
+        if cache is None or len(cache) < end or cache.size(1) < rows:
+            grown = new.new_empty(_room(end), rows if cache is None else max(rows, cache.size(1)), new.size(2))
             if cache is not None:
-                grown[: self.position] = cache[: self.position]
+                grown[: self.position, : cache.size(1)] = cache[: self.position]
             cache = self.past[name] = grown
-        cache[self.position : end] = new.transpose(0, 1)
+        cache[self.position : end, :rows] = new.transpose(0, 1)
         return cache[:end].transpose(0, 1)
+
+    def look_up(self, rows: int, words: int) -> Tensor | None:
+        """Where the words of each of so many hypotheses are, those to come included; from now on they stay there."""
+        if not self.cached:
+            return None
+        end = self.position + words
+        if self.columns is None or self.columns.size(1) < end:
+            grown = self._own(rows, _room(end))
+            if self.columns is not None:
+                grown[:, : self.position] = self.columns[:, : self.position]
+            self.columns = grown
+        return self.columns
 
     def advance(self, words: int) -> None:
         """So many words more have been read."""
@@ -89,10 +106,14 @@ class State:
 
     def reorder(self, rows: Tensor) -> None:
         """Let hypothesis i continue from what `rows[i]` was; `rows` (R',) may also widen or narrow the beam."""
-        for name, cache in self.past.items():
-            moved = cache.new_empty(cache.size(0), len(rows), cache.size(2))
-            torch.index_select(cache[: self.position], 1, rows, out=moved[: self.position])
-            self.past[name] = moved
+        if self.columns is not None:
+            self.columns = self.columns[rows]
+            self.columns[:, self.position :] = self._own(len(rows), 1)
+        else:
+            for name, cache in self.past.items():
+                moved = cache.new_empty(cache.size(0), len(rows), cache.size(2))
+                torch.index_select(cache[: self.position], 1, rows, out=moved[: self.position])
+                self.past[name] = moved
         if self.starts is not None:
             self.starts = self.starts[rows]
 
@@ -115,8 +136,10 @@ class State:
         starts = longest - words
         places = torch.arange(longest, device=words.device)[:, None] - starts
         index = places.clamp(min=0)[:, :, None]
-        self.past = {name: cache.gather(0, index.expand(-1, -1, cache.size(2))) for name, cache in self.past.items()}
+        past = {name: self.ordered(cache) for name, cache in self.past.items()}
+        self.past = {name: cache.gather(0, index.expand(-1, -1, cache.size(2))) for name, cache in past.items()}
         self.position, self.starts, self._unseen = longest, starts if bool(starts.any()) else None, None
+        self.columns = None
 
     def join(self, others: State, rows: int, joining: int) -> None:
         """Let other sentences be decoded with these, which come first; the last words of all stand together.
@@ -131,15 +154,28 @@ class State:
         here, there = self._starts(rows, end), others._starts(joining, end)
         past = {}
         for name, like in (self.past | others.past).items():
-            room = -(-max(end, 1) // ROOM) * ROOM
-            past[name] = like.new_zeros(room, rows + joining, like.size(2))
+            past[name] = like.new_zeros(_room(max(end, 1)), rows + joining, like.size(2))
             for state, columns in ((self, slice(rows)), (others, slice(rows, None))):
                 if name in state.past:
-                    past[name][end - state.position : end, columns] = state.past[name][: state.position]
+                    past[name][end - state.position : end, columns] = state.ordered(state.past[name])
         self.past, self.position, self.starts, self._unseen = past, end, torch.cat([here, there]), None
+        self.columns = None
         self._forget(int(self.starts.min()))
         if not bool(self.starts.any()):
             self.starts = None
+
+    def _own(self, rows: int, room: int) -> Tensor:
+        """Columns (R, room) of hypotheses that all are in their own."""
+        device = next(iter(self.fixed.values())).device
+        return torch.arange(rows, device=device)[:, None].repeat(1, room)
+
+    def ordered(self, cache: Tensor) -> Tensor:
+        """What all words so far have left, (position, R, X), each hypothesis's in its own column."""
+        if self.columns is None:
+            return cache[: self.position]
+        first = torch.arange(self.position, device=cache.device)[:, None] * cache.size(1)
+        index = first + self.columns[:, : self.position].T
+        return cache.flatten(0, 1).index_select(0, index.flatten()).view(*index.shape, -1)
 
     def _crop(self, sentences: Tensor) -> None:
         """Forget the padding that only others than these sentences need: long ones come and go."""
@@ -172,6 +208,11 @@ class State:
         self.past = {name: cache[words:] for name, cache in self.past.items()}
         self.position -= words
         self.starts = self.starts - words
+
+
+def _room(words: int) -> int:
+    """The words that a cache for so many has room for."""
+    return -(-words // ROOM) * ROOM
 
 
 def _joined(name: str, one: Tensor, other: Tensor) -> Tensor:

@@ -8,6 +8,9 @@ from service.errors import QueueFullError
 from service.inference.batcher import Batcher
 from service.inference.wire import Priority
 
+_FORESIGHT = 4
+"""Sentences that a session must have room for to begin: those that are under way need less, and are refused later. To
+break one off wastes what was translated of it."""
 _DEPTH = 2
 """Times the limit is how deep documents may make the queue: the last sentence in it waits that long and no longer."""
 
@@ -42,6 +45,14 @@ class Admission:
         place = Place(flow, sentences, self._places)
         self._places.add(place)
         return place
+
+    def welcome(self) -> None:
+        """See whether somebody new may begin a session.
+
+        Raises:
+            QueueFullError: those who are here need the queue.
+        """
+        self.reserve("", _FORESIGHT).give_up()
 
     def share(self) -> int:
         """How many sentences each document may have in the queue, so that the last of them need not wait too long."""

@@ -10,6 +10,7 @@ from service.errors import (
     PositionConflictError,
     PositionExpiredError,
     PositionGapError,
+    QueueFullError,
     SentenceFailedError,
     SentenceNotFoundError,
     SessionFullError,
@@ -48,7 +49,7 @@ IdempotencyKey = Annotated[
     status_code=status.HTTP_201_CREATED,
     operation_id="createSession",
     summary="Begin a document",
-    responses=problems(*BY_LIMITS, *BY_CHOICE, SessionsNotServedError, StoreUnavailableError, body=True)
+    responses=problems(*BY_LIMITS, *BY_CHOICE, SessionsNotServedError, QueueFullError, StoreUnavailableError, body=True)
     | {
         status.HTTP_201_CREATED: links(
             {"session_id": "$response.body#/session_id"}, "translateSentence", "readSession", "deleteSession"

@@ -56,10 +56,11 @@ def busy(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path) -> Future[h
 def test_full_queue(client: httpx.Client, pool: ThreadPoolExecutor, gate: Path, busy: Future[httpx.Response]) -> None:
     """What does not fit into the queue is refused at once with 429; what was admitted is answered."""
     session = begin(client)
+    body = {"source_lang": "ja", "target_lang": "en"}
     admitted = [busy, *(pool.submit(translate, client, text) for text in "ab")]
     full = 'antecedent_sentences_waiting{priority="interactive"} 2.0'
     eventually(lambda: measured(client, full), "the queue is full")
-    for refused in (translate(client, "c"), say(client, session, "一", 0)):
+    for refused in (translate(client, "c"), say(client, session, "一", 0), client.post("/v1/sessions", json=body)):
         assert (refused.status_code, refused.json()["code"]) == (429, "queue_full")
         assert refused.headers["retry-after"] == "1"
     assert client.get(session).json()["next_position"] == 0

@@ -53,6 +53,18 @@ def test_a_row_depends_on_nothing_else_in_its_batch(queries: int) -> None:
         assert torch.equal(alone, together[row : row + 1])
 
 
+@pytest.mark.parametrize("queries", [1, 4])
+def test_keys_are_found_where_they_are(queries: int) -> None:
+    """Looked up, word by word, they give what they give where they have been put in order, to the bit."""
+    q, _, _ = tensors(6, queries, 21)
+    _, k, v = tensors(9, queries, 21)
+    columns = torch.randint(9, (6, 32), generator=torch.Generator().manual_seed(1))
+    mask = additive(visible(6, 21), torch.float32) if queries == 1 else None
+    moved = [tensor[columns[:, :21], :, torch.arange(21)].transpose(1, 2) for tensor in (k, v)]
+    causal = mask is None
+    assert torch.equal(attend(q, k, v, mask, causal, columns), attend(q, *moved, mask, causal))
+
+
 def test_a_row_that_sees_nothing_gives_numbers() -> None:
     """Padding has no keys; what comes of it is never read, but must not be infinite."""
     q, k, v = tensors(2, 1, 5)

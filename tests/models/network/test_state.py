@@ -126,3 +126,67 @@ def test_sentences_join_with_the_words_that_they_have(order: int) -> None:
     own = [row[hidden.eq(0)].tolist() for row, hidden in zip(cache, unseen[:, 0, 0], strict=True)]
     expected = [[0, 1, 0], [10, 11, 12, 13, 14, 0], [20, 0]], [[70, 71, 0]]
     assert own == [*expected[order < 0], *expected[order > 0]]
+
+
+class Twins:
+    """Two states that are told the same, of which one looks up what the other moves."""
+
+    def __init__(self, rows: int, chooser: torch.Generator) -> None:
+        self.looks_up, self.moves = (State({"source": torch.ones(rows, 1)}, cached=True) for _ in range(2))
+        self.rows = rows
+        self.chooser = chooser
+
+    def draw(self, most: int, *size: int) -> torch.Tensor:
+        """Numbers below `most`."""
+        return torch.randint(most, size, generator=self.chooser)
+
+    def read(self, words: int) -> None:
+        """So many words more; both must have the same of all so far."""
+        new = self.draw(1000, self.rows, words, 3).float()
+        columns = self.looks_up.look_up(self.rows, words)
+        assert columns is not None
+        found, expected = self.looks_up.extend("keys", new), self.moves.extend("keys", new)
+        total = expected.size(1)
+        assert torch.equal(found[columns[:, :total], torch.arange(total)], expected)
+        self.looks_up.advance(words)
+        self.moves.advance(words)
+
+    def reorder(self) -> None:
+        """Any hypotheses go on from any, more or fewer of them."""
+        moved = self.draw(self.rows, int(self.draw(7, 1)) + 1)
+        self.rows = len(moved)
+        for state in (self.looks_up, self.moves):
+            state.reorder(moved)
+            state.fixed["source"] = torch.ones(self.rows, 1)
+
+    def join(self) -> None:
+        """Two sentences that have three words already."""
+        others = Twins(2, self.chooser)
+        others.read(3)
+        self.looks_up.join(others.looks_up, self.rows, 2)
+        self.moves.join(others.moves, self.rows, 2)
+        self.rows += 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_words_that_are_looked_up_are_those_that_would_have_been_moved(seed: int) -> None:
+    """Through beams that widen, narrow and change places, and sentences that join."""
+    twins = Twins(2, torch.Generator().manual_seed(seed))
+    twins.read(1)
+    for step in range(90):
+        if step % 3:
+            twins.reorder()
+        if step % 20 == 7:
+            twins.join()
+        twins.read(1)
+
+
+def test_words_that_are_looked_up_can_be_cut() -> None:
+    """As those that have been moved."""
+    twins = Twins(3, torch.Generator().manual_seed(1))
+    twins.read(4)
+    twins.reorder()
+    left = twins.draw(4, twins.rows) + 1
+    twins.looks_up.cut(left)
+    twins.moves.cut(left)
+    twins.read(1)

@@ -50,6 +50,19 @@ async def test_waiting_flows_use_up_admission(stuck: Bench) -> None:
         admission.reserve("d")
 
 
+async def test_a_session_begins_where_it_has_room_for_more(stuck: Bench) -> None:
+    """So that in a crowd those who speak already are refused later than those who come; long documents are no crowd."""
+    admission = Admission(12, lambda: [stuck.batcher])
+    for flow in "ab":
+        fill(stuck, flow, 20)
+    admission.welcome()
+    fill(stuck, "c", 4)
+    with pytest.raises(QueueFullError):
+        admission.welcome()
+    with admission.reserve("d", 3):
+        pass
+
+
 async def test_long_documents_do_not_shut_others_out(stuck: Bench) -> None:
     """Where two long documents leave no room for a third, a short one and a session's sentence still have theirs."""
     admission = Admission(100, lambda: [stuck.batcher])
