@@ -32,9 +32,9 @@ def corpus(count: int = 300) -> list[Document]:
 
 def test_masked_pieces_are_restored(tmp_path: Path) -> None:
     """From the sentence before, where nothing else tells them; the folder is one that `bert_context` reads."""
-    plan = BertPlan(width=32, layers=1, vocabulary=30, pieces=32, updates=300, pairs=64, peak=1e-2, every=300)
+    plan = BertPlan(width=64, layers=2, vocabulary=30, pieces=32, updates=400, pairs=64, peak=3e-3, every=400)
     folder = train_bert(corpus(2000), plan, tmp_path / "bert")
-    frozen = FrozenBert(folder, width=32, positions=32)
+    frozen = FrozenBert(folder, width=64, positions=32)
     wordpiece = frozen.wordpiece
     model, hidden = BertForMaskedLM.from_pretrained(folder).eval(), wordpiece.tokenizer.token_to_id(MASK)
     for letter in ALPHABET:
@@ -43,7 +43,7 @@ def test_masked_pieces_are_restored(tmp_path: Path) -> None:
         with torch.no_grad():
             best = int(model(input_ids=ids).logits[0, -2].argmax())
         assert wordpiece.pieces[best] == letter
-    assert frozen.states(ids + 1).shape == (1, ids.size(1), 32)
+    assert frozen.states(ids + 1).shape == (1, ids.size(1), 64)
 
 
 def test_it_reads_pairs_as_bert_context_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
