@@ -50,8 +50,8 @@ def test_control_pieces_in_a_text_are_text(folder: Path) -> None:
 def test_what_is_saved_reads_as_before(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """One file holds all; what a file says of cutting and padding is not followed."""
     wordpiece, other = WordPiece.load(folder), tmp_path_factory.mktemp("saved")
-    wordpiece._tokenizer.enable_truncation(2)
-    wordpiece._tokenizer.enable_padding(length=9)
+    wordpiece.tokenizer.enable_truncation(2)
+    wordpiece.tokenizer.enable_padding(length=9)
     wordpiece.save(other)
     assert pieces(other, "ABC ab a") == ["abc", "a", "##b", "a"]
     assert WordPiece.load(other).size == len(PIECES)

@@ -1,5 +1,6 @@
 """Which folders can be loaded from."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -82,5 +83,13 @@ async def test_a_disk_that_does_not_answer_holds_up_nobody(tmp_path: Path, monke
     manifest.write_text("")
     manifest.unlink()
     manifest.write_text(text)
-    found, read = await folders.read(str(sound))
-    assert (found, read) == (sound, Manifest.load(sound))
+    assert await _once_it_answers(folders, str(sound)) == (sound, Manifest.load(sound))
+
+
+async def _once_it_answers(folders: BundleFolders, name: str) -> tuple[Path, Manifest]:
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return await folders.read(name)
+            except BundleError:
+                await asyncio.sleep(0.01)
