@@ -87,7 +87,7 @@ async def test_a_disk_that_does_not_answer_holds_up_nobody(tmp_path: Path, monke
 
 
 async def _once_it_answers(folders: BundleFolders, name: str) -> tuple[Path, Manifest]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             try:
                 return await folders.read(name)
