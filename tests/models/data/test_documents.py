@@ -150,7 +150,9 @@ def test_a_missing_corpus_says_where_it_was_looked_for(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize(
-    "damage", [b"not gzip", gzip.compress(b"a\n" * 500)[:-10], gzip.compress(b"a\n")[:10] + b"\xff" * 20]
+    "damage",
+    [b"not gzip", gzip.compress(b"a\n" * 500)[:-10], gzip.compress(b"a\n")[:10] + b"\xff" * 20],
+    ids=["not gzip", "cut", "garbled"],  # not the bytes, in which there is the time
 )
 def test_a_damaged_gzip_file_is_refused(tmp_path: Path, damage: bytes) -> None:
     """A file that is no gzip, is cut short or does not unpack is named."""
