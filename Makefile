@@ -82,7 +82,7 @@ BERT_UPDATES := 10000
 runs/bert/ja/model.safetensors: | $(STAMP) # The BERT that one of the systems reads: a small one of Japanese
 	$(PY) -m models bert $(RUNS)/sentence.yaml --out $(@D) --updates $(BERT_UPDATES) --resume
 
-train-systems: setup runs/default/sentence/final runs/bert/ja/model.safetensors ## Train every system from step one, or the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES, BERT_UPDATES)
+train-systems: setup runs/default/sentence/final $(if $(filter systems,$(SET)),runs/bert/ja/model.safetensors) ## Train every system from step one, or the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES, BERT_UPDATES)
 	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/$(SET)/*.yaml)); do \
 		echo "$$run"; $(PY) -m models train $$run --resume $(BUDGET) || exit; \
 	done
