@@ -79,6 +79,12 @@ class _Candidates:
         """The same where Python can look at them."""
         return _Candidates(self.scores.cpu(), self.origins.cpu(), self.tokens.cpu())
 
+    def that_go_on(self, sentences: Tensor, size: int) -> "_Candidates":
+        """Of K of the sentences the N that take places in the beam, (K, N)."""
+        places = _active(self.tokens[sentences], size)
+        each = (self.scores, self.origins, self.tokens)
+        return _Candidates(*(values[sentences].gather(1, places) for values in each))
+
 
 class BeamSearch(Generic[State]):
     """Search with a beam; satisfies `models.search.running.Search`."""
@@ -206,21 +212,20 @@ class BeamSearch(Generic[State]):
         if not kept:
             self._beams = None
             return
-        size = self._options.beam_size
+        size, device = self._options.beam_size, beams.history.device
         if everything:  # without a copy to the device, for which Python would wait
-            sentences = torch.arange(len(kept), device=beams.history.device)
+            sentences = torch.arange(len(kept), device=device)
         else:
             sentences = beams.history.new_tensor(kept)
             beams.state.keep(sentences)
         if candidates is None:
-            rows = (sentences[:, None] * size + torch.arange(size, device=sentences.device)).flatten()
+            rows = _rows(sentences, torch.arange(size, device=device).expand(len(kept), size))
             beams.history, beams.scores = beams.history[rows], beams.scores[sentences]
         else:
-            active = _active(candidates.tokens[sentences], size)
-            rows = (sentences[:, None] * size + candidates.origins[sentences].gather(1, active)).flatten()
-            tokens = candidates.tokens[sentences].gather(1, active).view(-1, 1)
-            beams.history = torch.cat([beams.history[rows], tokens], dim=1)
-            beams.scores = candidates.scores[sentences].gather(1, active)
+            taken = candidates.that_go_on(sentences, size)
+            rows = _rows(sentences, taken.origins)
+            beams.history = torch.cat([beams.history[rows], taken.tokens.view(-1, 1)], dim=1)
+            beams.scores = taken.scores
         beams.state.reorder(rows)
 
     def _join(self, beams: _Beams[State], state: State, history: Tensor, scores: Tensor) -> None:
@@ -229,6 +234,11 @@ class BeamSearch(Generic[State]):
         before = history.new_full((len(history), longest - 1), BOS)
         beams.history = torch.cat([beams.history[:, -longest:], torch.cat([before, history], dim=1)])
         beams.scores = torch.cat([beams.scores, scores])
+
+
+def _rows(sentences: Tensor, hypotheses: Tensor) -> Tensor:
+    """Of hypotheses (K, N) of some sentences (K,) the rows in the batch, (K x N,)."""
+    return (sentences[:, None] * hypotheses.size(1) + hypotheses).flatten()
 
 
 def _active(tokens: Tensor, size: int) -> Tensor:
