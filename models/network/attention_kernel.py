@@ -4,7 +4,7 @@ Matrix products add in an order that changes with their shapes, so padding moves
 next layer rounds to 8 bits, that is now and then another integer. Here every sum has one order: over the width of a
 head, and over the keys that are seen, without those that are not. For one query, as in decoding, it is also faster.
 
-Compiled by Numba when it is first called (two seconds, then kept on disk), for each width of a head apart.
+Compiled for each width of a head apart.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,6 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
+
+from models.network.compiled import compiled
 
 HIDDEN: Final = -1e30
 """What is added to the score of a key that is not seen is below this."""
@@ -49,11 +51,8 @@ def attend(
     hidden = _ALL_SEEN if mask is None else mask.reshape(batch, -1).numpy()
     first = keys.size(2) - count + 1 if causal else keys.size(2)
     where = _IN_PLACE if columns is None else columns.numpy()
-    arguments = (*_flat(queries), *_flat(keys), *_flat(values), where, hidden, result.numpy(), keys.size(2), first)
-    try:
-        _kernel(width)(*arguments)
-    except OSError:  # it is compiled, but the disk has no room to keep it
-        _kernel(width)(*arguments)
+    lines = (*_flat(queries), *_flat(keys), *_flat(values))
+    _kernel(width)(*lines, where, hidden, result.numpy(), keys.size(2), first)
     return result
 
 
@@ -62,15 +61,6 @@ def _flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
     (batch, heads, places, width), (to_row, to_head, to_place, _) = tensor.shape, tensor.stride()
     length = (batch - 1) * to_row + (heads - 1) * to_head + (places - 1) * to_place + width
     return tensor.as_strided((length,), (1,)).numpy(), (to_row, to_head, to_place)
-
-
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function as machine code, kept on disk where there is a place for it."""
-    try:
-        compiled: Callable[..., Any] = njit(cache=True, **_FAST)(function)
-    except RuntimeError:  # no folder that can be written to
-        compiled = njit(**_FAST)(function)
-    return compiled
 
 
 _part: Final = njit(inline="always", **_FAST)
@@ -105,7 +95,7 @@ def _kernel(width: int) -> Callable[..., None]:
 
     # Files of its own: two processes that write at once to the same would give one width the code of another.
     kernel.__qualname__ = f"kernel_of_width_{width}"
-    return _compiled(kernel)
+    return compiled(kernel, **_FAST)
 
 
 @_part

@@ -1,18 +1,21 @@
 """Linear layers in int8 on a CPU: weights with a scale for each output, activations with a scale for each row.
 
 A row's result depends on no other row, to the bit: rounding happens before the product, and the product is exact.
-The kernel is FBGEMM's (Khudia et al. 2021, "FBGEMM: Enabling High-Performance Low-Precision Deep Learning Inference"),
+The product is FBGEMM's (Khudia et al. 2021, "FBGEMM: Enabling High-Performance Low-Precision Deep Learning Inference"),
 through the one operator of torch that quantizes, multiplies and gives floats with a scale that is known before. So
-rows are brought to [-1, 1] first.
+rows are brought to integers first, which it finds as they are. Small products are our own (`int8_kernel`).
 """
 
 import warnings
 from typing import Final
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-_multiply: Final = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default._op  # noqa: SLF001
+from models.network.int8_kernel import finish, multiply, round_rows
+
+_fbgemm: Final = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default._op  # noqa: SLF001
 """Without the look at its arguments that costs as much as a small product does."""
 
 
@@ -26,8 +29,12 @@ def has_vnni() -> bool:
     return bool(torch.cpu.get_capabilities().get("avx512_vnni"))
 
 
-_LEVELS: Final = 127 if has_vnni() else 63
+_LEVELS: Final = np.float32(127 if has_vnni() else 63)
 """The largest integer of an activation: without VNNI two products are added in 16 bits, which holds 7 bits times 8."""
+_ZERO: Final = int(_LEVELS) + 1
+"""The integer that stands for nought in FBGEMM, which has none below it."""
+_SMALL: Final = 2**19
+"""Products of two numbers, up to which our own loop is done before FBGEMM has begun."""
 
 
 class Int8Linear(nn.Module):
@@ -40,17 +47,29 @@ class Int8Linear(nn.Module):
         scales = (weight.abs().amax(1) / 127).clamp_min(torch.finfo(torch.float32).tiny)
         rounded = (weight / scales[:, None]).round().to(torch.int8)
         self._packed = _pack(rounded, scales)
-        self._bias = None if layer.bias is None else layer.bias.detach().float()
+        self._scales = scales.numpy()
+        self._bias = np.zeros(len(weight), np.float32) if layer.bias is None else layer.bias.detach().float().numpy()
+        self._few: Final = _SMALL // weight.numel()
+        self._weight = rounded.numpy() if self._few else None
         self.out_features: Final = layer.out_features
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., out_features), float32."""
-        rows = x.reshape(-1, x.size(-1))
-        # A row of zeros becomes no numbers here, which the kernel rounds to some integer, and zeros again below.
-        largest = rows.abs().amax(1, keepdim=True)
-        product = _multiply(rows / largest, 1 / _LEVELS, _LEVELS + 1, self._packed)
-        result = product.mul_(largest) if self._bias is None else torch.addcmul(self._bias, product, largest)
+        rows = x.reshape(-1, x.size(-1)).contiguous()
+        result = self._by_loop(rows) if 0 < rows.size(0) <= self._few else self._by_fbgemm(rows)
         return result.view(*x.shape[:-1], self.out_features)
+
+    def _by_loop(self, rows: Tensor) -> Tensor:
+        result = rows.new_empty(rows.size(0), self.out_features)
+        multiply(rows.numpy(), _LEVELS, self._weight, self._scales, self._bias, result.numpy())
+        return result
+
+    def _by_fbgemm(self, rows: Tensor) -> Tensor:
+        whole, units = torch.empty_like(rows), rows.new_empty(rows.size(0))
+        round_rows(rows.numpy(), _LEVELS, whole.numpy(), units.numpy())
+        result: Tensor = _fbgemm(whole, 1.0, _ZERO, self._packed)
+        finish(result.numpy(), units.numpy(), self._bias)
+        return result
 
 
 def _pack(weight: Tensor, scales: Tensor) -> object:

@@ -36,7 +36,38 @@ def test_a_row_depends_on_no_other() -> None:
 
 
 @torch.inference_mode()
-def test_a_row_of_zeros_gives_the_bias() -> None:
-    """There is nothing to scale it by."""
-    linear = layer()
-    assert torch.equal(Int8Linear(linear)(torch.zeros(2, 48)), linear.bias.detach().expand(2, -1))
+@pytest.mark.parametrize(("read", "given"), [(256, 256), (1024, 256), (256, 2048), (256, 2056), (40, 8)])
+def test_few_rows_give_what_many_give(read: int, given: int) -> None:
+    """To the bit, on both sides of the size up to which our own loop multiplies; rows of very different sizes."""
+    torch.manual_seed(2)
+    int8, x = Int8Linear(nn.Linear(read, given)), torch.randn(300, read) * torch.logspace(-20, 9, 300)[:, None]
+    together = int8(x)
+    assert torch.equal(torch.cat([int8(rows) for rows in x.split(1)]), together)
+    assert torch.equal(torch.cat([int8(rows) for rows in x.split(7)]), together)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("count", [1, 300])
+def test_a_row_of_zeros_gives_the_bias(count: int) -> None:
+    """There is nothing to scale it by; nor is there for what is hardly more."""
+    linear = nn.Linear(256, 256)
+    for size in (0.0, 1e-38, 1e-44):
+        assert torch.equal(Int8Linear(linear)(torch.full((count, 256), size)), linear.bias.detach().expand(count, -1))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("count", [1, 300])
+@pytest.mark.parametrize("broken", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_stays_none(count: int, broken: float) -> None:
+    """In the rows that have it, and there alone: who looks at the scores sees it."""
+    x = torch.randn(count, 256)
+    x[-1, 17] = broken
+    found = Int8Linear(nn.Linear(256, 256))(x).isfinite()
+    assert not found[-1].any()
+    assert found[:-1].all()
+
+
+@torch.inference_mode()
+def test_no_rows_give_none() -> None:
+    """A batch may have nothing to read."""
+    assert Int8Linear(layer())(torch.empty(0, 3, 48)).shape == (0, 3, 40)
