@@ -22,7 +22,7 @@ TORCH_PROBE := import urllib.request; urllib.request.urlopen('$(TORCH_CPU)/torch
 TORCH_INDEX ?= $(if $(PYTHON),$(shell $(PYTHON) -c "$(TORCH_PROBE)" 2>/dev/null && echo $(TORCH_CPU)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve lint test check test-gpu format train-default train-systems compare-systems bench image image-check sbom alerts loadtest clean
+.PHONY: help setup demo serve lint test check test-gpu format train-default train-en-ja train-systems compare-systems bench image image-check sbom alerts loadtest clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -66,12 +66,18 @@ format: setup ## Format the code and mend what ruff can mend
 
 # A step that the next one has begun with is not trained further, so a budget may be spent in several calls.
 BUDGET = $(MINUTES:%=--minutes %)
-train-default: setup ## Train the shipped model anew: tokenizer, three steps, export; killed, it goes on where it was (variable: MINUTES a step)
+train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, three steps, export; killed, it goes on where it was (variable: MINUTES a step)
 	[ -e runs/default/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
 	[ -e runs/default/document/checkpoints ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
 	[ -e runs/default/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
 	$(PY) -m models train $(RUNS)/tuned.yaml --resume $(BUDGET)
 	$(PY) -m models export runs/default/tuned/final --sentence runs/default/tuned/final --out $(MODEL)
+
+train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, two steps, export (variable: MINUTES a step)
+	[ -e runs/en_ja/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml
+	[ -e runs/en_ja/document/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/sentence.yaml --resume $(BUDGET)
+	$(PY) -m models train $(RUNS)/en_ja/document.yaml --resume $(BUDGET)
+	$(PY) -m models export runs/en_ja/document/final --sentence runs/en_ja/document/final --out models/pretrained/en-ja
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems

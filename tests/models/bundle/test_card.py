@@ -2,22 +2,29 @@
 
 from pathlib import Path
 
+import pytest
+
 from models.bundle.card import CARD, model_card
 from models.bundle.manifest import Manifest
 from models.config import ContextWindow, Provenance
 from tests.support.bundles import make_bundle
 
-SHIPPED = Path(__file__).parents[3] / "models" / "pretrained" / "ja-en"
+PRETRAINED = Path(__file__).parents[3] / "models" / "pretrained"
+SHIPPED = PRETRAINED / "ja-en"
+
+each_shipped = pytest.mark.parametrize("bundle", sorted(PRETRAINED.iterdir()), ids=lambda bundle: bundle.name)
 
 
-def test_shipped_card_is_what_its_manifest_says() -> None:
+@each_shipped
+def test_shipped_card_is_what_its_manifest_says(bundle: Path) -> None:
     """Nobody has to keep the two alike by hand."""
-    assert (SHIPPED / CARD).read_text(encoding="utf-8") == model_card(Manifest.load(SHIPPED))
+    assert (bundle / CARD).read_text(encoding="utf-8") == model_card(Manifest.load(bundle))
 
 
-def test_shipped_card_tells_what_a_user_must_know() -> None:
+@each_shipped
+def test_shipped_card_tells_what_a_user_must_know(bundle: Path) -> None:
     """Data, licence, scores, limits, intended use; nothing of it is left unsaid."""
-    card = (SHIPPED / CARD).read_text(encoding="utf-8")
+    card = (bundle / CARD).read_text(encoding="utf-8")
     for section in ("Intended use", "Training data", "Licence", "Scores", "Limits"):
         assert f"## {section}\n" in card
     assert "do not say" not in card

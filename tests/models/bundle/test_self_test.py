@@ -15,7 +15,8 @@ from models.data.tokenizer import Tokenizer
 from models.errors import SelfTestError
 from tests.support.bundles import make_bundle, put_nan
 
-SHIPPED = Path(__file__).parents[3] / "models" / "pretrained" / "ja-en"
+PRETRAINED = Path(__file__).parents[3] / "models" / "pretrained"
+SHIPPED = PRETRAINED / "ja-en"
 
 Answers = list[Translation]
 
@@ -42,9 +43,10 @@ class Spoilt:
         return self._spoil(requests, options, self._sound.translate(requests, options))
 
 
-def test_shipped_bundle_passes() -> None:
-    """The model that everybody gets first is served."""
-    self_test(Runtime.load(SHIPPED))
+@pytest.mark.parametrize("bundle", sorted(PRETRAINED.iterdir()), ids=lambda bundle: bundle.name)
+def test_shipped_bundle_passes(bundle: Path) -> None:
+    """The models that everybody gets first are served."""
+    self_test(Runtime.load(bundle))
 
 
 def test_sound_bundle_passes(tiny: Runtime) -> None:
