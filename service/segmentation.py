@@ -42,6 +42,8 @@ _WITH_ORDINALS = frozenset(
     ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
 )
 _MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+_SPACES = " \u3000"
+"""What a language may have between two sentences; a line break or a tab is the document's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +57,24 @@ class Segmented:
     separators: tuple[str, ...]
 
     def separators_with(self, gap: str) -> list[str]:
-        """What stands around other sentences: where two had nothing between them comes `gap`."""
+        """What stands around sentences of another language, which has `gap` between them in place of its own spaces."""
         first, *others = self.separators
         if not others:
             return [first]
         *between, last = others
-        return [first, *(separator or gap for separator in between), last]
+        return [first, *(_between(separator, gap) for separator in between), last]
 
-    def join(self, sentences: Sequence[str], *, gap: str = "") -> str:
-        """The text with other sentences; where two had nothing between them comes `gap`."""
-        first, *following = self.separators_with(gap)
+    def join(self, sentences: Sequence[str], *, gap: str | None = None) -> str:
+        """The text with other sentences: of the same language, or of one that has `gap` between them."""
+        first, *following = self.separators if gap is None else self.separators_with(gap)
         return first + "".join(a + b for a, b in zip(sentences, following, strict=True))
+
+
+def _between(separator: str, gap: str) -> str:
+    """What comes between two sentences: `gap` for nothing but the other language's space; all else stays as it is."""
+    if separator.strip(_SPACES) or (gap and separator and not separator.strip(gap)):
+        return separator
+    return gap
 
 
 def split(text: str, language: str, *, longest: int, most: int) -> Segmented:

@@ -69,11 +69,11 @@ def test_joining_what_was_split_gives_the_text(text: str, language: str, longest
 
 @given(text=TEXTS, language=st.sampled_from(LANGUAGES), data=st.data())
 def test_other_sentences_keep_what_stood_around_them(text: str, language: str, data: st.DataObject) -> None:
-    """Whatever the translations: between them stands what stood there, or the gap where there was nothing."""
+    """Whatever the translations: between them stands what stood there, or the gap where there were but spaces."""
     document = segmented(text, language)
     others = [data.draw(st.text(max_size=3)) for _ in document.sentences]
     first, *inner = document.separators
-    rest: Sequence[str] = [separator or "_" for separator in inner[:-1]] + inner[-1:]
+    rest: Sequence[str] = [separator if separator.strip(" \u3000") else "_" for separator in inner[:-1]] + inner[-1:]
     expected = first + "".join(map("".join, zip(others, rest, strict=True)))
     assert document.join(others, gap="_") == expected
     around = document.separators_with("_")
@@ -175,6 +175,21 @@ def test_gap_where_the_original_has_none() -> None:
     document = segmented("一。二。", "ja")
     assert document.join(["One.", "Two."], gap=gap_of("en")) == "One. Two."
     assert document.join(["一。", "二。"], gap=gap_of("zh-TW")) == "一。二。"
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "target", "expected"),
+    [
+        ("One. Two.  Three.", "en", "ja", "一。二。三。"),
+        ("One. Two.  Three.", "en", "de", "一。 二。  三。"),
+        ("一。　二。三。", "ja", "en", "一。 二。 三。"),
+        ("One.\tTwo.\n\nThree.", "en", "ja", "一。\t二。\n\n三。"),
+        (" One. Two. Three. ", "en", "ja", " 一。二。三。 "),
+    ],
+)
+def test_spaces_are_those_of_the_target_language(text: str, language: str, target: str, expected: str) -> None:
+    """Line breaks, tabs and what stands around the whole are the document's, and stay."""
+    assert segmented(text, language).join(["一。", "二。", "三。"], gap=gap_of(target)) == expected
 
 
 def test_lines_are_never_joined() -> None:
