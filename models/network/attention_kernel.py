@@ -51,8 +51,8 @@ def attend(
     hidden = _ALL_SEEN if mask is None else mask.reshape(batch, -1).numpy()
     first = keys.size(2) - count + 1 if causal else keys.size(2)
     where = _IN_PLACE if columns is None else columns.numpy()
-    lines = (*_flat(queries), *_flat(keys), *_flat(values))
-    _kernel(width)(*lines, where, hidden, result.numpy(), keys.size(2), first)
+    flat = (*_flat(queries), *_flat(keys), *_flat(values))
+    _kernel(width)(*flat, where, hidden, result.numpy(), keys.size(2), first)
     return result
 
 
