@@ -32,10 +32,14 @@ Context = dict[str, Tensor]
 
 def over_past(name: str, attention: Attention, state: State) -> Attend:
     """Self-attention of new positions (R, T, D) to themselves and all before them, cached under `name`."""
+    kernel = attention.kernel
 
     def attend(x: Tensor) -> Tensor:
+        columns = state.look_up(len(x), x.size(1)) if kernel is not None else None
+        if kernel is not None and columns is not None and x.size(1) == 1 and kernel.is_few(x, past=True):
+            past = state.reserve(f"{name}.keys", x), state.reserve(f"{name}.values", x)
+            return kernel.attend_past(x, past, state.position, columns, state.unseen(x.dtype))
         queries, keys, values = attention.project(x)
-        columns = state.look_up(len(x), x.size(1)) if attention.kernel is not None else None
         keys = attention.split(state.extend(f"{name}.keys", keys))
         values = attention.split(state.extend(f"{name}.values", values))
         if x.size(1) == 1:

@@ -12,31 +12,17 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, ContextWindow, DocTransformerConfig, Norm
 from models.data.batches import Batch, Example, Tokens, latest, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.context import Architecture, Attend, Context
-from models.network.layers import Attention, Residual, final_norm, padding_mask
+from models.network.layers import Attention, Gate, Residual, final_norm, padding_mask
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
 from models.network.state import State
 from models.network.state_cache import StateCache
 from models.network.transformer import EncoderLayer, Transformer
-
-
-class Gate(nn.Module):
-    """g = sigmoid(W_i x + W_s y), a vector for each position (eq. 12)."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.sentence = nn.Linear(width, width, bias=False)
-        self.context = nn.Linear(width, width, bias=False)
-
-    def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Weight of the sentence stream x against the context y, both (B, S, D)."""
-        return torch.sigmoid(self.sentence(x) + self.context(y))
 
 
 class ContextAttention(nn.Module):

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from typing import cast
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.network.attention_kernel import attend
 from models.network.int8 import Int8Linear
-from models.network.layers import Attention
+from models.network.int8_sublayers import Int8Attention, Int8FeedForward, Int8Gate
+from models.network.layers import Attention, FeedForward, Gate
 
 
 def prepare(model: nn.Module, *, int8: bool = False) -> None:
@@ -25,8 +26,6 @@ def prepare(model: nn.Module, *, int8: bool = False) -> None:
         int8: whether linear layers compute in int8, each row with a scale of its own; on a CPU only.
     """
     for module in list(model.modules()):
-        if int8 and isinstance(module, Attention):
-            module.kernel = attend
         for name, child in module.named_children():
             if isinstance(child, Attention) and name == "self_attention":
                 child.joined = _one_of(child.query, child.key_value)
@@ -67,6 +66,14 @@ def _quantize(model: nn.Module) -> None:
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
                 setattr(module, name, Int8Linear(child))
+    for module in list(model.modules()):
+        if isinstance(module, Attention):
+            module.kernel = Int8Attention(module)
+        for name, child in module.named_children():
+            if isinstance(child, FeedForward) and child.activation is F.relu:
+                setattr(module, name, Int8FeedForward(child))
+            elif isinstance(child, Gate):
+                setattr(module, name, Int8Gate(child))
 
 
 def _direct(kind: type[nn.Module]) -> type[nn.Module]:

@@ -6,7 +6,7 @@ S source length, T target length, C context length, D width, H heads, V vocabula
 
 import math
 from collections.abc import Callable
-from typing import overload
+from typing import Protocol, overload
 
 import torch
 import torch.nn.functional as F
@@ -34,9 +34,24 @@ def sinusoidal_positions(length: int, width: int, first: int = 1) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-Kernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, bool, Tensor | None], Tensor]
-"""Of queries, keys and values by heads, what is added to scores, whether it is causal, and where rows have their keys:
-`models.network.attention_kernel.attend`."""
+class AttentionKernel(Protocol):
+    """What computes attention in inference in place of torch; `models.network.int8_sublayers.Int8Attention`."""
+
+    def mix(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, columns: Tensor | None
+    ) -> Tensor:
+        """Attention alone, without projections: `models.network.kernels.attention.attend`."""
+
+    def is_few(self, x: Tensor, *, past: bool) -> bool:
+        """Whether rows (R, T, D) are few enough for the functions below: for `attend_past`, or for the other."""
+
+    def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """As `Attention.forward`."""
+
+    def attend_past(
+        self, x: Tensor, past: tuple[Tensor, Tensor], position: int, columns: Tensor, unseen: Tensor | None
+    ) -> Tensor:
+        """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added."""
 
 
 class Attention(nn.Module):
@@ -57,7 +72,7 @@ class Attention(nn.Module):
         self.output = nn.Linear(inner, width, bias)
         self.joined: nn.Module | None = None
         """Query and key_value as one, where inference has joined them."""
-        self.kernel: Kernel | None = None
+        self.kernel: AttentionKernel | None = None
         """What computes attention in inference, if not torch."""
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,6 +104,8 @@ class Attention(nn.Module):
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
     ) -> Tensor:
         """Attend from x (R, T, D); others, and the result, as in `mix`."""
+        if self.kernel is not None and not causal and self.kernel.is_few(x, past=False):
+            return self.kernel.attend_fixed(x, keys, values, mask)
         return self.mix(self.query(x), keys, values, mask, causal=causal)
 
     def mix(
@@ -116,7 +133,7 @@ class Attention(nn.Module):
         """
         folded = self._fold(queries, keys.size(0) if columns is None else columns.size(0))
         if self.kernel is not None:
-            mixed = self.kernel(folded, keys, values, additive(mask, folded.dtype), causal, columns)
+            mixed = self.kernel.mix(folded, keys, values, additive(mask, folded.dtype), causal, columns)
         elif queries.size(1) == 1 and not torch.is_grad_enabled():
             mixed = _look_up(folded, keys, values, mask)
         else:
@@ -198,6 +215,19 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
         return self.outer(self.activation(self.inner(x)))
+
+
+class Gate(nn.Module):
+    """g = sigmoid(W_i x + W_s y), a vector for each position (Zhang et al. 2018, eq. 12)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.sentence = nn.Linear(width, width, bias=False)
+        self.context = nn.Linear(width, width, bias=False)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Weight of the sentence stream x against the context y, both (B, S, D)."""
+        return torch.sigmoid(self.sentence(x) + self.context(y))
 
 
 class Residual(nn.Module):

@@ -53,6 +53,12 @@ class State:
         """
         if not self.cached:
             return new
+        cache, end = self.reserve(name, new), self.position + new.size(1)
+        cache[self.position : end, : new.size(0)] = new.transpose(0, 1)
+        return cache[:end].transpose(0, 1)
+
+    def reserve(self, name: str, new: Tensor) -> Tensor:
+        """Where what new words leave, (R, T, X), is to be put: (more than position + T, R or more, X)."""
         rows, end = new.size(0), self.position + new.size(1)
         cache = self.past.get(name)
         if cache is None or len(cache) < end or cache.size(1) < rows:
@@ -60,8 +66,7 @@ class State:
             if cache is not None:
                 grown[: self.position, : cache.size(1)] = cache[: self.position]
             cache = self.past[name] = grown
-        cache[self.position : end, :rows] = new.transpose(0, 1)
-        return cache[:end].transpose(0, 1)
+        return cache
 
     def look_up(self, rows: int, words: int) -> Tensor | None:
         """Where the words of each of so many hypotheses are, those to come included; from now on they stay there."""

@@ -3,15 +3,11 @@
 Matrix products add in an order that changes with their shapes, so padding moves a result by a millionth; where the
 next layer rounds to 8 bits, that is now and then another integer. Here every sum has one order: over the width of a
 head, and over the keys that are seen, without those that are not. For one query, as in decoding, it is also faster.
-
-Compiled for each width of a head apart.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN202 - what Numba compiles has the types that it is called with
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.network.compiled import compiled
+from models.network.kernels.compiled import compiled, stand_apart
+from models.network.kernels.exponentials import exponentials
 
 HIDDEN: Final = -1e30
 """What is added to the score of a key that is not seen is below this."""
@@ -27,7 +24,7 @@ HIDDEN: Final = -1e30
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
 _IN_PLACE: Final = np.empty((0, 0), np.int64)
 _FAST: Final[dict[str, Any]] = {"fastmath": {"contract", "nsz", "arcp", "nnan", "reassoc"}, "error_model": "numpy"}
-"""Sums may be regrouped when this is compiled, not from call to call: how many are summed is a constant, or four."""
+"""Sums may be regrouped when this is compiled, which is once: whoever calls it calls the same code."""
 
 
 def attend(
@@ -52,7 +49,7 @@ def attend(
     first = keys.size(2) - count + 1 if causal else keys.size(2)
     where = _IN_PLACE if columns is None else columns.numpy()
     flat = (*_flat(queries), *_flat(keys), *_flat(values))
-    _kernel(width)(*flat, where, hidden, result.numpy(), keys.size(2), first)
+    _kernel(*flat, where, hidden, result.numpy(), keys.size(2), first)
     return result
 
 
@@ -63,39 +60,34 @@ def _flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
     return tensor.as_strided((length,), (1,)).numpy(), (to_row, to_head, to_place)
 
 
-_part: Final = njit(inline="always", **_FAST)
-"""Puts a function in the place of each call to it. One that is called would be told apart from itself in every other
-process by what Numba names it, and then nothing that calls it is found again on disk."""
+_part: Final = njit(inline="always")
 
 
-@cache
-def _kernel(width: int) -> Callable[..., None]:
-    """The kernel for heads of this width: a constant, so that the compiler can lay out its sums."""
+def _attend(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):  # noqa: PLR0913, PLR0917
+    """Attention of queries to the first `total` keys; the last arguments as in `attend`, tensors as `_flat` has them.
 
-    def kernel(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):  # noqa: PLR0913, PLR0917
-        batch, count, heads, _ = result.shape
-        weights, bits = np.empty(total + 4, np.float32), np.empty(total + 4, np.int32)
-        seen, key_at, value_at = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
-        for b in range(batch):
-            visible = _see(hidden, b, total, seen)
-            for s in range(visible):
-                column = columns[b, seen[s]] if columns.size else b
-                key_at[s] = column * to_key[0] + seen[s] * to_key[2]
-                value_at[s] = column * to_value[0] + seen[s] * to_value[2]
-            for h in range(heads):
-                own_keys, own_values = keys[h * to_key[1] :], values[h * to_value[1] :]
-                for n in range(count):
-                    read = visible
-                    while read > 1 and seen[read - 1] >= first + n:
-                        read -= 1
-                    query = queries[b * to_query[0] + h * to_query[1] + n * to_query[2] :]
-                    _score(query, own_keys, key_at, read, weights, width)
-                    share = _soften(weights, bits, read)
-                    _mix(weights, share, own_values, value_at, read, result[b, n, h], width)
-
-    # Files of its own: two processes that write at once to the same would give one width the code of another.
-    kernel.__qualname__ = f"kernel_of_width_{width}"
-    return compiled(kernel, **_FAST)
+    The first query sees the keys before `first`, each further one a key more. `result` is (B, N, H, D/H).
+    """
+    stand_apart()
+    batch, count, heads, width = result.shape
+    weights, bits = np.empty(total + 4, np.float32), np.empty(total + 4, np.int32)
+    seen, key_at, value_at = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    for b in range(batch):
+        visible = _see(hidden, b, total, seen)
+        for s in range(visible):
+            column = columns[b, seen[s]] if columns.size else b
+            key_at[s] = column * to_key[0] + seen[s] * to_key[2]
+            value_at[s] = column * to_value[0] + seen[s] * to_value[2]
+        for h in range(heads):
+            own_keys, own_values = keys[h * to_key[1] :], values[h * to_value[1] :]
+            for n in range(count):
+                read = visible
+                while read > 1 and seen[read - 1] >= first + n:
+                    read -= 1
+                query = queries[b * to_query[0] + h * to_query[1] + n * to_query[2] :]
+                _score(query, own_keys, key_at, read, weights, width)
+                share = _soften(weights, bits, read)
+                _mix(weights, share, own_values, value_at, read, result[b, n, h], width)
 
 
 @_part
@@ -150,30 +142,19 @@ def _mix(weights, share, values, at, read, result, width):
 
 @_part
 def _soften(scores, bits, count):
-    """Put e^(score - max) in place of each of `count` scores; gives one over their sum, which is taken in float64.
-
-    e^x = 2^n e^r with r within log(2) / 2 of nought, where a polynomial (Cephes, `expf`) is right to the last bit but
-    one: unlike the library's function, it is computed for many scores at once.
-    """
+    """Put e^(score - max) in place of each of `count` scores; gives one over their sum, which is taken in float64."""
     largest = scores[0]
     for s in range(count):
         largest = max(largest, scores[s])
-    powers = bits.view(np.float32)
     for s in range(count):
-        x = max(scores[s] - largest, np.float32(-87.0))
-        n = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
-        r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
-        p = np.float32(1.9875691500e-4)
-        p = p * r + np.float32(1.3981999507e-3)
-        p = p * r + np.float32(8.3334519073e-3)
-        p = p * r + np.float32(4.1665795894e-2)
-        p = p * r + np.float32(1.6666665459e-1)
-        p = p * r + np.float32(5.0000001201e-1)
-        scores[s] = p * r * r + r + np.float32(1.0)
-        bits[s] = (np.int32(n) + np.int32(127)) << np.int32(23)
-    for s in range(count):
-        scores[s] *= powers[s]
+        scores[s] -= largest
+    exponentials(scores, bits, count)
     total = 0.0
     for s in range(count):
         total += np.float64(scores[s])
     return np.float32(1.0 / total)
+
+
+attend_rows: Final = njit(**_FAST)(_attend)
+"""For other functions that are compiled."""
+_kernel: Final = compiled(_attend, **_FAST)

@@ -1,0 +1,114 @@
+"""Sub-layers as one function each, for few rows: torch and Python take longer to go from step to step than to compute.
+
+Each gives what its steps give one by one, to the bit: products as in `products`, attention by the same code.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+# ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Numba compiles has the types that it is called with
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+from models.network.kernels.attention import attend_rows
+from models.network.kernels.compiled import EXACT, compiled
+from models.network.kernels.exponentials import exponentials
+from models.network.kernels.products import product
+
+
+def _feed_forward(x, levels, inner, outer, result):
+    """W_2 max(0, W_1 x + b_1) + b_2 of rows (R, D)."""
+    hidden = np.empty((len(x), len(inner[1])), np.float32)
+    product(x, levels, inner, hidden)
+    for r in range(len(hidden)):
+        for i in range(hidden.shape[1]):
+            if hidden[r, i] < 0:  # noqa: PLR1730 - what is no number stays none
+                hidden[r, i] = 0
+    product(hidden, levels, outer, result)
+
+
+def _attend_fixed(x, levels, query, output, keys, values, hidden, result):
+    """Attention of rows (R, D) to keys and values (B, H, S, W) that are there; R is a multiple of B."""
+    sentences, heads, total, width = keys.shape
+    inner, count = heads * width, len(x) // sentences
+    queries, mixed = np.empty((len(x), inner), np.float32), np.empty((len(x), inner), np.float32)
+    product(x, levels, query, queries)
+    strides = (heads * total * width, total * width, width)
+    attend_rows(
+        queries.reshape(-1),
+        (count * inner, width, inner),
+        keys.reshape(-1),
+        strides,
+        values.reshape(-1),
+        strides,
+        np.empty((0, 0), np.int64),
+        hidden,
+        mixed.reshape(sentences, count, heads, width),
+        total,
+        total,
+    )
+    product(mixed, levels, output, result)
+
+
+def _attend_past(x, levels, joined, output, heads, past, position, columns, hidden, result):
+    """Self-attention of one more word (R, D), which is put into `past`: keys and values, (room, columns, D) each."""
+    keys, values = past
+    rows, inner = len(x), keys.shape[2]
+    width = inner // heads
+    projected, mixed = np.empty((rows, 3 * inner), np.float32), np.empty((rows, inner), np.float32)
+    product(x, levels, joined, projected)
+    keys[position, :rows] = projected[:, inner : 2 * inner]
+    values[position, :rows] = projected[:, 2 * inner :]
+    strides = (inner, width, keys.shape[1] * inner)
+    attend_rows(
+        projected.reshape(-1),
+        (3 * inner, width, inner),
+        keys.reshape(-1),
+        strides,
+        values.reshape(-1),
+        strides,
+        columns,
+        hidden,
+        mixed.reshape(rows, 1, heads, width),
+        position + 1,
+        position + 1,
+    )
+    product(mixed, levels, output, result)
+
+
+def _open_gate(x, y, levels, of_x, of_y, result):
+    """sigmoid(W_x x + W_y y) of rows (R, D)."""
+    other = np.empty(result.shape, np.float32)
+    product(x, levels, of_x, result)
+    product(y, levels, of_y, other)
+    for r in range(len(result)):
+        for i in range(result.shape[1]):
+            result[r, i] += other[r, i]
+    _squash_all(result)
+
+
+@njit(**EXACT)
+def _squash_all(rows):
+    """Put sigmoid(x) in place of each number: 1 / (1 + e^-|x|) where x is not below nought, else the rest to one."""
+    width = rows.shape[1]
+    powers, bits = np.empty(width, np.float32), np.empty(width, np.int32)
+    one = np.float32(1)
+    for row in rows:
+        for i in range(width):
+            powers[i] = -abs(row[i])
+        exponentials(powers, bits, width)
+        for i in range(width):
+            if row[i] == row[i]:  # what is no number stays none
+                row[i] = (one if row[i] >= 0 else powers[i]) / (one + powers[i])
+
+
+def _squash(rows):
+    _squash_all(rows)
+
+
+feed_forward: Final = compiled(_feed_forward, **EXACT)
+attend_fixed: Final = compiled(_attend_fixed, **EXACT)
+attend_past: Final = compiled(_attend_past, **EXACT)
+open_gate: Final = compiled(_open_gate, **EXACT)
+squash: Final = compiled(_squash, **EXACT)

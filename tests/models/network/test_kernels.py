@@ -1,0 +1,134 @@
+"""What is compiled: sums of products, exponentials, and sub-layers in one call against their steps one by one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numba import njit
+from torch import Tensor, nn
+
+from models.network.context import over_past
+from models.network.inference import prepare
+from models.network.int8 import supports_int8
+from models.network.kernels.dots import STEP, dots
+from models.network.layers import Attention, FeedForward, Gate, additive
+from models.network.state import State
+
+WIDTH = 40
+needs_int8 = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
+
+
+def ready(module: nn.Module) -> Any:
+    """A module in int8, as one that serves holds it."""
+    torch.manual_seed(1)
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    owner = nn.Module()
+    owner.self_attention = module
+    prepare(owner.eval(), int8=True)
+    return owner.self_attention
+
+
+def rows(count: int, words: int = 1) -> Tensor:
+    """Random rows of very different sizes, (count, words, WIDTH)."""
+    return torch.randn(count, words, WIDTH) * torch.logspace(-3, 1, count)[:, None, None]
+
+
+def one_by_one(count: int) -> list[slice]:
+    """Of so many rows a few at a time, odd and even in number."""
+    return [slice(0, 1), slice(1, 3), slice(3, 8), slice(8, count)]
+
+
+@pytest.mark.parametrize("length", [STEP, 5 * STEP])
+@pytest.mark.parametrize(("count", "columns"), [(1, 1), (1, 4), (2, 4), (3, 2)])
+def test_sums_of_products_are_exact(length: int, count: int, columns: int) -> None:
+    """As numpy's in 64 bits, for the largest numbers that there are too, and nothing beside them is written."""
+    operation = dots(count, columns)
+
+    @njit
+    def multiply(x: object, w: object, sums: object) -> None:
+        operation(x, w, sums, 1, 2)
+
+    random = np.random.default_rng(1)
+    x = random.integers(-127, 128, (count + 2, length)).astype(np.int16)
+    w = random.integers(-128, 128, (columns + 3, length)).astype(np.int8)
+    x[1], w[2] = 127, -128
+    sums = np.full((count + 2, columns + 3), 7, np.int32)
+    expected = sums.copy()
+    multiply(x, w, sums)
+    expected[1 : count + 1, 2 : columns + 2] = x[1 : count + 1].astype(int) @ w[2 : columns + 2].T.astype(int)
+    assert (sums == expected).all()
+
+
+@needs_int8
+@torch.inference_mode()
+def test_few_rows_are_fed_forward_as_many_are() -> None:
+    """To the bit; and as the layer itself does, but for what 8 bits leave out."""
+    layer = FeedForward(WIDTH, 4 * WIDTH, "relu")
+    x, fed = rows(2000, 3)[:, :, :], ready(layer)
+    together = fed(x)
+    assert fed.few < 2000 * 3
+    assert torch.equal(torch.cat([fed(x[part]) for part in one_by_one(100)]), together[:100])
+    assert torch.allclose(together, layer(x), atol=float(together.abs().max()) / 20)
+
+
+@needs_int8
+@torch.inference_mode()
+def test_a_gate_opens_for_few_rows_as_for_many() -> None:
+    """To the bit; and as torch's sigmoid, but for what 8 bits leave out: shut and open ones too."""
+    gate = Gate(WIDTH)
+    x, y, fast = rows(9000), rows(9000), ready(gate)
+    together = fast(x, y)
+    assert fast.few < 9000
+    assert torch.equal(torch.cat([fast(x[part], y[part]) for part in one_by_one(100)]), together[:100])
+    assert torch.allclose(together, torch.sigmoid(fast.sentence(x) + fast.context(y)), atol=1e-6)
+    assert together.min() < 1e-6
+    assert together.max() == 1
+
+
+@needs_int8
+@torch.inference_mode()
+@pytest.mark.parametrize("hypotheses", [1, 3])
+def test_one_call_attends_as_its_steps_do(hypotheses: int) -> None:
+    """To the bit, with keys that a sentence's hypotheses share, some of them hidden."""
+    attention = ready(Attention(WIDTH, 5))
+    keys, values = attention.keys_values(rows(6, 9))
+    mask = additive(torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None, None, None], torch.float32)
+    x = rows(6 * hypotheses)
+    assert attention.kernel.is_few(x, past=False)
+    for seen in (mask, None):
+        steps = attention.mix(attention.query(x), keys, values, seen)
+        assert torch.equal(attention(x, keys, values, seen), steps)
+
+
+@needs_int8
+@torch.inference_mode()
+def test_one_call_attends_to_the_past_as_its_steps_do() -> None:
+    """To the bit over many words, across the growth of the cache, while hypotheses change places and some leave."""
+    attention, quick, slow = ready(Attention(WIDTH, 5)), *(State({"x": torch.empty(0)}, cached=True) for _ in range(2))
+    few = attention.kernel.is_few
+    for word in range(70):
+        if word in (5, 40):
+            order = torch.tensor([3, 0, 0, 2, 1][: 5 if word == 5 else 3])
+            for state in (quick, slow):
+                state.reorder(order)
+        x = rows(3 if word >= 40 else 4 if word < 5 else 5)
+        found = over_past("self", attention, quick)(x)
+        attention.kernel.is_few = lambda x, past: False
+        expected = over_past("self", attention, slow)(x)
+        attention.kernel.is_few = few
+        assert torch.equal(found, expected)
+        for state in (quick, slow):
+            state.advance(1)
+
+
+@needs_int8
+@torch.inference_mode()
+def test_what_is_no_number_stays_none() -> None:
+    """Neither a feed-forward layer nor a gate makes a number of it, nor lets it reach another row."""
+    x = rows(4)
+    x[2, 0, 7] = float("nan")
+    for found in (ready(FeedForward(WIDTH, WIDTH, "relu"))(x), ready(Gate(WIDTH))(rows(4), x)):
+        assert not found[2].isfinite().any()
+        assert found[[0, 1, 3]].isfinite().all()
