@@ -6,7 +6,7 @@ head, and over the keys that are seen, without those that are not. For one query
 """
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: ANN001, ANN202 - what Numba compiles has the types that it is called with
+# ruff: noqa: ANN001, ANN201, ANN202, PLR0913, PLR0917 - what Numba compiles has the types that it is called with
 
 from typing import Any, Final
 
@@ -63,7 +63,8 @@ def _flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
 _part: Final = njit(inline="always")
 
 
-def _attend(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):  # noqa: PLR0913, PLR0917
+@njit(**_FAST)
+def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):
     """Attention of queries to the first `total` keys; the last arguments as in `attend`, tensors as `_flat` has them.
 
     The first query sees the keys before `first`, each further one a key more. `result` is (B, N, H, D/H).
@@ -127,8 +128,10 @@ def _score(query, keys, at, read, weights, width):
 @_part
 def _mix(weights, share, values, at, read, result, width):
     """Sum of the values, four at a time; beyond the last they weigh nothing."""
-    weights[read : read + 4] = 0
-    result[:] = 0
+    for s in range(read, read + 4):
+        weights[s] = 0
+    for i in range(width):
+        result[i] = 0
     for s in range(0, read, 4):
         a = values[at[s] :]
         b = values[at[min(s + 1, read - 1)] :]
@@ -155,6 +158,8 @@ def _soften(scores, bits, count):
     return np.float32(1.0 / total)
 
 
-attend_rows: Final = njit(**_FAST)(_attend)
-"""For other functions that are compiled."""
+def _attend(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):
+    attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first)
+
+
 _kernel: Final = compiled(_attend, **_FAST)

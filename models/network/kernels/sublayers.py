@@ -58,8 +58,10 @@ def _attend_past(x, levels, joined, output, heads, past, position, columns, hidd
     width = inner // heads
     projected, mixed = np.empty((rows, 3 * inner), np.float32), np.empty((rows, inner), np.float32)
     product(x, levels, joined, projected)
-    keys[position, :rows] = projected[:, inner : 2 * inner]
-    values[position, :rows] = projected[:, 2 * inner :]
+    for r in range(rows):
+        for i in range(inner):
+            keys[position, r, i] = projected[r, inner + i]
+            values[position, r, i] = projected[r, 2 * inner + i]
     strides = (inner, width, keys.shape[1] * inner)
     attend_rows(
         projected.reshape(-1),
