@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.network.int8 import LEVELS, Int8Linear
+from models.network.int8 import Arrays, Int8Linear
 from models.network.kernels.attention import attend
 from models.network.kernels.sublayers import attend_fixed, attend_past, feed_forward, open_gate, squash
 from models.network.layers import Attention, FeedForward, Gate, additive
@@ -26,10 +26,10 @@ class Int8FeedForward(FeedForward):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
-        if not 0 < x.numel() <= self.few * x.size(-1):
+        if x.numel() > self.few * x.size(-1):
             return super().forward(x)
         result = torch.empty_like(x, memory_format=torch.contiguous_format)
-        feed_forward(_rows(x), LEVELS, *self._arrays, _rows(result))
+        feed_forward(_rows(x), *self._arrays, _rows(result))
         return result
 
 
@@ -44,12 +44,12 @@ class Int8Gate(Gate):
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Weight of x against y, both (B, S, D)."""
-        if not 0 < x.numel() <= self.few * x.size(-1):
+        if x.numel() > self.few * x.size(-1):
             result = self.sentence(x) + self.context(y)
             squash(_rows(result))
         else:
             result = torch.empty_like(x, memory_format=torch.contiguous_format)
-            open_gate(_rows(x), _rows(y), LEVELS, *self._arrays, _rows(result))
+            open_gate(_rows(x), _rows(y), *self._arrays, _rows(result))
         return result
 
 
@@ -67,13 +67,13 @@ class Int8Attention:
 
     def is_few(self, x: Tensor, *, past: bool) -> bool:
         """Whether rows (R, T, D) are few enough to be attended from in one call."""
-        return 0 < x.size(0) * x.size(1) <= (self._few_past if past else self._few_fixed)
+        return x.size(0) * x.size(1) <= (self._few_past if past else self._few_fixed)
 
     def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """As `Attention.forward`."""
         result = torch.empty_like(x, memory_format=torch.contiguous_format)
         arrays = keys.contiguous().numpy(), values.contiguous().numpy(), _seen(mask)
-        attend_fixed(_rows(x), LEVELS, *self._fixed, *arrays, _rows(result))
+        attend_fixed(_rows(x), *self._fixed, *arrays, _rows(result))
         return result
 
     def attend_past(
@@ -90,11 +90,11 @@ class Int8Attention:
         """
         result = torch.empty_like(x, memory_format=torch.contiguous_format)
         arrays = (past[0].numpy(), past[1].numpy()), position, columns.numpy(), _seen(unseen)
-        attend_past(_rows(x), LEVELS, *self._past, self._heads, *arrays, _rows(result))
+        attend_past(_rows(x), *self._past, self._heads, *arrays, _rows(result))
         return result
 
 
-def _together(first: nn.Module, second: nn.Module) -> tuple[int, tuple[object, object]]:
+def _together(first: nn.Module, second: nn.Module) -> tuple[int, tuple[Arrays, Arrays]]:
     """Up to how many rows the loop is faster for both layers, and their arrays."""
     assert isinstance(first, Int8Linear)
     assert isinstance(second, Int8Linear)

@@ -14,26 +14,28 @@ from numba import njit
 from models.network.kernels.attention import attend_rows
 from models.network.kernels.compiled import EXACT, compiled
 from models.network.kernels.exponentials import exponentials
-from models.network.kernels.products import product
+from models.network.kernels.products import BLOCK, product
 
 
-def _feed_forward(x, levels, inner, outer, result):
+def _feed_forward(x, inner, outer, result):
     """W_2 max(0, W_1 x + b_1) + b_2 of rows (R, D)."""
-    hidden = np.empty((len(x), len(inner[1])), np.float32)
-    product(x, levels, inner, hidden)
-    for r in range(len(hidden)):
-        for i in range(hidden.shape[1]):
-            if hidden[r, i] < 0:  # noqa: PLR1730 - what is no number stays none
-                hidden[r, i] = 0
-    product(hidden, levels, outer, result)
+    hidden = np.empty((min(len(x), BLOCK), len(inner[-1])), np.float32)
+    for top in range(0, len(x), BLOCK):
+        some = hidden[: min(BLOCK, len(x) - top)]
+        product(x[top : top + BLOCK], inner, some)
+        for r in range(len(some)):
+            for i in range(some.shape[1]):
+                if some[r, i] < 0:  # noqa: PLR1730 - what is no number stays none
+                    some[r, i] = 0
+        product(some, outer, result[top : top + BLOCK])
 
 
-def _attend_fixed(x, levels, query, output, keys, values, hidden, result):
+def _attend_fixed(x, query, output, keys, values, hidden, result):
     """Attention of rows (R, D) to keys and values (B, H, S, W) that are there; R is a multiple of B."""
     sentences, heads, total, width = keys.shape
     inner, count = heads * width, len(x) // sentences
     queries, mixed = np.empty((len(x), inner), np.float32), np.empty((len(x), inner), np.float32)
-    product(x, levels, query, queries)
+    product(x, query, queries)
     strides = (heads * total * width, total * width, width)
     attend_rows(
         queries.reshape(-1),
@@ -48,16 +50,16 @@ def _attend_fixed(x, levels, query, output, keys, values, hidden, result):
         total,
         total,
     )
-    product(mixed, levels, output, result)
+    product(mixed, output, result)
 
 
-def _attend_past(x, levels, joined, output, heads, past, position, columns, hidden, result):
+def _attend_past(x, joined, output, heads, past, position, columns, hidden, result):
     """Self-attention of one more word (R, D), which is put into `past`: keys and values, (room, columns, D) each."""
     keys, values = past
     rows, inner = len(x), keys.shape[2]
     width = inner // heads
     projected, mixed = np.empty((rows, 3 * inner), np.float32), np.empty((rows, inner), np.float32)
-    product(x, levels, joined, projected)
+    product(x, joined, projected)
     for r in range(rows):
         for i in range(inner):
             keys[position, r, i] = projected[r, inner + i]
@@ -76,14 +78,14 @@ def _attend_past(x, levels, joined, output, heads, past, position, columns, hidd
         position + 1,
         position + 1,
     )
-    product(mixed, levels, output, result)
+    product(mixed, output, result)
 
 
-def _open_gate(x, y, levels, of_x, of_y, result):
+def _open_gate(x, y, of_x, of_y, result):
     """sigmoid(W_x x + W_y y) of rows (R, D)."""
     other = np.empty(result.shape, np.float32)
-    product(x, levels, of_x, result)
-    product(y, levels, of_y, other)
+    product(x, of_x, result)
+    product(y, of_y, other)
     for r in range(len(result)):
         for i in range(result.shape[1]):
             result[r, i] += other[r, i]

@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from models.network.int8 import Int8Linear, has_vnni, supports_int8
+from models.network.int8 import Int8Linear
+from models.network.kernels.machine import has_vnni, supports_int8
 
 pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
 
@@ -38,12 +39,15 @@ def test_a_row_depends_on_no_other() -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize(("read", "given"), [(256, 256), (1024, 256), (256, 2048), (256, 2056), (40, 8)])
 def test_few_rows_give_what_many_give(read: int, given: int) -> None:
-    """To the bit, on both sides of the size up to which our own loop multiplies; rows of very different sizes."""
+    """To the bit, by our own loop and by FBGEMM; rows of very different sizes."""
     torch.manual_seed(2)
-    int8, x = Int8Linear(nn.Linear(read, given)), torch.randn(300, read) * torch.logspace(-20, 9, 300)[:, None]
-    together = int8(x)
-    assert torch.equal(torch.cat([int8(rows) for rows in x.split(1)]), together)
-    assert torch.equal(torch.cat([int8(rows) for rows in x.split(7)]), together)
+    linear, x = nn.Linear(read, given), torch.randn(5000, read) * torch.logspace(-20, 9, 5000)[:, None]
+    loop, fbgemm = Int8Linear(linear, fbgemm=False), Int8Linear(linear, fbgemm=True)
+    assert fbgemm.few < len(x) < loop.few or read * given < 1000
+    together = loop(x)
+    for rows in (1, 7, 64, 133):
+        assert torch.equal(torch.cat([loop(some) for some in x[:300].split(rows)]), together[:300])
+    assert torch.equal(fbgemm(x), together)
 
 
 @torch.inference_mode()

@@ -13,7 +13,7 @@ from models.config import ArchitectureConfig
 from models.data.batches import Example
 from models.data.corpus import TokenizedCorpus
 from models.network.inference import prepare
-from models.network.int8 import supports_int8
+from models.network.kernels.machine import supports_int8
 from models.network.model import TranslationModel
 from models.network.state_cache import StateCache
 from models.search.hypotheses import SearchOptions
