@@ -53,8 +53,8 @@ class BertPlan:
     updates: int = 10000
     pairs: int = 64
     """In a batch of each process."""
-    peak: float = 3e-4
-    """The learning rate after the first tenth of the updates, from which it falls to 0. With 1e-3, in 50 updates, all
+    peak: float = 5e-4
+    """The learning rate after the first tenth of the updates, from which it falls to 0. With 1e-3 after 50 of them all
     states became the same."""
     every: int = 500
     """Updates between two checkpoints, and two looks at the loss."""
