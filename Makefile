@@ -84,7 +84,7 @@ SET := systems
 runs/default/sentence/final: | $(STAMP) # The shipped sentence model, out of the bundle, where step one has not been trained here
 	$(PY) -m models unpack $(MODEL) $(RUNS)/sentence.yaml
 
-BERT_UPDATES := 10000
+BERT_UPDATES := 4500
 runs/bert/ja/model.safetensors: | $(STAMP) # The BERT that one of the systems reads: a small one of Japanese
 	$(PY) -m models bert $(RUNS)/sentence.yaml --out $(@D) --updates $(BERT_UPDATES) --resume
 
