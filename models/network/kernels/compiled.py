@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, Final
 
 from numba import njit, types
 from numba.extending import intrinsic
 
+_FOLDER: Final = Path(__file__).parent
 EXACT: Final[dict[str, Any]] = {"error_model": "numpy"}
 """What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into."""
+
+_SOURCES: Final = sorted((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in _FOLDER.glob("*.py"))
+"""What is kept on disk is worth nothing once one of these has changed."""
 
 
 def compiled(function: Callable[..., None], **options: Any) -> Callable[..., None]:  # noqa: ANN401 - Numba's
@@ -19,7 +24,9 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
         options: of `numba.njit`.
     """
     try:
-        kernel: Callable[..., None] = njit(cache=True, **options)(function)
+        kernel: Any = njit(cache=True, **options)(function)
+        # Numba looks at the file of a function alone, and not at those of the functions that it calls.
+        kernel._cache._cache_file._source_stamp = _SOURCES  # noqa: SLF001
     except RuntimeError:  # no folder that can be written to
         kernel = njit(**options)(function)
 

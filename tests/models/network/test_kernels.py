@@ -1,5 +1,10 @@
 """What is compiled: sums of products, exponentials, and sub-layers in one call against their steps one by one."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +13,7 @@ import torch
 from numba import njit
 from torch import Tensor, nn
 
+import models.network.kernels
 from models.network.context import over_past
 from models.network.inference import prepare
 from models.network.kernels.dots import COLUMNS, STEP, dots
@@ -134,3 +140,26 @@ def test_what_is_no_number_stays_none() -> None:
     for found in (ready(FeedForward(WIDTH, WIDTH, "relu"))(x), ready(Gate(WIDTH))(rows(4), x)):
         assert not found[2].isfinite().any()
         assert found[[0, 1, 3]].isfinite().all()
+
+
+def test_a_kernel_is_compiled_anew_when_what_it_calls_has_changed(tmp_path: Path) -> None:
+    """What was kept on disk of a sub-layer is used while all sources are the same, and no longer."""
+    folder = tmp_path / "models" / "network" / "kernels"
+    shutil.copytree(Path(models.network.kernels.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    first, same = _squashed(tmp_path), _squashed(tmp_path)
+    source = folder / "exponentials.py"
+    source.write_text(source.read_text(encoding="utf-8").replace("numbers[s] *= powers[s]", "numbers[s] = 3"), "utf-8")
+    assert first == same == "0.5"
+    assert _squashed(tmp_path) == "0.25"
+
+
+def _squashed(folder: Path) -> str:
+    """What a gate makes of nought, by the sources in a folder."""
+    code = (
+        "import numpy as np; from models.network.kernels.sublayers import squash; "
+        "x = np.zeros((1, 8), np.float32); squash(x); print(x[0, 0])"
+    )
+    environment = os.environ | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "kept")}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
