@@ -269,11 +269,12 @@ ArchitectureConfig = Annotated[
 class ScheduleConfig(Frozen):
     """The learning rate: linear warm-up to `peak` at update `warmup`, then what `kind` says.
 
-    `inverse_sqrt`: down with the inverse square root of the update. `plateau`: constant, and multiplied by `factor`
-    after each `patience` validations in a row without a better dev loss.
+    `inverse_sqrt`: down with the inverse square root of the update. `linear`: straight down to 0 at the end of the run,
+    which is the lowest loss for a number of updates that is known before. `plateau`: constant, and multiplied by
+    `factor` after each `patience` validations in a row without a better dev loss.
     """
 
-    kind: Literal["inverse_sqrt", "plateau"] = "inverse_sqrt"
+    kind: Literal["inverse_sqrt", "linear", "plateau"] = "inverse_sqrt"
     peak: float = Field(7e-4, gt=0)
     warmup: int = Field(4000, ge=1)
     factor: float = Field(0.7, gt=0, lt=1)

@@ -53,11 +53,14 @@ def count_tokens(batch: Batch) -> tuple[int, float]:
     return tokens, float(tokens if batch.weights is None else (each * batch.weights).sum())
 
 
-def learning_rate(schedule: ScheduleConfig, update: int, plateaus: int = 0) -> float:
-    """The learning rate of an update, counted from 1, after so many plateaus of the dev loss.
+def learning_rate(schedule: ScheduleConfig, update: int, updates: int, plateaus: int = 0) -> float:
+    """The learning rate of an update, counted from 1, of so many, after so many plateaus of the dev loss.
 
-    `inverse_sqrt` is Vaswani et al. 2017, eq. 3.
+    `inverse_sqrt` is Vaswani et al. 2017, eq. 3; `linear` ends at 0, where an update after the last one would be.
     """
     if schedule.kind == "plateau":
         return schedule.peak * min(update / schedule.warmup, 1.0) * schedule.factor**plateaus
+    if schedule.kind == "linear":
+        left = max(updates + 1 - update, 0) / max(updates + 1 - schedule.warmup, 1)
+        return schedule.peak * min(update / schedule.warmup, left)
     return schedule.peak * min(update / schedule.warmup, math.sqrt(schedule.warmup / update))

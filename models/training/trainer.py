@@ -152,7 +152,7 @@ class Trainer:
         self.world.sum_gradients(gradients)
         torch.nn.utils.clip_grad_norm_(self.trained.values(), self.settings.clip_norm)
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.settings.schedule, update, self.progress.plateaus)
+            group["lr"] = learning_rate(self.settings.schedule, update, self.updates, self.progress.plateaus)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 

@@ -14,6 +14,7 @@ from models.training.checkpoints import Progress
 from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
 
 V = 20
+UPDATES = 20_000
 BACKBONE = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=1, decoder_layers=1, max_length=16)
 
 
@@ -68,10 +69,10 @@ def test_a_batch_without_a_target_has_no_loss(model: TranslationModel) -> None:
 def test_the_rate_rises_to_its_peak_and_falls_with_the_square_root() -> None:
     """Linear warm-up to `peak` at `warmup`, half of it at four times as many updates."""
     schedule = ScheduleConfig(peak=1e-3, warmup=100)
-    assert learning_rate(schedule, 1) == pytest.approx(1e-5)
-    assert learning_rate(schedule, 50) == pytest.approx(5e-4)
-    assert learning_rate(schedule, 100) == pytest.approx(1e-3)
-    assert learning_rate(schedule, 400) == pytest.approx(5e-4)
+    assert learning_rate(schedule, 1, UPDATES) == pytest.approx(1e-5)
+    assert learning_rate(schedule, 50, UPDATES) == pytest.approx(5e-4)
+    assert learning_rate(schedule, 100, UPDATES) == pytest.approx(1e-3)
+    assert learning_rate(schedule, 400, UPDATES) == pytest.approx(5e-4)
 
 
 def test_the_schedule_is_that_of_vaswani() -> None:
@@ -79,15 +80,25 @@ def test_the_schedule_is_that_of_vaswani() -> None:
     schedule = ScheduleConfig(peak=1 / math.sqrt(512 * 4000), warmup=4000)
     for update in (1, 1000, 4000, 20000):
         expected = 512**-0.5 * min(update**-0.5, update * 4000**-1.5)
-        assert learning_rate(schedule, update) == pytest.approx(expected)
+        assert learning_rate(schedule, update, UPDATES) == pytest.approx(expected)
+
+
+def test_a_linear_rate_ends_at_nothing() -> None:
+    """Half of the peak halfway down, whatever the warm-up; the last update still moves, one after it would not."""
+    schedule = ScheduleConfig(kind="linear", peak=1e-3, warmup=100)
+    assert learning_rate(schedule, 50, 1099) == pytest.approx(5e-4)
+    assert learning_rate(schedule, 100, 1099) == pytest.approx(1e-3)
+    assert learning_rate(schedule, 600, 1099) == pytest.approx(5e-4)
+    assert learning_rate(schedule, 1099, 1099) == pytest.approx(1e-6)
+    assert learning_rate(schedule, 1100, 1099) == 0
 
 
 def test_learning_rate_of_plateaus() -> None:
     """Linear warm-up, then constant, lower by the factor after each plateau (Stojanovski and Fraser 2019)."""
     schedule = ScheduleConfig(kind="plateau", peak=1e-4, warmup=10, factor=0.7)
-    assert learning_rate(schedule, 5) == pytest.approx(5e-5)
-    assert learning_rate(schedule, 10) == learning_rate(schedule, 10_000) == 1e-4
-    assert learning_rate(schedule, 10_000, plateaus=2) == pytest.approx(4.9e-5)
+    assert learning_rate(schedule, 5, UPDATES) == pytest.approx(5e-5)
+    assert learning_rate(schedule, 10, UPDATES) == learning_rate(schedule, 10_000, UPDATES) == 1e-4
+    assert learning_rate(schedule, 10_000, UPDATES, plateaus=2) == pytest.approx(4.9e-5)
 
 
 def test_stale_validations_make_a_plateau() -> None:
