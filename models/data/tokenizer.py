@@ -198,8 +198,9 @@ def _pieces(model: sentencepiece.SentencePieceProcessor) -> list[str]:
 
 
 def _encode(model: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -> list[list[int]]:
-    threads = -1 if len(texts) >= _BATCH_FOR_THREADS else 1  # starting threads takes longer than a few sentences
-    ids: list[list[int]] = model.encode(list(texts), out_type=int, num_threads=threads)
+    if len(texts) < _BATCH_FOR_THREADS:  # a list is always done by threads, which take longer to start than a few texts
+        return [model.encode(text, out_type=int) for text in texts]
+    ids: list[list[int]] = model.encode(list(texts), out_type=int, num_threads=-1)
     return ids
 
 

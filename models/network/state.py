@@ -156,18 +156,25 @@ class State:
         """
         self.fixed = {name: _joined(name, tensor, others.fixed[name]) for name, tensor in self.fixed.items()}
         end = max(self.position, others.position)
-        here, there = self._starts(rows, end), others._starts(joining, end)
+        starts = torch.cat([self._starts(rows, end), others._starts(joining, end)])
+        if self.columns is not None and not others.past:
+            self.columns = F.pad(self.columns[:, :end], (0, 0, 0, joining))
+        else:
+            self._move_past(others, rows, joining, end)
+        self.position, self.starts, self._unseen = end, starts, None
+        self._forget(int(starts.min()))
+        if not bool(self.starts.any()):
+            self.starts = None
+
+    def _move_past(self, others: State, rows: int, joining: int, end: int) -> None:
+        """Put the words of other sentences beside those of these, so that the last ones stand before `end`."""
         past = {}
         for name, like in (self.past | others.past).items():
             past[name] = like.new_zeros(_room(max(end, 1)), rows + joining, like.size(2))
             for state, columns in ((self, slice(rows)), (others, slice(rows, None))):
                 if name in state.past:
                     past[name][end - state.position : end, columns] = state.ordered(state.past[name])
-        self.past, self.position, self.starts, self._unseen = past, end, torch.cat([here, there]), None
-        self.columns = None
-        self._forget(int(self.starts.min()))
-        if not bool(self.starts.any()):
-            self.starts = None
+        self.past, self.columns = past, None
 
     def _own(self, rows: int, room: int) -> Tensor:
         """Columns (R, room) of hypotheses that all are in their own."""
@@ -211,6 +218,8 @@ class State:
         if words == 0 or self.starts is None:
             return
         self.past = {name: cache[words:] for name, cache in self.past.items()}
+        if self.columns is not None:
+            self.columns = self.columns[:, words:]
         self.position -= words
         self.starts = self.starts - words
 

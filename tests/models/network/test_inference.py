@@ -59,11 +59,17 @@ def test_in_int8_a_translation_depends_on_nothing_else_in_its_batch(
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=["greedy", "beam"])
+@pytest.mark.parametrize(
+    "int8",
+    [False, pytest.param(True, marks=pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU"))],
+    ids=["float32", "int8"],
+)
 def test_a_sentence_that_joins_is_translated_as_alone(
-    make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus, options: SearchOptions
+    make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus, options: SearchOptions, int8: bool
 ) -> None:
     """Whatever is decoded already, and however long it takes, sentences that come later change nothing."""
-    model = make_model(architecture)
+    model = make_model(architecture, width=32, feed_forward=64)
+    prepare(model, int8=int8)
     decoder = ModelDecoder(model)
     if not decoder.joins:
         pytest.skip("this architecture decodes together only what has started together")
