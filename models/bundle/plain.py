@@ -1,11 +1,14 @@
-"""The plain way to decode, as the papers' releases do: at each step the decoder reads the whole prefix anew.
+"""The plain way to decode, as the papers' releases do: each step calls the decoder with the whole prefix anew.
 
-It is here to be measured against. What it does not pay for, unlike most releases: keys and values of source and context
-are computed once, hypotheses of a sentence share them, and finished sentences leave the batch.
+It is here to be measured against. As a call of a decoder does, a step computes keys and values of source and context
+from the encoders' states. What it does not pay for, unlike most releases: hypotheses of a sentence share these, and
+finished sentences leave the batch with what is computed of their words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
@@ -13,6 +16,15 @@ from models.network.decoding import ModelDecoder
 from models.network.state import State
 
 _WORDS = "words"
+_SENTENCES = "sentences"
+
+
+@dataclass
+class PlainState(State):
+    """The words so far, and of the batch which sentences are left, (B',)."""
+
+    begin: Callable[[], State] = field(kw_only=True)
+    """Prepares to decode the sentences of the whole batch from their first words."""
 
 
 class PlainDecoder(ModelDecoder):
@@ -23,14 +35,21 @@ class PlainDecoder(ModelDecoder):
         """A batch ends before the next one begins."""
         return False
 
-    def start(self, batch: Batch) -> State:
+    def start(self, batch: Batch) -> PlainState:
         """Encode a batch with its context."""
-        return State(self.model.start(batch, cached=False).fixed, cached=True)
+        context, memory = self.model.encode(batch)
+        numbers = torch.arange(len(batch.source), device=batch.source.device)
+        return PlainState(
+            {_SENTENCES: numbers},
+            cached=True,
+            begin=lambda: self.model.begin(batch, context, memory, cached=False),
+        )
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
         """Scores of the next token, (R, V) in float32, after the last ones (R,) and all before them."""
+        assert isinstance(state, PlainState)
         prefixes = state.extend(_WORDS, tokens[:, None, None])[:, :, 0]  # (R, T)
-        hidden = self.model.decode(prefixes, State(state.fixed))
+        hidden = self.model.decode(prefixes, state.begin().select(state.fixed[_SENTENCES]))
         state.advance(1)
         return self.scores(hidden[:, -1])
 

@@ -20,7 +20,7 @@ from models.data.batches import Batch
 from models.network.averaged_document import AveragedDocument
 from models.network.bert_context import BertContext
 from models.network.concatenation import Concatenation
-from models.network.context import Architecture
+from models.network.context import Architecture, Context
 from models.network.doc_transformer import DocTransformer
 from models.network.global_local import GlobalLocal
 from models.network.layer_weighting import LayerWeighting
@@ -68,8 +68,15 @@ class TranslationModel(nn.Module):
 
     def start(self, batch: Batch, *, cached: bool) -> State:
         """Encode a batch, with its context, and prepare decoding (see `Transformer.start`)."""
+        return self.begin(batch, *self.encode(batch), cached=cached)
+
+    def encode(self, batch: Batch) -> tuple[Context, Tensor]:
+        """States of the context, and of the source, (B, S, D)."""
         context = self.architecture.encode(batch, self.backbone)
-        memory = self.architecture.encode_source(batch, self.backbone, context)
+        return context, self.architecture.encode_source(batch, self.backbone, context)
+
+    def begin(self, batch: Batch, context: Context, memory: Tensor, *, cached: bool) -> State:
+        """Prepare decoding from what `encode` gave: keys and values of it are computed here."""
         state = self.backbone.start(batch.source, memory, cached=cached)
         self.architecture.start(context, state)
         state.recall(batch.memory)
