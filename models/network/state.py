@@ -62,11 +62,18 @@ class State:
         rows, end = new.size(0), self.position + new.size(1)
         cache = self.past.get(name)
         if cache is None or len(cache) < end or cache.size(1) < rows:
-            grown = new.new_empty(_room(end), rows if cache is None else max(rows, cache.size(1)), new.size(2))
+            used = 0 if cache is None else self._used_columns(cache)
+            grown = new.new_empty(_room(end), max(rows, used), new.size(2))
             if cache is not None:
-                grown[: self.position, : cache.size(1)] = cache[: self.position]
+                grown[: self.position, :used] = cache[: self.position, :used]
             cache = self.past[name] = grown
         return cache
+
+    def _used_columns(self, cache: Tensor) -> int:
+        """Up to which column there are words that anybody still reads: the batch may have been larger."""
+        if self.columns is None or self.position == 0:
+            return cache.size(1)
+        return int(self.columns[:, : self.position].max()) + 1
 
     def look_up(self, rows: int, words: int) -> Tensor | None:
         """Where the words of each of so many hypotheses are, those to come included; from now on they stay there."""
