@@ -1,18 +1,19 @@
-"""Loops in Python as machine code, by Numba: compiled when first called (a second or two), then kept on disk."""
+"""Loops in Python as machine code, by Numba: compiled when first called, ten seconds for all, then kept on disk."""
 
 from collections.abc import Callable
 from functools import wraps
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from numba import njit, types
+from numba.core.caching import IndexDataCacheFile
 from numba.extending import intrinsic
 
-_FOLDER: Final = Path(__file__).parent
 EXACT: Final[dict[str, Any]] = {"error_model": "numpy"}
 """What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into."""
 
-_SOURCES: Final = sorted((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in _FOLDER.glob("*.py"))
+_SOURCES: Final = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 """What is kept on disk is worth nothing once one of these has changed."""
 
 
@@ -25,8 +26,11 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
     """
     try:
         kernel: Any = njit(cache=True, **options)(function)
-        # Numba looks at the file of a function alone, and not at those of the functions that it calls.
-        kernel._cache._cache_file._source_stamp = _SOURCES  # noqa: SLF001
+        # Numba looks at the file of a function alone, and not at those of the functions that it calls. The names tell
+        # them apart, too: an index that is written before its machine code must not lead to what was there before.
+        cache = kernel._cache  # noqa: SLF001
+        name = f"{cache._impl.filename_base}-{_SOURCES[:16]}"  # noqa: SLF001
+        cache._cache_file = IndexDataCacheFile(cache.cache_path, name, _SOURCES)  # type: ignore[no-untyped-call]  # noqa: SLF001
     except RuntimeError:  # no folder that can be written to
         kernel = njit(**options)(function)
 
@@ -34,7 +38,8 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
     def call(*arguments: object) -> None:
         try:
             kernel(*arguments)
-        except OSError:  # it is compiled, but the disk has no room to keep it
+        except OSError:  # the disk has no room to keep it, or what is kept may not be read
+            kernel._cache.disable()  # noqa: SLF001
             kernel(*arguments)
 
     return call

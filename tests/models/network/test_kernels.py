@@ -142,21 +142,48 @@ def test_what_is_no_number_stays_none() -> None:
         assert found[[0, 1, 3]].isfinite().all()
 
 
-def test_a_kernel_is_compiled_anew_when_what_it_calls_has_changed(tmp_path: Path) -> None:
-    """What was kept on disk of a sub-layer is used while all sources are the same, and no longer."""
-    folder = tmp_path / "models" / "network" / "kernels"
-    shutil.copytree(Path(models.network.kernels.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    first, same = _squashed(tmp_path), _squashed(tmp_path)
-    source = folder / "exponentials.py"
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the kernels, to be imported from here."""
+    kernels, ignored = Path(models.network.kernels.__file__).parent, shutil.ignore_patterns("__pycache__")
+    shutil.copytree(kernels, tmp_path / "models" / "network" / "kernels", ignore=ignored)
+    return tmp_path
+
+
+def test_a_kernel_is_compiled_anew_when_what_it_calls_has_changed(folder: Path) -> None:
+    """What was kept on disk of a sub-layer is used while all sources are the same, and no longer.
+
+    Not even where the disk becomes full, after an upgrade, between the index of what is kept and the code.
+    """
+    first, same = _squashed(folder), _squashed(folder)
+    source = folder / "models" / "network" / "kernels" / "exponentials.py"
     source.write_text(source.read_text(encoding="utf-8").replace("numbers[s] *= powers[s]", "numbers[s] = 3"), "utf-8")
     assert first == same == "0.5"
-    assert _squashed(tmp_path) == "0.25"
+    assert _squashed(folder, largest_file=4096) == _squashed(folder) == "0.25"
 
 
-def _squashed(folder: Path) -> str:
-    """What a gate makes of nought, by the sources in a folder."""
+def test_what_was_kept_and_cannot_be_read_is_no_obstacle(folder: Path) -> None:
+    """As where another user has kept it; here a folder is in its place."""
+    _squashed(folder)
+    indices = list(folder.rglob("*.nbi"))
+    assert indices
+    for index in indices:
+        index.unlink()
+        index.mkdir()
+    assert _squashed(folder) == "0.5"
+
+
+def test_code_for_another_cpu_is_not_in_int8(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba would end the process over instructions that such a CPU lacks."""
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    assert not supports_int8()
+
+
+def _squashed(folder: Path, largest_file: int = -1) -> str:
+    """What a gate makes of nought, by the sources in a folder; it can write files of so many bytes."""
     code = (
-        "import numpy as np; from models.network.kernels.sublayers import squash; "
+        "import resource, numpy as np; from models.network.kernels.sublayers import squash; "
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file}, {largest_file})); "
         "x = np.zeros((1, 8), np.float32); squash(x); print(x[0, 0])"
     )
     environment = os.environ | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "kept")}
