@@ -1,8 +1,8 @@
 """The plain way to decode, as the papers' releases do: each step calls the decoder with the whole prefix anew.
 
 It is here to be measured against. As a call of a decoder does, a step computes keys and values of source and context
-from the encoders' states. What it does not pay for, unlike most releases: hypotheses of a sentence share these, and
-finished sentences leave the batch with what is computed of their words.
+from the encoders' states, for all sentences of the batch. What it does not pay for, unlike most releases: hypotheses of
+a sentence share these, and the prefixes of finished sentences are not read.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,8 +23,10 @@ _SENTENCES = "sentences"
 class PlainState(State):
     """The words so far, and of the batch which sentences are left, (B',)."""
 
+    size: int = field(kw_only=True)
+    """B of the whole batch."""
     begin: Callable[[], State] = field(kw_only=True)
-    """Prepares to decode the sentences of the whole batch from their first words."""
+    """Prepares to decode all its sentences from their first words."""
 
 
 class PlainDecoder(ModelDecoder):
@@ -42,6 +44,7 @@ class PlainDecoder(ModelDecoder):
         return PlainState(
             {_SENTENCES: numbers},
             cached=True,
+            size=len(numbers),
             begin=lambda: self.model.begin(batch, context, memory, cached=False),
         )
 
@@ -49,7 +52,8 @@ class PlainDecoder(ModelDecoder):
         """Scores of the next token, (R, V) in float32, after the last ones (R,) and all before them."""
         assert isinstance(state, PlainState)
         prefixes = state.extend(_WORDS, tokens[:, None, None])[:, :, 0]  # (R, T)
-        hidden = self.model.decode(prefixes, state.begin().select(state.fixed[_SENTENCES]))
+        whole, left = state.begin(), state.fixed[_SENTENCES]
+        hidden = self.model.decode(prefixes, whole if len(left) == state.size else whole.select(left))
         state.advance(1)
         return self.scores(hidden[:, -1])
 
