@@ -270,8 +270,8 @@ class ScheduleConfig(Frozen):
     """The learning rate: linear warm-up to `peak` at update `warmup`, then what `kind` says.
 
     `inverse_sqrt`: down with the inverse square root of the update. `linear`: straight down to 0 at the end of the run,
-    which is the lowest loss for a number of updates that is known before. `plateau`: constant, and multiplied by
-    `factor` after each `patience` validations in a row without a better dev loss.
+    for a number of updates that is known before. `plateau`: constant, and multiplied by `factor` after each `patience`
+    validations in a row without a better dev loss.
     """
 
     kind: Literal["inverse_sqrt", "linear", "plateau"] = "inverse_sqrt"

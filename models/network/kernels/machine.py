@@ -1,19 +1,21 @@
 """What this machine's CPU can do with integers of 8 bits."""
 
-import os
 from typing import Final
 
 import numpy as np
 import torch
-
-_OTHER_CPU: Final = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX")
-"""By which Numba is told to compile for another CPU: it would end the process over instructions that this one lacks."""
+from numba import config
 
 
 def supports_int8() -> bool:
-    """Whether there are products for this CPU, an x86 with AVX2, and it is the one that is compiled for."""
+    """Whether there are products for this CPU: an x86 with AVX2.
+
+    And whether it is this one that Numba compiles for: told of another, it would end the process over instructions
+    which that one lacks.
+    """
     has_avx2 = "x86" in torch.backends.quantized.supported_engines and torch.cpu.get_capabilities().get("avx2", False)
-    return bool(has_avx2) and not any(os.environ.get(name) for name in _OTHER_CPU)
+    told = vars(config)  # Numba defines them while it is imported, from the environment
+    return bool(has_avx2 and told["ENABLE_AVX"] and told["CPU_NAME"] is None and told["CPU_FEATURES"] is None)
 
 
 def has_vnni() -> bool:

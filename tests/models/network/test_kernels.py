@@ -175,7 +175,7 @@ def test_what_was_kept_and_cannot_be_read_is_no_obstacle(folder: Path) -> None:
 
 def test_code_for_another_cpu_is_not_in_int8(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba would end the process over instructions that such a CPU lacks."""
-    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    monkeypatch.setattr("numba.config.CPU_NAME", "generic")
     assert not supports_int8()
 
 
