@@ -112,13 +112,13 @@ def _fixed(windows: Sequence[Window], chooser: random.Random) -> list[Window]:
 
 
 def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser: random.Random) -> list[Window]:
-    found: dict[Hashable, dict[Sentence, None]] = {}
+    found: dict[Hashable, list[Sentence]] = {}
     for window, document in zip(windows, documents, strict=True):
-        found.setdefault(document, {}).update(dict.fromkeys((*window.preceding, window.current, *window.following)))
+        found.setdefault(document, []).extend((*window.preceding, window.current, *window.following))
     if len(found) < 2:
         raise DataError("shuffled context needs sentences of more than one document")
     names = list(found)
-    pools = {document: list(sentences) for document, sentences in found.items()}
+    pools = {document: _distinct(sentences) for document, sentences in found.items()}
 
     def elsewhere(document: Hashable, size: int) -> tuple[Sentence, ...]:
         other = document
@@ -132,6 +132,15 @@ def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser:
         _with(window, elsewhere(document, len(_around(window))))
         for window, document in zip(windows, documents, strict=True)
     ]
+
+
+def _distinct(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Each sentence once; if any has a translation, those that do: a current one is given without, and stands for none."""
+    found: dict[str, Sentence] = {}
+    for sentence in sentences:
+        if sentence.source not in found or found[sentence.source].target is None:
+            found[sentence.source] = sentence
+    return [sentence for sentence in found.values() if sentence.target is not None] or list(found.values())
 
 
 def _around(window: Window) -> tuple[Sentence, ...]:

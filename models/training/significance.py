@@ -2,7 +2,8 @@
 
 Paired bootstrap resampling (Koehn 2004), over documents: the items of a document are about the same people, so they are
 not independent of each other. The p-value is sacreBLEU's, two-sided: how often a sample's difference lies as far from
-the mean of all samples as the difference that was found lies from nought.
+the mean of all samples as the difference that was found lies from nought. Of one document all samples are the same, and
+tell nothing: there it is 1.
 """
 
 from collections.abc import Sequence
@@ -57,7 +58,10 @@ def compare_outcomes(baseline: Sequence[Outcome], system: Sequence[Outcome]) -> 
     drawn = np.random.default_rng(SEED).multinomial(shape[0], np.full(shape[0], 1 / shape[0]), SAMPLES).astype(float)
     whole = np.ones((1, shape[0]))
     return {
-        name: _comparison(*(measure(sample @ right, sample @ total) for sample in (whole, drawn) for right in rights))
+        name: _comparison(
+            *(measure(sample @ right, sample @ total) for sample in (whole, drawn) for right in rights),
+            alone=shape[0] == 1,
+        )
         for name, measure in (("accuracy", _accuracy), ("macro", _macro))
     }
 
@@ -65,11 +69,11 @@ def compare_outcomes(baseline: Sequence[Outcome], system: Sequence[Outcome]) -> 
 Values = NDArray[np.float64]
 
 
-def _comparison(baseline: Values, system: Values, baselines: Values, systems: Values) -> Comparison:
+def _comparison(baseline: Values, system: Values, baselines: Values, systems: Values, *, alone: bool) -> Comparison:
     found = float(system[0] - baseline[0])
     differences = systems - baselines
     further = np.abs(differences - differences.mean()) >= abs(found)
-    p_value = 1.0 if found == 0 else (int(further.sum()) + 1) / (len(differences) + 1)
+    p_value = 1.0 if found == 0 or alone else (int(further.sum()) + 1) / (len(differences) + 1)
     return Comparison(float(baseline[0]), float(system[0]), p_value)
 
 

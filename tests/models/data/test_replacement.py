@@ -1,5 +1,6 @@
 """A replacement changes what precedes a sentence, on both sides, and nothing else."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -161,6 +162,16 @@ def test_shuffled_context_keeps_the_order_of_its_document() -> None:
     for window in replaced("shuffled", [50, 50]):
         places = [int(sentence.source.split("-")[1]) for sentence in window.preceding]
         assert len(places) < 2 or places[1] in (places[0] + 1, 0)
+
+
+def test_a_sentence_whose_own_translation_is_hidden_is_shuffled_as_one() -> None:
+    """Evaluation hides it: no sentence comes twice in a row then, and none without its translation."""
+    given_windows, documents = corpus([40, 40])
+    hidden = [replace(window, current=Sentence(window.current.source)) for window in given_windows]
+    for window in Replacement("shuffled").apply(hidden, documents):
+        places = [int(sentence.source.rpartition("-")[2]) for sentence in window.preceding]
+        assert len(places) < 2 or places[1] == (places[0] + 1) % 39
+        assert all(sentence.target for sentence in window.preceding)
 
 
 def test_shuffling_one_document_is_refused() -> None:

@@ -41,6 +41,13 @@ def test_items_of_one_document_are_one_piece_of_evidence() -> None:
     assert compare_outcomes(*map(outcomes, lumped))["accuracy"].p_value > 0.2
 
 
+def test_one_document_is_no_evidence() -> None:
+    """Every sample of it is the same, and says nothing of other documents."""
+    better = [outcomes({"a": [True] * 5 + [right] * 5}) for right in (False, True)]
+    found = compare_outcomes(*better)
+    assert found["accuracy"].p_value == found["macro"].p_value == 1.0
+
+
 def test_macro_counts_each_class_alike() -> None:
     """The rare class moves the mean of the classes, and the accuracy hardly."""
     common = {f"d{i}": [True] * 9 for i in range(20)}
