@@ -94,9 +94,9 @@ train-systems: setup runs/default/sentence/final $(if $(filter systems,$(SET)),r
 		echo "$$run"; $(PY) -m models train $$run --resume $(BUDGET) || exit; \
 	done
 
-FIGURES := reports/$(SET)
 CORPUS := $(or $(ANTECEDENT_DATA),data)/kyoto-ja-en
 SPLIT := test
+FIGURES = reports/$(SET)/$(SPLIT)
 FROM := ja
 TO := en
 TOKENIZE := 13a
@@ -104,10 +104,10 @@ PRONOUNS := $(CORPUS)/pronouns.$(SPLIT).contrastive.jsonl
 compare-systems: setup ## What train-systems made, with every kind of context; killed, it goes on where it was (variables: SET, SPLIT)
 	$(PY) -m models compare $(wildcard runs/$(SET)/*/final) --out $(FIGURES) --beam 1 --tokenize $(TOKENIZE) \
 		--source $(CORPUS)/$(SPLIT).$(FROM) --reference $(CORPUS)/$(SPLIT).$(TO) $(PRONOUNS:%=--set %)
-	$(PY) -m models table $(FIGURES)/*.json | tee $(FIGURES)/table.md
+	$(PY) -m models table $(FIGURES)/*.json > $(FIGURES)/table.md && cat $(FIGURES)/table.md
 	cd $(FIGURES) && for reference in $$(ls | sed -n 's/\(.*reference\.real\)\.txt/\1/p'); do \
 		$(abspath $(PY)) -m models significance $$reference $$(ls | sed -n 's/\(.*\.real\)\.txt/\1/p' | grep -v reference) \
-			--tokenize $(TOKENIZE) --reference $(abspath $(CORPUS))/$(SPLIT).$(TO); done | tee significance.md
+			--tokenize $(TOKENIZE) --reference $(abspath $(CORPUS))/$(SPLIT).$(TO) || exit; done > significance.md && cat significance.md
 	$(PY) -m models plot $(FIGURES)/*.json --picture context-kinds --out $(FIGURES)
 
 bench: setup ## Tokens per second in every way to translate, 3 minutes on two cores (variable: LANES); writes reports/bench*

@@ -1,5 +1,8 @@
 """How good several models are, and what each makes of its context."""
 
+import hashlib
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from models.bundle.runtime import Runtime
 
 _KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
+_INPUT: Final = "input"
+"""Beside figures: what they were measured on, as `_digest` says it."""
 
 
 def compare(
@@ -32,8 +37,8 @@ def compare(
 ) -> None:
     """Evaluate models with real, empty, random and shuffled context, for `table`, `plot` and `changes`.
 
-    What is in the folder, and newer than the model, is not measured again: a comparison that was killed goes on where
-    it was.
+    What is in the folder, newer than the model and of the same files and options, is not measured again: a comparison
+    that was killed goes on where it was.
     """
     from models.bundle.runtime import Runtime
     from models.commands.measuring import judged, translated
@@ -44,6 +49,7 @@ def compare(
     out.mkdir(parents=True, exist_ok=True)
     documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)
     items = [item for path in sets or () for item in read_contrastive(path)]
+    corpus, judgement = _digest((source, reference), beam, tokenize, compute_type), _digest(sets or (), compute_type)
     names: set[str] = set()
     for bundle in bundles:
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
@@ -53,14 +59,14 @@ def compare(
         for setting in _settings(runtime):
             found = f"{runtime.manifest.name}.{setting.context}"
             typer.echo(found)
-            if not _stands(scores := out / f"{found}.scores.json", bundle):
+            if not _stands(scores := out / f"{found}.scores.json", bundle, corpus):
                 figures, translations = translated(setting, documents, beam, options)
                 write_lines(translations, out / f"{found}.txt")
-                write_json(figures, scores)
-            if items and not _stands(accuracies := out / f"{found}.accuracies.json", bundle):
+                write_json(figures | {_INPUT: corpus}, scores)
+            if items and not _stands(accuracies := out / f"{found}.accuracies.json", bundle, judgement):
                 figures, outcomes = judged(setting, items, "last")
                 write_outcomes(outcomes, out / f"{found}.outcomes")
-                write_json(figures, accuracies)
+                write_json(figures | {_INPUT: judgement}, accuracies)
 
 
 def _settings(runtime: "Runtime") -> list[Setting]:
@@ -69,8 +75,17 @@ def _settings(runtime: "Runtime") -> list[Setting]:
     return [Setting(runtime, context) for context in (_KINDS if reads else _KINDS[:1])]
 
 
-def _stands(figures: Path, bundle: Path) -> bool:
-    """Whether figures have been measured, of the model as it is."""
-    if not figures.exists():
+def _digest(files: Sequence[Path], *options: object) -> str:
+    """What tells figures apart that were measured on other files or otherwise."""
+    contents = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    return hashlib.sha256(repr((contents, options)).encode()).hexdigest()
+
+
+def _stands(figures: Path, bundle: Path, asked: str) -> bool:
+    """Whether figures have been measured, of the model as it is, on what is asked for."""
+    try:
+        measured = json.loads(figures.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return False
-    return figures.stat().st_mtime >= max(file.stat().st_mtime for file in bundle.iterdir())
+    newer = figures.stat().st_mtime >= max(file.stat().st_mtime for file in bundle.iterdir())
+    return newer and measured.get(_INPUT) == asked

@@ -140,19 +140,36 @@ def test_compare_measures_what_is_not_there_yet(bundle: Path, corpus: tuple[Path
     )
     losses = {figures(files[f"tiny.{kind}.scores.json"])["loss"] for kind in kinds}
     assert len(losses) == len(kinds)
-    files["tiny.real.scores.json"].write_text("kept", encoding="utf-8")
+    kept = figures(real := files["tiny.real.scores.json"]) | {"bleu": -1}
+    real.write_text(json.dumps(kept), encoding="utf-8")
     files["tiny.shuffled.scores.json"].unlink()
     done = run("compare", bundle, *options)
     assert done.returncode == 0, done.stderr
-    assert files["tiny.real.scores.json"].read_text(encoding="utf-8") == "kept"
+    assert figures(real) == kept
     assert figures(files["tiny.shuffled.scores.json"])["context"] == "shuffled"
-    os.utime(files["tiny.real.scores.json"], (0, 0))
+    os.utime(real, (0, 0))
     done = run("compare", bundle, *options)
     assert done.returncode == 0, done.stderr
-    assert figures(files["tiny.real.scores.json"])["context"] == "real"
+    assert figures(real)["bleu"] >= 0
     done = run("compare", bundle, bundle, *options)
     assert done.returncode == 2
     assert "another one is called tiny too" in done.stderr
+
+
+def test_compare_measures_again_what_is_of_another_test_set(
+    bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Figures of one corpus, or of one beam, are not reported as those of another."""
+    other = tmp_path / "other"
+    other.write_text(corpus[1].read_text(encoding="utf-8").replace("o", "a"), encoding="utf-8")
+    scores = tmp_path / "out" / "tiny.real.scores.json"
+    found = []
+    for more in (("--reference", corpus[1]), ("--reference", other), ("--reference", other, "--beam", "2")):
+        done = run("compare", bundle, "--source", corpus[0], "--out", tmp_path / "out", *more)
+        assert done.returncode == 0, done.stderr
+        found.append(figures(scores))
+    assert found[0]["loss"] != found[1]["loss"]
+    assert [each["beam_size"] for each in found] == [1, 1, 2]
 
 
 def test_compare_replaces_no_context_that_is_not_read(corpus: tuple[Path, Path], tmp_path: Path) -> None:
