@@ -114,9 +114,26 @@ def _readable(file: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _writable(file: Path | None) -> Iterator[TextIO]:
-    """The file, or the standard output."""
+    """The standard output, or a file that appears when it is whole: what it replaces may be what is being read."""
     if file is None:
         yield sys.stdout
-        return
-    with file.open("w", encoding="utf-8", newline="\n") as stream:
-        yield stream
+    elif file.exists() and not file.is_file():  # a pipe is nothing to replace
+        with file.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+    else:
+        partial = file.with_name(f"{file.name}.partial")
+        try:
+            with partial.open("w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+        except BaseException:
+            _leave(partial)
+            raise
+        partial.replace(file)
+
+
+def _leave(partial: Path) -> None:
+    """Say where that is which had been translated."""
+    if partial.exists() and partial.stat().st_size:
+        typer.echo(f"{partial}: has what was translated until then", err=True)
+    else:
+        partial.unlink(missing_ok=True)

@@ -135,7 +135,7 @@ def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser:
 
 
 def _distinct(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Each sentence once; if any has a translation, those that do: a current one is given without, and stands for none."""
+    """Each sentence once: with its translation, where any has one; a current sentence is given without its own."""
     found: dict[str, Sentence] = {}
     for sentence in sentences:
         if sentence.source not in found or found[sentence.source].target is None:

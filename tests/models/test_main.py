@@ -270,6 +270,21 @@ def test_translate_with_drafts_gives_what_it_gives_without(
     assert "has 1 lines" in done.stderr
 
 
+def test_translate_replaces_a_file_only_by_a_whole_one(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """What is renewed with its own drafts is there until the new is, and stays where a line cannot be used."""
+    out = tmp_path / "out"
+    renew = ("translate", bundle, "--in", corpus[0], "--drafts", out, "--out", out)
+    out.write_text("\n" * len(corpus[0].read_text(encoding="utf-8").splitlines()), encoding="utf-8")
+    for _ in range(2):
+        done = run(*renew)
+        assert done.returncode == 0, done.stderr
+        assert out.read_text(encoding="utf-8") == run("translate", bundle, "--in", corpus[0], "--beam", "1").stdout
+    out.write_text("kept\n", encoding="utf-8")
+    assert run(*renew).returncode == 2
+    assert out.read_text(encoding="utf-8") == "kept\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
+
+
 def test_strategies_of_translate(bundle: Path, corpus: tuple[Path, Path]) -> None:
     """`rerank` gives other translations than `sentence`, among whose it chooses."""
     given = ("translate", bundle, "--in", corpus[0], "--beam", "2", "--strategy")
