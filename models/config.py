@@ -290,6 +290,9 @@ class EmphasisConfig(Frozen):
     most: float = Field(5.0, gt=1)
 
 
+Decay = Annotated[float, Field(ge=0, lt=1)]
+
+
 class TrainingConfig(Frozen):
     """How one step is trained."""
 
@@ -308,7 +311,7 @@ class TrainingConfig(Frozen):
     """Padded tokens of the longer side in a batch of one process."""
     accumulation: int = Field(1, ge=1)
     schedule: ScheduleConfig = ScheduleConfig()
-    adam_betas: tuple[float, float] = (0.9, 0.98)
+    adam_betas: tuple[Decay, Decay] = (0.9, 0.98)
     adam_epsilon: float = 1e-9
     dropout: float = Field(0.1, ge=0, lt=1)
     label_smoothing: float = Field(0.1, ge=0, lt=1)
@@ -319,7 +322,8 @@ class TrainingConfig(Frozen):
     emphasis: EmphasisConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    seed: int = 1
+    seed: int = Field(1, ge=0)
+    """Decides the order of the sentences; a step that goes on from another needs its own, or reads the same ones."""
     log_every: int = Field(50, ge=1)
     validate_every: int = Field(1000, ge=1)
     checkpoint_every: int = Field(500, ge=1)
@@ -335,6 +339,10 @@ class TrainingConfig(Frozen):
     def _has_an_end(self) -> Self:
         if self.updates is None and self.epochs is None:
             raise ValueError("one of updates and epochs must say when training ends")
+        if self.updates is not None and self.epochs is not None:
+            raise ValueError(
+                "updates and epochs both say when training ends: set one of them, or the other one to null"
+            )
         if self.step == "document" and self.init is None:
             raise ValueError("step document needs init: the checkpoint of step one")
         if self.context_dropout + self.context_shuffling > 1:

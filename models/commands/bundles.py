@@ -1,6 +1,5 @@
 """Bundles: made of checkpoints, used on whole files."""
 
-import json
 import shutil
 import sys
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
 import typer
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from models.commands.bulk import Decoding, PartSentences, Ray, Workers, translate_on_cluster
 from models.commands.context import replacement_of, translator_of
@@ -38,11 +38,19 @@ def export(
     if (source is None) != (reference is None):
         raise typer.BadParameter("--source and --reference go together")
     documents = None if source is None else read_documents(source, reference)
-    figures = None if scores is None else json.loads(scores.read_text(encoding="utf-8"))
+    figures = None if scores is None else _figures(scores)
     manifest = export_bundle(
         checkpoint, out, quantization, documents=documents, scores=figures, alpha=alpha, sentence=sentence
     )
     typer.echo(f"{out}: {manifest.name}, {len(manifest.files)} files, format {manifest.format_version}")
+
+
+def _figures(file: Path) -> dict[str, float]:
+    """What the manifest is to say of test sets, found wrong before the checkpoint is converted."""
+    try:
+        return TypeAdapter(dict[str, FiniteFloat]).validate_json(file.read_bytes())
+    except ValidationError:
+        raise typer.BadParameter(f"{file}: is no JSON object of names and numbers") from None
 
 
 def unpack(bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", show_default=False)], config: Config) -> None:

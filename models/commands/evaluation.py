@@ -7,7 +7,21 @@ from typing import Annotated, Literal
 import typer
 
 from models.commands.context import Setting, translator_of
-from models.commands.options import Alpha, Beam, Bundle, ComputeType, Device, JsonFile, Kind, Seed, Sentences, Threads
+from models.commands.options import (
+    Alpha,
+    Beam,
+    Bundle,
+    ComputeType,
+    Device,
+    GainsFile,
+    JsonFile,
+    Kind,
+    OutcomesFile,
+    Seed,
+    Sentences,
+    Threads,
+    TranslationsFile,
+)
 from models.commands.output import report, write_lines
 from models.data.documents import read_documents, read_translations
 
@@ -23,7 +37,7 @@ def evaluate(
     alpha: Alpha = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare text in lower case.")] = False,
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
-    out: Annotated[Path | None, typer.Option(metavar="F", help="Write the translations there.")] = None,
+    out: TranslationsFile = None,
     baseline: Annotated[Path | None, typer.Option(metavar="F", help="Another system's translations: compare.")] = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
@@ -57,7 +71,7 @@ def contrast(
     context: Kind = "real",
     seed: Seed = 1,
     sentences: Sentences = None,
-    out: Annotated[Path | None, typer.Option(metavar="F", help="Write there which items were right.")] = None,
+    out: OutcomesFile = None,
     baseline: Annotated[Path | None, typer.Option(metavar="F", help="That of another system: compare.")] = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
@@ -85,7 +99,7 @@ def cxmi(
     bundle: Bundle,
     source: Annotated[Path, typer.Option(metavar="F", help="Source documents.", show_default=False)],
     reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(metavar="F", help="Write each sentence's there, line by line.")] = None,
+    out: GainsFile = None,
     sentences: Sentences = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",

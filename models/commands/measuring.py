@@ -19,16 +19,24 @@ def translated(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """BLEU, chrF, document BLEU and the loss of the references; and the translations that the scores are of.
 
-    With how they were searched for: without `beam` and `alpha`, as the model's own decoding says.
+    With how they were searched for: without `beam` and `alpha`, as the model's own decoding says. A sentence too long
+    to be scored is translated all the same, by clauses; how many are not in the loss stands beside it.
     """
     translator, replacement = translator_of(setting.runtime, setting.context, beam, alpha=alpha), setting.replacement
     result = evaluation.evaluate(translator, documents, setting.window, replacement=replacement, options=options)
     loss = evaluation.reference_loss(
-        translator, translator.count_tokens, documents, setting.window, replacement=replacement
+        translator,
+        translator.count_tokens,
+        documents,
+        setting.window,
+        fits=translator.fits,
+        replacement=replacement,
     )
+    too_long = sum(not translator.fits(sentence) for document in documents for sentence in document.sentences)
     own = setting.runtime.manifest.decoding
     search = {"beam_size": own.beam_size if beam is None else beam, "alpha": own.alpha if alpha is None else alpha}
-    return {**asdict(result.scores), "loss": loss, **setting.figures, **search}, result.translations
+    left_out = {"not_in_loss": too_long} if too_long else {}
+    return {**asdict(result.scores), "loss": loss, **left_out, **setting.figures, **search}, result.translations
 
 
 def judged(
@@ -36,6 +44,7 @@ def judged(
 ) -> tuple[dict[str, Any], list[contrastive.Outcome]]:
     """How often the right translation is likelier than wrong ones, in all and by class; and of which items it is."""
     translator = translator_of(setting.runtime, setting.context, None)
+    contrastive.require_fitting(items, rule, translator.fits)
     outcomes = contrastive.outcomes_of(
         translator,
         items,

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from models.config import RunConfig
@@ -84,9 +84,9 @@ def save_checkpoint(
     try:
         partial.mkdir()
         tokenizer.save(partial)
-        save_file(_contiguous(weights), partial / WEIGHTS)
+        (partial / WEIGHTS).write_bytes(save(_contiguous(weights)))  # `save_file` would let nobody else read it
         if optimizer is not None:
-            save_file(_contiguous(optimizer), partial / OPTIMIZER)
+            (partial / OPTIMIZER).write_bytes(save(_contiguous(optimizer)))
         description = {
             "format": FORMAT,
             "config": config.model_dump(mode="json"),
@@ -95,8 +95,7 @@ def save_checkpoint(
         }
         (partial / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
         _sync(partial)
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
+        _put(partial, folder)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(partial, ignore_errors=True)
         raise CheckpointError(f"{folder}: could not be written: {error}") from error
@@ -171,6 +170,14 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: st
             parameter.copy_(given[name])
 
 
+def remove_leftovers(run: Path) -> None:
+    """Delete what killed processes were writing, or replacing."""
+    for folder in (run, run / "checkpoints"):
+        for pattern in (".*.partial", ".*.replaced"):
+            for left in folder.glob(pattern):
+                shutil.rmtree(left)
+
+
 def list_checkpoints(run: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
     return sorted(folder for folder in (run / "checkpoints").glob("update-*") if is_checkpoint(folder))
@@ -217,6 +224,15 @@ def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 def _sha256(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _put(partial: Path, folder: Path) -> None:
+    """Let a whole folder take the place of another one, of which no part is ever in that place."""
+    replaced = partial.with_suffix(".replaced")
+    if folder.exists():
+        folder.rename(replaced)
+    partial.rename(folder)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Literal
 from models.config import ContextWindow
 from models.data.documents import Sentence, Window, crop
 from models.data.replacement import REAL, Replacement
+from models.errors import DataError
 from models.training.contrastive_sets import ContrastiveItem, Translations
 from models.training.evaluation import Scorer
 
@@ -85,6 +86,19 @@ def outcomes_of(
         for variants in judged
     )
     return [Outcome(item.document, item.label, right, item.distance) for item, right in zip(items, rights, strict=True)]
+
+
+def require_fitting(items: Sequence[ContrastiveItem], rule: Rule, fits: Callable[[Sentence], bool]) -> None:
+    """See to it that a model can score whatever of the items is scored.
+
+    Raises:
+        DataError: it cannot; names the item.
+    """
+    for item in items:
+        for variant in (item.right, *item.wrong):
+            for one in _judged(item, variant, ContextWindow(), rule):
+                if not fits(Sentence(one.window.current.source, one.target)):
+                    raise DataError(f"an item of document {item.document} is too long for the model: {one.target}")
 
 
 def accuracies(outcomes: Sequence[Outcome]) -> ContrastiveScores:

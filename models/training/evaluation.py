@@ -113,6 +113,7 @@ def reference_loss(
     documents: Sequence[Document],
     window: ContextWindow,
     *,
+    fits: Callable[[Sentence], bool] = lambda _: True,
     replacement: Replacement = REAL,
 ) -> float:
     """Cross-entropy of the references, in nats a token, end of sentence included.
@@ -122,14 +123,19 @@ def reference_loss(
         count_tokens: Tokens of a reference, without the end of sentence.
         documents: Sentences with their reference translations.
         window: Which sentences around each one the scorer is given.
+        fits: Whether the scorer can score a sentence with its reference; one that it cannot is context only.
         replacement: What it is given in their place.
 
     Raises:
-        DataError: there is no sentence, or one has no reference.
+        DataError: there is no sentence that fits, or one has no reference.
     """
     references = [reference for document in _references(documents) for reference in document]
-    scores = scorer.score(_windows(documents, window, replacement), references)
-    return -sum(scores) / sum(count_tokens(reference) + 1 for reference in references)
+    given = zip(_windows(documents, window, replacement), references, strict=True)
+    scored = [(each, reference) for each, reference in given if fits(Sentence(each.current.source, reference))]
+    if not scored:
+        raise DataError("no sentence is short enough for the model to score its reference")
+    scores = scorer.score([each for each, _ in scored], [reference for _, reference in scored])
+    return -sum(scores) / sum(count_tokens(reference) + 1 for _, reference in scored)
 
 
 def compare(

@@ -30,7 +30,7 @@ from models.config import ContextWindow
 from models.data.batches import Example
 from models.data.documents import Document
 from models.data.wordpiece import BEGIN, MASK, PADDING, SEPARATOR, TOKENIZER, UNKNOWN, WordPiece, train_wordpiece
-from models.errors import DataError
+from models.errors import CheckpointError, DataError
 from models.network.bert_input import fit, row
 
 HELD_OUT: Final = 500
@@ -74,11 +74,14 @@ def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, r
         The folder, which `architecture.bert` may name.
 
     Raises:
+        CheckpointError: there are checkpoints, and they are not to be gone on from.
         DataError: the corpus is too small to hold out pairs.
     """
     texts = [[sentence.source for sentence in document.sentences] for document in documents]
     if (count := sum(map(len, texts))) <= HELD_OUT:
         raise DataError(f"has {count} sentences; a BERT needs more than {HELD_OUT}")
+    if not resume and _last(folder / _CHECKPOINTS) is not None:
+        raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
     set_seed(plan.seed)
     arguments = _arguments(plan, folder / _CHECKPOINTS)
     with arguments.main_process_first():
@@ -141,12 +144,17 @@ def _shape(plan: BertPlan, vocabulary: int) -> BertConfig:
         vocab_size=vocabulary,
         hidden_size=plan.width,
         num_hidden_layers=plan.layers,
-        num_attention_heads=max(1, plan.width // 64),
+        num_attention_heads=_heads(plan.width),
         intermediate_size=4 * plan.width,
         max_position_embeddings=plan.pieces,
         hidden_dropout_prob=0.0,  # one pass over the corpus, or less
         attention_probs_dropout_prob=0.0,
     )
+
+
+def _heads(width: int) -> int:
+    """Heads of 64, or a little more where that does not divide the width."""
+    return next(heads for heads in range(max(1, width // 64), 0, -1) if width % heads == 0)
 
 
 def _arguments(plan: BertPlan, folder: Path) -> TrainingArguments:

@@ -102,7 +102,7 @@ def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: 
     return TokenizedCorpus(
         documents,
         tokenizer,
-        data.max_tokens,
+        min(data.max_tokens, config.backbone.max_length),
         data.max_context_tokens,
         cleaning=data.cleaning,
         emphasis=config.training.emphasis,

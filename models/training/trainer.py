@@ -22,10 +22,12 @@ from models.training.checkpoints import (
     Progress,
     average,
     build_model,
+    is_checkpoint,
     list_checkpoints,
     load_checkpoint,
     load_weights,
     remove_checkpoint,
+    remove_leftovers,
     save_checkpoint,
     weights_of,
 )
@@ -79,6 +81,7 @@ class Trainer:
             raise CheckpointError(
                 f"{checkpoints[-1]}: was made by another configuration; give this run another output folder"
             )
+        self._check_vocabulary(checkpoint, checkpoints[-1])
         load_weights(self.model, checkpoint.weights)
         self._load_optimizer(checkpoint)
         self.progress = checkpoint.progress
@@ -87,17 +90,22 @@ class Trainer:
     def run(self, validate: Validate, curves: Curves, minutes: float | None = None) -> Path:
         """Train to the end, or for so many minutes, and give the folder of the final, averaged checkpoint.
 
+        A run that has ended stays as it is.
+
         Raises:
             CheckpointError: a checkpoint could not be written.
         """
         deadline = None if minutes is None else time.monotonic() + minutes * 60
-        with curves.progress(self.updates, self.progress.update):
-            for batches in self._groups():
-                self._update(batches, curves)
-                self._report(validate, curves)
-                self._share_plateaus()
-                if self.world.agree(self._over(deadline)):
-                    break
+        if self.world.leads:
+            remove_leftovers(self.config.output)
+        if not self._impatient:
+            with curves.progress(self.updates, self.progress.update):
+                for batches in self._groups():
+                    self._update(batches, curves)
+                    self._report(validate, curves)
+                    self._share_plateaus()
+                    if self.world.agree(self._impatient or (deadline is not None and time.monotonic() > deadline)):
+                        break
         if self.world.leads:
             self._checkpoint()
             self._finish()
@@ -174,27 +182,41 @@ class Trainer:
         if self.settings.schedule.kind == "plateau":
             self.progress.plateaus = int(self.world.sum(self.progress.plateaus if self.world.leads else 0))
 
-    def _over(self, deadline: float | None) -> bool:
-        impatient = self.settings.patience is not None and self.progress.stale >= self.settings.patience
-        return impatient or (deadline is not None and time.monotonic() > deadline)
+    @property
+    def _impatient(self) -> bool:
+        """Whether the dev loss has not been lower for as long as the run waits for it."""
+        return self.settings.patience is not None and self.progress.stale >= self.settings.patience
 
     def _checkpoint(self) -> None:
         folder = self.config.output / "checkpoints" / f"update-{self.progress.update:08d}"
+        if is_checkpoint(folder):
+            return
         state = self._optimizer_tensors()
         save_checkpoint(folder, self.config, self.tokenizer, weights_of(self.model), self.progress, state)
         for old in list_checkpoints(self.config.output)[: -max(self.settings.keep, self.settings.average)]:
             remove_checkpoint(old)
 
     def _finish(self) -> None:
-        latest = list_checkpoints(self.config.output)[-self.settings.average :]
-        save_checkpoint(self.config.output / "final", self.config, self.tokenizer, average(latest), self.progress)
+        final, latest = self.config.output / "final", list_checkpoints(self.config.output)[-self.settings.average :]
+        if not self._stands(final):
+            save_checkpoint(final, self.config, self.tokenizer, average(latest), self.progress)
+
+    def _stands(self, final: Path) -> bool:
+        """Whether the final checkpoint is that of this run as it is: figures go by its age."""
+        try:
+            found = load_checkpoint(final)
+        except CheckpointError:
+            return False
+        return (found.config, found.progress) == (self.config, self.progress)
 
     def _new_model(self) -> TranslationModel:
         torch.manual_seed(self.settings.seed)
         model = build_model(self.config, self.tokenizer, self.settings.dropout)
         model.initialize()
         if self.settings.init is not None:
-            load_weights(model, load_checkpoint(self.settings.init).weights, self._taken_over())
+            start = load_checkpoint(self.settings.init)
+            self._check_vocabulary(start, self.settings.init, source_only=self.settings.transfer == "source")
+            load_weights(model, start.weights, self._taken_over())
         if self.settings.step == "document" and not self.settings.unfreeze:
             model.freeze()
             self._check_taken_over(model)
@@ -208,6 +230,14 @@ class Trainer:
             return ("backbone.",)
         embedding = "target" if self.config.backbone.embeddings == "shared" else "source"
         return f"backbone.{embedding}_embedding.", "backbone.encoder.", "backbone.encoder_norm."
+
+    def _check_vocabulary(self, checkpoint: Checkpoint, folder: Path, *, source_only: bool = False) -> None:
+        """Weights know pieces by their numbers, and would take them for others without a word."""
+        known, own = checkpoint.tokenizer, self.tokenizer
+        same_target = source_only or known.target_pieces == own.target_pieces
+        if known.source_pieces != own.source_pieces or not same_target:
+            path = self.config.tokenizer.path
+            raise CheckpointError(f"{folder}: was trained with another tokenizer than that in {path}")
 
     def _check_taken_over(self, model: TranslationModel) -> None:
         for name, parameter in model.named_parameters():

@@ -1,6 +1,7 @@
 """Dev-set figures as training goes: loss, BLEU and contrastive accuracy."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from typing import Protocol
 
@@ -8,10 +9,10 @@ import torch
 
 from models.config import RunConfig, data_folder
 from models.data.corpus import TokenizedCorpus
-from models.data.documents import Document, read_documents
+from models.data.documents import Document, Sentence, read_documents
 from models.data.tokenizer import Tokenizer
 from models.network.model import TranslationModel
-from models.training.contrastive import accuracies, outcomes_of
+from models.training.contrastive import accuracies, outcomes_of, require_fitting
 from models.training.contrastive_sets import ContrastiveItem, read_contrastive
 from models.training.document_translation import Translator
 from models.training.evaluation import Scorer, evaluate
@@ -47,7 +48,7 @@ class Validation:
         """Read the dev sets that the config names.
 
         Raises:
-            DataError: one cannot be read.
+            DataError: one cannot be read, or has an item that is too long for the model.
         """
         self._candidate = candidate
         self._corpus: TokenizedCorpus | None = None
@@ -60,6 +61,7 @@ class Validation:
             self._documents = _first(documents, config.training.dev_sentences)
         if data.contrastive is not None:
             self._items = read_contrastive(folder / data.contrastive)
+            require_fitting(self._items, "last", partial(_fits, tokenizer, config.backbone.max_length))
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
         """The figures by name."""
@@ -73,6 +75,12 @@ class Validation:
             scores = accuracies(outcomes_of(candidate, self._items, window))
             figures |= {"contrastive": scores.accuracy, "contrastive_macro": scores.macro}
         return figures
+
+
+def _fits(tokenizer: Tokenizer, positions: int, sentence: Sentence) -> bool:
+    """Whether a sentence and its translation have room for the end of sentence too."""
+    source, target = tokenizer.encode_source(sentence.source), tokenizer.encode_target(sentence.target or "")
+    return max(len(source), len(target)) < positions
 
 
 def _first(documents: list[Document], sentences: int) -> list[Document]:

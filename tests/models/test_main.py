@@ -92,7 +92,7 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
 
 def test_cxmi_writes_what_each_sentence_gains(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """`cxmi` gives a number for each line; the first of each document, which has no context, gains nothing."""
-    out, json_file = tmp_path / "gains", tmp_path / "json"
+    out, json_file = tmp_path / "new" / "gains", tmp_path / "deep" / "down" / "json"
     done = run("cxmi", bundle, "--source", corpus[0], "--reference", corpus[1], "--out", out, "--json", json_file)
     assert done.returncode == 0, done.stderr
     blocks = [block.splitlines() for block in out.read_text(encoding="utf-8").strip().split("\n\n")]
@@ -306,6 +306,9 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
     assert done.returncode == 0, done.stderr
     assert Manifest.load(bundle).scores == {"test BLEU": 1.5}
     assert run("export", tmp_path / "checkpoint", *options[:4]).returncode == 2
+    scores.write_text('{"bleu": 1.5, "model": "a"}', encoding="utf-8")
+    done = run("export", tmp_path / "checkpoint", *options)
+    assert (done.returncode, "is no JSON object of names and numbers" in done.stderr) == (2, True)
     measured = ("--batch", "2", "--rounds", "1", "--compute-type", "float32", "--plot", tmp_path / "speeds")
     done = run("bench", bundle, "--in", corpus[0], *measured, "--json", tmp_path / "rows")
     assert done.returncode == 0, done.stderr

@@ -74,7 +74,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(run: Path, monkeypatch: pyt
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoints, "save_file", full)
+    monkeypatch.setattr(checkpoints, "save", full)
     with pytest.raises(CheckpointError, match="No space left"):
         checkpoints.save_checkpoint(folder, good.config, good.tokenizer, good.weights, good.progress)
     assert all(torch.equal(good.weights[name], tensor) for name, tensor in load_checkpoint(folder).weights.items())

@@ -227,9 +227,22 @@ def test_loss_is_of_the_references_in_their_windows() -> None:
         assert all(sentence.source[0] != window.current.source[0] for sentence in window.preceding)
 
 
+def test_loss_is_of_what_the_model_can_score() -> None:
+    """A reference that is too long is not in the loss, and its sentence is context all the same."""
+    judge = Judge(-0.5)
+    loss = reference_loss(
+        judge, count_words, DOCUMENTS, ContextWindow(size=1), fits=lambda sentence: sentence.target != FLAT[0]
+    )
+    assert loss == pytest.approx(0.5)
+    assert [target for _, target in judge.seen] == FLAT[1:]
+    assert judge.seen[0][0].preceding[0].target == FLAT[0]
+    with pytest.raises(DataError, match="short enough"):
+        reference_loss(judge, count_words, DOCUMENTS, ContextWindow(size=1), fits=lambda _: False)
+
+
 def test_loss_needs_references() -> None:
     """Nothing to score is an error, not a loss of nought."""
-    with pytest.raises(DataError, match="no sentence"):
+    with pytest.raises(DataError, match="no sentence to evaluate on"):
         reference_loss(Judge(-1.0), count_words, [], ContextWindow(size=1))
 
 

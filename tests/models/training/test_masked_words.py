@@ -11,9 +11,9 @@ from transformers import BertForMaskedLM
 
 from models.data.documents import Document, Sentence
 from models.data.wordpiece import MASK, TOKENIZER, WordPiece
-from models.errors import DataError
+from models.errors import CheckpointError, DataError
 from models.network.bert import WEIGHTS, FrozenBert
-from models.training.masked_words import BertPlan, MaskedWords, train_bert
+from models.training.masked_words import BertPlan, MaskedWords, _shape, train_bert
 
 ALPHABET = "あいうえおかきくけこ"
 TINY = BertPlan(width=16, layers=1, vocabulary=30, pieces=32, updates=6, pairs=8, every=3)
@@ -85,6 +85,8 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypat
         train_bert(corpus(), TINY, folder)
     assert not (folder / WEIGHTS).exists()
     vocabulary = (folder / TOKENIZER).read_bytes()
+    with pytest.raises(CheckpointError, match="--resume"):
+        train_bert(corpus(), TINY, folder)
     train_bert(corpus(), TINY, folder, resume=True)
     assert done == 5 + 3
     assert (folder / TOKENIZER).read_bytes() == vocabulary
@@ -96,3 +98,10 @@ def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="500"):
         train_bert(corpus(100), TINY, tmp_path / "bert")
     assert not (tmp_path / "bert").exists()
+
+
+@pytest.mark.parametrize(("width", "heads"), [(32, 1), (200, 2), (256, 4), (384, 6)])
+def test_every_width_has_its_heads(width: int, heads: int) -> None:
+    """Of 64, as BERT's are, or as little more as divides it."""
+    shape = _shape(BertPlan(width=width), 100)
+    assert (shape.num_attention_heads, width % heads) == (heads, 0)

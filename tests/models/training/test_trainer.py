@@ -17,11 +17,13 @@ from safetensors.torch import load_file
 from models.config import load_config
 from models.data.corpus import TokenizedCorpus
 from models.data.emphasis import write_gains
+from models.data.tokenizer import train_tokenizer
 from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import list_checkpoints, load_checkpoint
 from models.training.distributed import World
 from models.training.run import make_tokenizer, read_corpus
 from models.training.trainer import Trainer
+from tests.models.conftest import BACKBONE
 from tests.support.training import train
 
 MakeRun = Callable[..., Path]
@@ -233,6 +235,24 @@ def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) ->
     assert load_checkpoint(train(load_config(run))).progress.update < 50
 
 
+@pytest.mark.parametrize("end", [{"updates": 4}, {"updates": 50, "patience": 3}])
+def test_a_run_that_has_ended_stays_as_it_is(make_run: MakeRun, end: dict[str, int]) -> None:
+    """Resumed again and again it learns nothing more, and its figures still belong to its weights."""
+    still = {"schedule": {"peak": 1e-12, "warmup": 1}, "validate_every": 1, "checkpoint_every": 2, "average": 2}
+    run = load_config(make_run("ended", training=still | end))
+    make_tokenizer(run)
+    train(run)
+    before = {file: file.stat().st_mtime_ns for file in run.output.rglob("*") if "curves" not in file.parts}
+    left = run.output / "checkpoints" / ".update-00000001.1.partial"
+    left.mkdir()
+    assert before.pop(left.parent)
+    train(run, resume=True)
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+    assert not left.exists()
+    another_average = run.model_copy(update={"training": run.training.model_copy(update={"average": 1})})
+    assert load_checkpoint(train(another_average, resume=True)).config.training.average == 1
+
+
 def test_plateaus_lower_the_learning_rate_and_survive_a_kill(make_run: MakeRun) -> None:
     """A dev loss that stands still lowers the rate once for every two validations, resumed or not."""
     schedule = {"kind": "plateau", "peak": 1e-12, "warmup": 1, "patience": 2}
@@ -262,6 +282,34 @@ def test_an_earlier_run_is_never_overwritten(make_run: MakeRun) -> None:
     other = load_config(make_run("run", training={"updates": 2, "seed": 2}))
     with pytest.raises(CheckpointError, match="another configuration"):
         train(other, resume=True)
+
+
+def test_weights_of_another_vocabulary_are_refused(make_run: MakeRun) -> None:
+    """They would fit, and each piece would be read as another one: by the next step, and by a run that is resumed."""
+    first = load_config(make_run("first", training={"updates": 2}))
+    make_tokenizer(first)
+    start = train(first)
+    second = load_config(make_run("second", training={"updates": 4, "init": str(start)}))
+    backwards = [
+        (sentence.source[::-1], (sentence.target or "")[::-1])
+        for document in read_corpus(first.data.train)
+        for sentence in document.sentences
+    ]
+    train_tokenizer(first.tokenizer, *([pair[side] for pair in backwards] for side in (0, 1)))
+    for run in (first, second):
+        with pytest.raises(CheckpointError, match="another tokenizer"):
+            train(run, resume=True)
+    make_tokenizer(first)
+    train(second)
+
+
+def test_pairs_beyond_the_position_table_are_left_out(make_run: MakeRun) -> None:
+    """They are context only, whatever `max_tokens` is."""
+    settings = {"epochs": 1, "updates": None}
+    run = load_config(make_run("short", backbone=BACKBONE | {"max_length": 12}, training=settings))
+    make_tokenizer(run)
+    assert run.data.max_tokens > 12
+    assert train(run).is_dir()
 
 
 def test_a_corpus_too_small_for_an_update_is_an_error(make_run: MakeRun) -> None:

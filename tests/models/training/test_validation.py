@@ -8,6 +8,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from models.config import load_config
+from models.errors import DataError
+from models.training.checkpoints import list_checkpoints
 from models.training.run import make_tokenizer
 from tests.support.training import train
 
@@ -44,3 +46,19 @@ def test_a_run_without_dev_sets_trains_in_silence(
     make_tokenizer(config)
     assert train(config).is_dir()
     assert "loss" not in capsys.readouterr().out
+
+
+def test_an_item_that_is_too_long_is_found_before_training(
+    make_run: Callable[..., Path], corpus: dict[str, str], tmp_path: Path
+) -> None:
+    """A run must not train until its first validation only to end there, and there again each time it is resumed."""
+    item = {"document": "d7", "position": 0, "pronoun": "p", "context_source": [], "context_target": []}
+    item |= {"source": "kaa sea", "target": "kao seo", "contrastive": ["nio " * 64]}
+    contrastive = tmp_path / "set.jsonl"
+    contrastive.write_text(json.dumps(item) + "\n", encoding="utf-8")
+    data = {"train": corpus, "contrastive": str(contrastive)}
+    config = load_config(make_run(data=data, training={"updates": 2}))
+    make_tokenizer(config)
+    with pytest.raises(DataError, match="document d7 is too long"):
+        train(config)
+    assert not list_checkpoints(config.output)
