@@ -153,7 +153,7 @@ class Sentences:
             work = model.batcher.submit(request, Options(), turn)
             done = await self._while_leased(document, appended.position, lease, work)
         answer = Answer(done.text, done.score, done.context_size)
-        stored = await self._store.finish(document, appended.position, answer)
+        stored = await self._store.finish(document, appended.position, appended.source, answer)
         self._notices.tell(document, appended.position)
         return stored
 

@@ -77,9 +77,17 @@ class Sessions:
         return await self.answer(await self.place(document, text, position=position, idempotency_key=idempotency_key))
 
     async def place(
-        self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None = None
+        self,
+        document: DocumentKey,
+        text: str,
+        *,
+        position: int | None,
+        idempotency_key: str | None = None,
+        least: int = 0,
     ) -> Placed:
         """Give the next sentence of a document its place, or find an earlier one in its own.
+
+        Without a position the place is `least` or a later one.
 
         Raises:
             SentenceTooLongError: more characters than accepted.
@@ -88,7 +96,9 @@ class Sessions:
         check_length(text, self._settings.max_sentence_characters, "the sentence")
         lease = self._sentences.lease()
         with self._admission.reserve(document.session_id):
-            append = self._store.append(document, text, position=position, idempotency_key=idempotency_key, lease=lease)
+            append = self._store.append(
+                document, text, position=position, idempotency_key=idempotency_key, lease=lease, least=least
+            )
             appending = asyncio.create_task(append)
             try:
                 appended = await asyncio.shield(appending)

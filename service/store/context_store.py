@@ -54,9 +54,18 @@ class ContextStore:
         await self._run("create", self._create, document, list(chain.from_iterable(fields.items())))
 
     async def append(
-        self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None, lease: Lease
+        self,
+        document: DocumentKey,
+        text: str,
+        *,
+        position: int | None,
+        idempotency_key: str | None,
+        lease: Lease,
+        least: int = 0,
     ) -> Appended:
         """Put a sentence at its position (None: the next), or find it there; a token appends one sentence only.
+
+        Without a position it comes to `least` at the earliest: where the next one is before that, there is a gap.
 
         Raises:
             SessionNotFoundError: there is no such session.
@@ -66,7 +75,7 @@ class ContextStore:
         """
         at = "" if position is None else position
         key = "" if idempotency_key is None else _digest(idempotency_key)
-        args = [text, at, key, *_lease(lease), self._max_sentences, self._per_minute]
+        args = [text, at, key, *_lease(lease), self._max_sentences, self._per_minute, least]
         return replies.appended(await self._reply("append", self._append, document, args))
 
     async def claim(self, document: DocumentKey, position: int, lease: Lease) -> Appended:
@@ -78,13 +87,14 @@ class ContextStore:
         """
         return replies.appended(await self._reply("claim", self._claim, document, [position, *_lease(lease)]))
 
-    async def finish(self, document: DocumentKey, position: int, answer: Answer) -> Answer:
+    async def finish(self, document: DocumentKey, position: int, text: str, answer: Answer) -> Answer:
         """Store an answer where none is, and return the stored one: the first wins.
 
         Raises:
             SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, has gone since `append`.
+            PositionConflictError: another sentence has come to stand there since.
         """
-        (stored,) = await self._reply("finish", self._finish, document, [position, orjson.dumps(answer)])
+        (stored,) = await self._reply("finish", self._finish, document, [position, text, orjson.dumps(answer)])
         return Answer(**orjson.loads(stored))
 
     async def correct(self, document: DocumentKey, position: int, answer: Answer) -> Entry:

@@ -88,6 +88,8 @@ class Conversation:
         self._answers: InOrder[str] = InOrder(limits.in_flight)
         self._placing = asyncio.Lock()  # first come, first served: sentences are placed in the order in which they came
         self._behind = False
+        self._least = 0
+        """Where the next sentence may stand at the earliest: after those of this stream, if they were taken out too."""
 
     async def run(self, channel: Channel, soon: EndingSoon) -> Ending:
         """Talk until there is a reason to end; what is under way by then is answered first.
@@ -181,8 +183,15 @@ class Conversation:
             )
         self._behind = True
         await self._admit()
-        placed = await self._sessions.place(self._document, request.text, position=request.position)
+        try:
+            placed = await self._sessions.place(
+                self._document, request.text, position=request.position, least=self._least
+            )
+        except PositionGapError as error:
+            self._next_position = error.extras["next_position"]
+            raise
         self._behind = False
+        self._least = max(self._least, placed.appended.position + 1)
         self._next_position = placed.appended.next_position
         return placed
 

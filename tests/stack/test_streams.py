@@ -102,6 +102,26 @@ def test_sentence_without_position_overtakes_none(replica: Replica, client: http
     assert [(second["position"], second["source"]), (third["position"], third["source"])] == [(1, "二"), (2, "三")]
 
 
+def test_sentence_without_position_does_not_take_the_place_of_one_that_failed(
+    replica: Replica, client: httpx.Client
+) -> None:
+    """One that had its place, and was taken out again, is still before what came after it."""
+    session = begin(client)
+    with opened(replica.url, session) as stream:
+        stream.send("一")
+        stream.send("refuse")
+        _, refusal = stream.receive_all(2)
+        stream.send("三")
+        stream.send("四")
+        behind, further = stream.receive_all(2)
+        stream.send("二", 1)
+        stream.send("三")
+        second, third = stream.receive_all(2)
+    assert (refusal["position"], behind["code"], further["code"]) == (1, "position_gap", "position_gap")
+    assert behind["next_position"] == further["next_position"] == 1
+    assert [(second["position"], second["source"]), (third["position"], third["source"])] == [(1, "二"), (2, "三")]
+
+
 def test_invalid_messages(replica: Replica, client: httpx.Client) -> None:
     """Each gets an error in its place and the stream goes on, but not if nothing else comes."""
     session = begin(client)

@@ -31,18 +31,21 @@ class Document:
         key: str | None = None,
         who: str = "",
         seconds: float = LEASE_SECONDS,
+        least: int = 0,
     ) -> Appended:
         """Put a sentence into its place, or find it there."""
         lease = Lease(who or uuid4().hex, seconds)
-        return await self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease)
+        return await self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease, least=least)
 
     async def claim(self, position: int, who: str, seconds: float = LEASE_SECONDS) -> Appended:
         """Look at a sentence."""
         return await self.store.claim(self.key, position, Lease(who, seconds))
 
     async def finish(self, position: int, answer: Answer = ANSWER) -> Answer:
-        """Store an answer."""
-        return await self.store.finish(self.key, position, answer)
+        """Store an answer of the sentence that stands there."""
+        entries = (await self.store.read(self.key)).entries
+        text = next((entry.source for entry in entries if entry.position == position), "")
+        return await self.store.finish(self.key, position, text, answer)
 
     async def correct(self, position: int, translation: str) -> Entry:
         """Store a correction."""

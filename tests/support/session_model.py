@@ -30,13 +30,15 @@ class SessionModel:
     kept: dict[int, Sentence] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
 
-    def append(self, text: str, position: int | None, key: str | None, token: str, *, holds: bool) -> "Found":
+    def append(
+        self, text: str, position: int | None, key: str | None, token: str, *, holds: bool, least: int = 0
+    ) -> "Found":
         """As `ContextStore.append`."""
         name = f"token:{token}" if key is None else key
         known = self.keys.get(name)
         if known is not None and position is not None and known != position:
             raise RefusedError("position_conflict")
-        at = next(found for found in (known, position, self.next) if found is not None)
+        at = next(found for found in (known, position, max(self.next, least)) if found is not None)
         if at > self.next:
             raise RefusedError("position_gap")
         if at == self.next:
@@ -57,9 +59,11 @@ class SessionModel:
             raise RefusedError("sentence_failed")
         return self._claim(at, token, holds=holds)
 
-    def finish(self, at: int, answer: str) -> str:
+    def finish(self, at: int, text: str, answer: str) -> str:
         """As `ContextStore.finish`."""
         sentence = self._get(at)
+        if sentence.text != text:
+            raise RefusedError("position_conflict")
         if sentence.answer is None:
             sentence.answer = answer
         stored = sentence.answer

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 session (hash)  2 entries (hash)  3 idempotency keys and tokens (hash)
 -- ARGV  1 text  2 position, or ''  3 idempotency key, or ''  4 lease token  5 lease in milliseconds  6 most sentences
---       7 most sentences a minute (0: any number)
+--       7 most sentences a minute (0: any number)  8 without a position, the least one that it may get
 -- Returns what `claim` returns; {'unknown'} where there is no session; {'conflict', 'gap', 'expired' or 'full', position,
 -- next position} where the sentence cannot stand there; {'rate', position, milliseconds until it can} where it comes too soon.
 local session = open_session()
@@ -26,7 +26,7 @@ local text, position, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[6])
 local key = ARGV[3] ~= '' and 'key:' .. ARGV[3] or 'token:' .. ARGV[4]
 local known = tonumber(redis.call('HGET', KEYS[3], key) or '')
 if known and position and known ~= position then return {'conflict', position, session.next} end
-position = known or position or session.next
+position = known or position or math.max(session.next, tonumber(ARGV[8]))
 
 if position > session.next then return {'gap', position, session.next} end
 if position < session.next then

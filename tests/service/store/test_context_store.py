@@ -85,6 +85,28 @@ async def test_first_answer_wins(document: Document) -> None:
     assert await document.finish(0, Answer("two", -2.0, 0)) == Answer("one", -1.0, 0)
 
 
+async def test_late_answer_is_not_that_of_another_sentence(document: Document) -> None:
+    """Who translated what stood there before, and was taken out, or lost with a Redis, answers nothing else."""
+    await document.append("a", who="first")
+    await document.withdraw(0, "first")
+    await document.append("b")
+    with pytest.raises(PositionConflictError):
+        await document.store.finish(document.key, 0, "a", Answer("one", -1.0, 0))
+    assert await document.finish(0, Answer("two", -2.0, 0)) == Answer("two", -2.0, 0)
+
+
+async def test_place_of_a_sentence_that_was_taken_out_is_kept_for_it(document: Document) -> None:
+    """Who comes after it says so, and gets no earlier place; sent again, it is found where it is."""
+    await document.append("a", who="first")
+    await document.withdraw(0, "first")
+    with pytest.raises(PositionGapError) as caught:
+        await document.append("b", who="second", least=1)
+    assert caught.value.extras == {"next_position": 0}
+    assert (await document.append("a", 0)).position == 0
+    for _ in range(2):
+        assert (await document.append("b", who="second", least=1)).position == 1
+
+
 async def test_another_text_is_a_conflict(document: Document) -> None:
     """A position that has a text keeps it; the error names the next position."""
     await document.append("a")

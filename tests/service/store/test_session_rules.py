@@ -46,20 +46,27 @@ class Rules(RuleBasedStateMachine):
         self.runner.run(self.client.aclose())
         self.runner.close()
 
-    @rule(text=TEXTS, position=st.none() | POSITIONS, key=KEYS, token=TOKENS, holds=st.booleans())
-    def append(self, text: str, position: int | None, key: str | None, token: str, holds: bool) -> None:
+    @rule(
+        text=TEXTS,
+        position=st.none() | POSITIONS,
+        key=KEYS,
+        token=TOKENS,
+        holds=st.booleans(),
+        least=st.just(0) | POSITIONS,
+    )
+    def append(self, text: str, position: int | None, key: str | None, token: str, holds: bool, least: int) -> None:
         """Somebody sends a sentence, once or again."""
         lease = Lease(token, 60 * holds)
         self._agree(
-            lambda: self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease),
-            lambda: self.model.append(text, position, key, token, holds=holds),
+            lambda: self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease, least=least),
+            lambda: self.model.append(text, position, key, token, holds=holds, least=least),
             _found,
         )
 
     @rule(text=TEXTS, token=TOKENS)
     def send_next(self, text: str, token: str) -> None:
         """The usual case."""
-        self.append(text, self.model.next, None, token, True)
+        self.append(text, self.model.next, None, token, True, 0)
 
     @rule(at=POSITIONS, token=TOKENS, holds=st.booleans())
     def claim(self, at: int, token: str, holds: bool) -> None:
@@ -70,12 +77,14 @@ class Rules(RuleBasedStateMachine):
             _found,
         )
 
-    @rule(at=POSITIONS, answer=TEXTS)
-    def finish(self, at: int, answer: str) -> None:
-        """Somebody has translated it."""
+    @rule(at=POSITIONS, text=st.none() | TEXTS, answer=TEXTS)
+    def finish(self, at: int, text: str | None, answer: str) -> None:
+        """Somebody has translated it, or another sentence that stood there."""
+        stands = self.model.kept.get(at)
+        source = text or (stands.text if stands else "")
         self._agree(
-            lambda: self.store.finish(self.key, at, Answer(answer, -1.0, 0)),
-            lambda: self.model.finish(at, answer),
+            lambda: self.store.finish(self.key, at, source, Answer(answer, -1.0, 0)),
+            lambda: self.model.finish(at, source, answer),
             lambda stored: stored.translation,
         )
 
