@@ -3,9 +3,11 @@
 `docs/configuration.md` lists them all; a test keeps the two equal.
 """
 
+import difflib
 import ipaddress
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -15,6 +17,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from service.errors import SettingsError
 
 PREFIX = "ANTECEDENT_"
+_OTHERS = {"DATA", "PUBLISHED_PORT"}
+"""Variables that others than the service read."""
 _REDIS_FILES = ("redis_password_file", "redis_ca_file", "redis_certificate_file", "redis_key_file")
 _SHIPPED_BUNDLE = Path(__file__).resolve().parent.parent / "models" / "pretrained" / "ja-en"
 
@@ -208,6 +212,13 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _files_for_a_named_redis(self) -> Self:
+        given = [name for name in _REDIS_FILES if getattr(self, name) is not None]
+        if given and self.redis_url is None:
+            raise ValueError(f"{PREFIX}{given[0].upper()} is set, so {PREFIX}REDIS_URL must name a Redis")
+        return self
+
+    @model_validator(mode="after")
     def _default_ttl_is_allowed(self) -> Self:
         if self.session_ttl_seconds > self.session_max_ttl_seconds:
             raise ValueError("session_ttl_seconds is greater than session_max_ttl_seconds")
@@ -218,14 +229,25 @@ def load_settings() -> Settings:
     """Read the settings from the environment.
 
     Raises:
-        SettingsError: a variable has a value that it cannot have, or two contradict each other; names the variable.
+        SettingsError: a variable is none of ours, has a value that it cannot have, or contradicts another; names it.
     """
+    _refuse_unknown(os.environ)
     try:
         return Settings()
     except ValidationError as error:
         first = error.errors()[0]
         where = "".join(f"{PREFIX}{str(part).upper()}: " for part in first["loc"][:1])
         raise SettingsError(where + first["msg"].removeprefix("Value error, ")) from None
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
+    """A limit that is misspelt would be none, and found out when it is missed."""
+    known = {field.upper() for field in Settings.model_fields} | _OTHERS
+    for name in (each.removeprefix(PREFIX) for each in names if each.startswith(PREFIX)):
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; is it {PREFIX}{near[0]}?" if near else ""
+            raise SettingsError(f"{PREFIX}{name}: there is no such setting{hint}")
 
 
 def is_loopback(host: str) -> bool:

@@ -1,4 +1,7 @@
-"""HTTP connections as uvicorn runs them, but for how they end: whoever reads nothing is not waited for."""
+"""HTTP connections as uvicorn runs them, but that nobody makes one keep what has no end.
+
+Whoever reads nothing is not waited for, and a request whose header fields go on and on is refused.
+"""
 
 import asyncio
 from typing import Any, Final, cast
@@ -9,12 +12,39 @@ STUCK_SECONDS: Final = 10.0
 """In which the other side of a connection that is being closed has to read something of what is left."""
 
 
+MOST_HEAD_BYTES: Final = 65_536
+"""Of a request line and header fields that have not ended, which nobody has authenticated yet."""
+
+
 class HttpProtocol(HttpToolsProtocol):
     """A connection that ends soon after it has been closed; one that becomes a WebSocket keeps that."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
+        super().__init__(*arguments, **options)
+        self._head_bytes: int | None = 0
+        """Of the request that begins; None while its body comes."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, on a transport that does not wait for ever."""
         super().connection_made(cast(asyncio.Transport, ImpatientTransport(cast(asyncio.Transport, transport))))
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, but not for ever before the body."""
+        if self._head_bytes is not None:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_bytes is not None and self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
+            self.send_400_response("Header fields too large.")
+
+    def on_headers_complete(self) -> None:
+        """The head has ended."""
+        self._head_bytes = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Another head may follow."""
+        self._head_bytes = 0
+        super().on_message_complete()
 
 
 class ImpatientTransport:

@@ -104,6 +104,8 @@ def _check(address: Address, security: Security) -> None:
         file: Path | None = getattr(security, name)
         if file is not None and not file.is_file():
             raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: there is no file {file}")
+        if file is not None and name != "password_file" and not address.tls:
+            raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: ANTECEDENT_REDIS_URL asks for no encryption")
 
 
 def _options(timeout: float) -> dict[str, Any]:

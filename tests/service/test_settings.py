@@ -75,6 +75,30 @@ def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None
         load_settings()
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ANTECEDENT_WORKERZ", "ANTECEDENT_WORKERZ: there is no such setting; is it ANTECEDENT_WORKERS?"),
+        ("ANTECEDENT_XYZ", "ANTECEDENT_XYZ: there is no such setting"),
+    ],
+)
+def test_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
+    """A limit that is misspelt, or that an older release does not know, would be none; other variables may be there."""
+    monkeypatch.setenv("ANTECEDENT_DATA", "data")
+    monkeypatch.setenv(name, "4")
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", ["PASSWORD_FILE", "CA_FILE", "CERTIFICATE_FILE", "KEY_FILE"])
+def test_files_for_no_redis_are_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Somebody thinks that they are used."""
+    monkeypatch.setenv(f"ANTECEDENT_REDIS_{name}", "file")
+    with pytest.raises(SettingsError, match=f"ANTECEDENT_REDIS_{name} is set, so ANTECEDENT_REDIS_URL must name"):
+        load_settings()
+
+
 def test_empty_url_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty variable, as deployments leave behind, means no Redis, and so is refused beyond loopback."""
     monkeypatch.setenv("ANTECEDENT_REDIS_URL", "")

@@ -57,6 +57,41 @@ def test_who_reads_nothing_is_not_waited_for(server: uvicorn.Server) -> None:
         eventually(lambda: not server.server_state.connections, "it is gone")
 
 
+def answer_to(server: uvicorn.Server, *parts: bytes) -> bytes:
+    """The first line of what a request is answered with, sent in parts."""
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.settimeout(10)
+        try:
+            for part in parts:
+                connection.sendall(part)
+        except OSError:
+            pass  # it is refused before it has ended
+        return connection.recv(1000).split(b"\r\n")[0]
+
+
+BEGINNING = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        [b"GET /", *[b"a" * 1000] * 1000],
+        [BEGINNING, b"X: ", *[b"a" * 1000] * 1000],
+        [BEGINNING, *[b"X: a\r\n"] * 20_000],
+    ],
+    ids=["path", "value", "fields"],
+)
+def test_head_without_end_is_refused(server: uvicorn.Server, endless: list[bytes]) -> None:
+    """Nobody can fill the memory before a key has been asked for."""
+    assert answer_to(server, *endless) == b"HTTP/1.1 400 Bad Request"
+
+
+def test_long_body_after_a_long_head_is_read(server: uvicorn.Server) -> None:
+    """What a body may have is not for a connection to say."""
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 50_000 + b"\r\nContent-Length: 900000\r\n\r\n"
+    assert answer_to(server, head, *[bytes(100_000)] * 9) == b"HTTP/1.1 200 OK"
+
+
 def test_who_reads_slowly_gets_everything(server: uvicorn.Server) -> None:
     """A slow line is no reason to end it."""
     read, pause = 0, threading.Event()

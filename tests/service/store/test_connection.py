@@ -93,6 +93,14 @@ async def test_file_that_is_not_there(tmp_path: Path) -> None:
         connect("rediss://localhost", 1, Security(ca_file=tmp_path / "none"))
 
 
+@pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file"])
+async def test_encryption_that_the_address_does_not_ask_for(tmp_path: Path, name: str) -> None:
+    """Who gives a certificate thinks that nobody reads the texts on their way."""
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL asks for no encryption"):
+        connect("redis://localhost", 1, Security(**{name: tmp_path / "file"}))
+
+
 async def test_tls(front: TlsFront, tmp_path: Path) -> None:
     """A Redis whose certificate is signed by the authority and names its host is trusted."""
     security = Security(ca_file=_authority(front, tmp_path))
@@ -103,7 +111,7 @@ async def test_tls(front: TlsFront, tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", ["authority", "host", "plain"])
 async def test_tls_that_cannot_be_trusted(front: TlsFront, tmp_path: Path, wrong: str) -> None:
     """A certificate of another authority, or for another host, ends the connection; so does a Redis without TLS."""
-    security = NO_SECURITY if wrong == "authority" else Security(ca_file=_authority(front, tmp_path))
+    security = Security(ca_file=_authority(front, tmp_path)) if wrong == "host" else NO_SECURITY
     host = "127.0.0.1" if wrong == "host" else "localhost"
     scheme = "redis" if wrong == "plain" else "rediss"
     async with connected(f"{scheme}://{host}:{front.port}", security) as client:
