@@ -252,7 +252,10 @@ class Limits(Body):
     max_context_sentences: int
     max_sentence_characters: int
     max_body_bytes: int
+    max_session_sentences: int
     session_max_ttl_seconds: int
+    stream_message_bytes: int
+    stream_in_flight: int
 
 
 class ServiceInfo(Body):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import structlog
 from fastapi.security.utils import get_authorization_scheme_param
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -32,11 +33,14 @@ class AuthenticationMiddleware:
         if scope["type"] != "lifespan" and scope["path"].startswith(PROTECTED):
             access: Access = scope["app"].state.access
             try:
-                scope["state"]["caller"] = access.identify(presented_key(scope))
+                caller = scope["state"]["caller"] = access.identify(presented_key(scope))
             except ServiceError as error:
                 await refuse(error, self._metrics, scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+            with structlog.contextvars.bound_contextvars(key=caller.key_id):
+                await self._app(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 def presented_key(scope: Scope) -> str | None:

@@ -42,7 +42,10 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_context_sentences": 64,
     "max_sentence_characters": 1000,
     "max_body_bytes": 4194304,
+    "max_session_sentences": 10000,
     "session_max_ttl_seconds": 604800,
+    "stream_message_bytes": 65536,
+    "stream_in_flight": 32,
 }
 _REDIS: Final[dict[str, Any]] = {"name": "redis", "status": "up", "detail": "answers"}
 

@@ -7,7 +7,9 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
+from service.errors import ClientLeftError
 from service.strict_json import NotStrictJsonError, parse
 
 
@@ -26,7 +28,12 @@ class StrictRoute(APIRoute):
         async def strictly(request: Request) -> Response:
             if not is_json(request.headers.get("content-type", "")):
                 raise HTTPException(415, "the body must be JSON, with Content-Type: application/json")
-            return await handle(_StrictRequest(request.scope, request.receive))
+            strict = _StrictRequest(request.scope, request.receive)
+            try:
+                await strict.body()  # FastAPI would take it for a mistake of the client's that there is none
+            except ClientDisconnect:
+                raise ClientLeftError from None
+            return await handle(strict)
 
         return strictly
 

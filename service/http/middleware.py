@@ -10,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.access.caller import Caller
 from service.http.problems import PROBLEM_TYPE, problem
 from service.telemetry.logs import get_logger, where
 from service.telemetry.metrics import Metrics
@@ -91,7 +92,9 @@ class RequestMiddleware:
         self._metrics.requests.labels(route, method, str(status or 499)).inc()
         if scope["type"] == "http":
             self._metrics.request_seconds.labels(route).observe(seconds)
-        _log.info("request", method=method, route=route, status=status, seconds=round(seconds, 4))
+        caller: Caller | None = scope["state"].get("caller")
+        whose = {} if caller is None else {"key": caller.key_id}
+        _log.info("request", method=method, route=route, status=status, seconds=round(seconds, 4), **whose)
 
 
 class _Answer:

@@ -1,4 +1,4 @@
-"""One JSON object a line on standard error, with the request's id; never text, ids or keys of a user.
+"""One JSON object a line on standard error, with the ids of request and key; never text, ids or keys of a user.
 
 An exception is logged by its type and the places that it came through: its message may quote what a user sent.
 """

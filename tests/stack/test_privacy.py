@@ -32,6 +32,7 @@ class Evidence:
     log: str
     metrics: str
     spans: str
+    key_id: str
     secrets: tuple[str, ...]
     operations: frozenset[tuple[str, str]]
 
@@ -123,6 +124,7 @@ def evidence(shared_replicas: Replicas, stand_in_bundle: Path, tmp_path_factory:
         log=replica.log,
         metrics=metrics,
         spans=b"".join(collector.bodies).decode("latin-1"),
+        key_id=key.split("_", 2)[1],
         secrets=(MARK, TENANT, key, key.split("_", 2)[2], session.rpartition("/")[2]),
         operations=frozenset((method.upper(), path) for path, methods in paths.items() for method in methods),
     )
@@ -176,3 +178,5 @@ def test_every_request_has_its_line(evidence: Evidence) -> None:
         assert {"request_id", "route", "method", "status", "seconds", "timestamp"} <= line.keys()
         untraced = line["route"].startswith(("/health/", "/metrics")) or line["method"] == "WEBSOCKET"
         assert ("trace_id" in line) != untraced
+        if line["route"].startswith("/v1/"):
+            assert line.get("key") == (None if line["status"] == 401 else evidence.key_id)

@@ -49,3 +49,4 @@ def test_service_says_what_it_accepts(replicas: Replicas, redis_server: RedisSer
         info = client.get("/v1/info").json()
     assert info["version"]
     assert (info["limits"]["max_body_bytes"], info["limits"]["max_document_sentences"]) == (12345, 7)
+    assert (info["limits"]["max_session_sentences"], info["limits"]["stream_in_flight"]) == (10_000, 32)

@@ -6,6 +6,7 @@ import httpx
 import pytest
 from fastapi import APIRouter, FastAPI
 
+from service.errors import ClientLeftError
 from service.http.json_body import StrictRoute, is_json
 from service.strict_json import JsonLimits
 
@@ -45,6 +46,23 @@ def client() -> httpx.AsyncClient:
 
     app.include_router(router)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
+
+
+async def test_client_that_leaves_while_it_sends(client: httpx.AsyncClient) -> None:
+    """It has made no mistake, and is not counted as one that has."""
+    assert isinstance(client._transport, httpx.ASGITransport)
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"100")]
+    scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": headers}
+    parts = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
+
+    async def receive() -> dict[str, Any]:
+        return next(parts)
+
+    async def send(_message: object) -> None:
+        """Nobody reads it."""
+
+    with pytest.raises(ClientLeftError):
+        await client._transport.app(scope, receive, send)
 
 
 async def test_route_reads_strictly(client: httpx.AsyncClient) -> None:
