@@ -1,7 +1,9 @@
 """What docs/kubernetes.md and docs/deployment.md tell an operator to type, as far as it goes without a cluster."""
 
+import copy
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,9 +11,24 @@ from pathlib import Path
 
 import kubernetes_validate
 import pytest
+import trustme
 import yaml
 
-from tests.support.manifests import COMPONENTS, DEPLOY, OVERLAYS, of_kind, pods, render, render_text, service_pod
+from tests.support.manifests import (
+    COMPONENTS,
+    DEPLOY,
+    DOCUMENTED,
+    JOBS,
+    OVERLAYS,
+    Manifest,
+    Pod,
+    named,
+    of_kind,
+    pods,
+    render,
+    render_text,
+    service_pod,
+)
 from tests.support.servers import ROOT
 
 PAGES = [ROOT / "docs" / "kubernetes.md", ROOT / "docs" / "deployment.md"]
@@ -25,22 +42,54 @@ def _commands() -> list[str]:
     return [line.partition("  #")[0].strip() for line in lines if line.startswith("kubectl ")]
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-@pytest.mark.parametrize("command", [command for command in _commands() if " create secret " in command])
+needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+
+
+@needs_kubectl
+@pytest.mark.parametrize("command", [command for command in _commands() if " create secret generic " in command])
 def test_secrets_are_made_as_the_manifests_want_them(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each command that makes a Secret makes it with the name and the keys that the Deployment asks for."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "redis-password.txt").write_text("a password")
-    done = subprocess.run(
-        ["bash", "-c", f"{command} --dry-run=client -o yaml"], capture_output=True, text=True, check=True
-    )
-    secret = yaml.safe_load(done.stdout)
+    secret = _made(f"{command} --dry-run=client -o yaml")
     pod = service_pod(render("overlays/cpu"))
     (wanted,) = [each["valueFrom"] for each in pod.containers[0]["env"] if "secretKeyRef" in each["valueFrom"]]
     assert wanted["secretKeyRef"]["name"] == secret["metadata"]["name"]
     assert secret["data"].keys() == {wanted["secretKeyRef"]["key"], "password"}
+
+
+def _made(command: str) -> Manifest:
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    manifest: Manifest = yaml.safe_load(done.stdout)
+    return manifest
+
+
+@needs_kubectl
+def test_certificate_is_made_as_the_ingress_wants_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that makes a Secret of files makes the one that the Ingress names."""
+    monkeypatch.chdir(tmp_path)
+    (command,) = [command for command in _commands() if " create secret tls " in command]
+    certificate = trustme.CA().issue_cert("antecedent.example.com")
+    certificate.cert_chain_pems[0].write_to_path(tmp_path / "fullchain.pem")
+    certificate.private_key_pem.write_to_path(tmp_path / "privkey.pem")
+    secret = _made(f"{command} --dry-run=client -o yaml")
+    ingress = named(render("components/ingress"), "Ingress", "antecedent")
+    assert [tls["secretName"] for tls in ingress["spec"]["tls"]] == [secret["metadata"]["name"]]
+    assert secret["data"].keys() == {"tls.crt", "tls.key"}
+
+
+def test_certificate_of_cert_manager() -> None:
+    """The patch that the page shows names an issuer to cert-manager, and leaves the other annotations as they are."""
+    (patches,) = re.findall(r"^```yaml\n(patches:.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    made = ROOT / "build" / "kustomizations" / "certificate"
+    overlay = {"resources": [os.path.relpath(DEPLOY / "overlays" / "production", made)]} | yaml.safe_load(patches)
+    patched, plain = (
+        named(manifests, "Ingress", "antecedent")["metadata"]["annotations"]
+        for manifests in (render_text(yaml.safe_dump(overlay), made), render("overlays/production"))
+    )
+    assert patched == plain | {"cert-manager.io/cluster-issuer": "letsencrypt"}
 
 
 def test_folders_that_are_applied_exist() -> None:
@@ -70,13 +119,13 @@ def test_every_secret_is_explained() -> None:
 
 def test_overlay_of_ones_own() -> None:
     """The overlay that the page shows as an example is one: GPUs, KEDA, a Gateway, a volume and traces go together."""
-    (example,) = re.findall(r"^```yaml\n(apiVersion: kustomize.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-    made = ROOT / "build" / "kustomizations" / "example"
-    manifests = render_text(example.replace("- deploy/", f"- {os.path.relpath(DEPLOY, made)}/"), made)
+    manifests = render(DOCUMENTED)
     pod = service_pod(manifests)
     assert pod.containers[0]["image"] == "registry.example.com/antecedent:0.1.0-cuda"
     kinds = {manifest["kind"] for manifest in manifests}
     assert kinds > {"ScaledObject", "HTTPRoute", "PersistentVolumeClaim", "PrometheusRule"}
+    (way_out,) = named(manifests, "NetworkPolicy", "antecedent-to-redis")["spec"]["egress"]
+    assert way_out["to"] == [{"ipBlock": {"cidr": "10.20.30.0/28"}}]
 
 
 def test_job_that_fills_the_volume() -> None:
@@ -88,6 +137,41 @@ def test_job_that_fills_the_volume() -> None:
     (pod,), (claim,) = pods([job]), of_kind(served, "PersistentVolumeClaim")
     assert pod.spec["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
     service = service_pod(served)
-    assert pod.containers[0]["securityContext"] == service.containers[0]["securityContext"]
-    assert pod.spec["securityContext"].items() <= service.spec["securityContext"].items()
-    assert pod.spec["serviceAccountName"] == service.spec["serviceAccountName"]
+    assert _who(pod) == _who(service)
+
+
+def _who(pod: Pod) -> list[object]:
+    """What decides who a pod is and what it may."""
+    user = {name: value for name, value in pod.spec["securityContext"].items() if name != "fsGroupChangePolicy"}
+    names = ("serviceAccountName", "automountServiceAccountToken", "enableServiceLinks")
+    return [user, pod.containers[0]["securityContext"], *(pod.spec[name] for name in names)]
+
+
+def test_pod_that_fills_a_claim() -> None:
+    """It fits the schema, is in the jobs' namespace who the jobs are, and mounts a claim of theirs as they do."""
+    (example,) = re.findall(r"^```yaml\n(apiVersion: v1\nkind: Pod.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    manifest = yaml.safe_load(example)
+    kubernetes_validate.validate(manifest, kubernetes_validate.latest_version(), strict=True)
+    training = render("jobs/training")
+    (fills,), (runs,) = pods([manifest]), pods(training)
+    assert manifest["metadata"]["namespace"] == named(training, "Job", "antecedent-training")["metadata"]["namespace"]
+    assert _who(fills) == _who(runs)
+    assert fills.spec["volumes"][0] in runs.spec["volumes"]
+    assert fills.containers[0]["volumeMounts"][0] in runs.containers[0]["volumeMounts"]
+    claims = {claim["metadata"]["name"] for job in JOBS for claim in of_kind(render(job), "PersistentVolumeClaim")}
+    assert claims <= set(re.findall(r"antecedent-[\w-]+", example))
+
+
+@needs_kubectl
+@pytest.mark.parametrize("folder", JOBS)
+def test_command_that_lets_a_job_go(folder: str, tmp_path: Path) -> None:
+    """For each job there is a command, and it takes back that the job is suspended, and nothing else."""
+    (job,) = [each for each in render(folder) if each["kind"].endswith("Job")]
+    asked = f" patch {job['kind'].lower()} {job['metadata']['name']} "
+    (command,) = [command for command in _commands() if asked in command]
+    assert job["metadata"]["namespace"] in shlex.split(command)
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    local = command.replace(asked, f" patch --local --filename={shlex.quote(str(tmp_path / 'job.yaml'))} -o yaml ")
+    wanted = copy.deepcopy(job)
+    wanted["spec"].get("runPolicy", wanted["spec"])["suspend"] = False
+    assert _made(local) == wanted

@@ -2,10 +2,25 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 
 import pytest
 
-from tests.support.manifests import COMPONENTS, DEPLOY, JOBS, OVERLAYS, Manifest, Pod, of_kind, pods, render
+from tests.support.manifests import (
+    COMPONENTS,
+    DEPLOY,
+    JOBS,
+    ON_GPUS,
+    OVERLAYS,
+    Manifest,
+    Pod,
+    named,
+    of_kind,
+    pods,
+    render,
+    selects,
+    service_pod,
+)
 from tests.support.servers import ROOT
 
 ALL = (*OVERLAYS, *JOBS, *COMPONENTS)
@@ -129,6 +144,34 @@ def test_no_traffic_but_what_is_allowed(folder: str) -> None:
             assert rule["from"]
         for rule in policy["spec"].get("egress", ()):
             assert rule["to"]
+
+
+@pytest.mark.parametrize("folder", OVERLAYS)
+def test_service_reaches_its_redis(folder: str) -> None:
+    """Nothing leaves unless a policy lets it: one lets the service out to Redis, and to sentinels but in a trial."""
+    manifests = render(folder)
+    wanted = {6379} if of_kind(manifests, "StatefulSet") else {6379, 26379}
+    assert any(wanted <= _ports(rule) for rule in _ways_out(manifests, service_pod(manifests)))
+
+
+def _ports(rule: Manifest) -> set[int]:
+    return {port["port"] for port in rule["ports"]}
+
+
+def _ways_out(manifests: Sequence[Manifest], pod: Pod) -> list[Manifest]:
+    policies = [policy["spec"] for policy in of_kind(manifests, "NetworkPolicy")]
+    hold = [policy for policy in policies if selects(policy["podSelector"].get("matchLabels", {}), pod)]
+    return [rule for policy in hold for rule in policy.get("egress", ())]
+
+
+@pytest.mark.parametrize("folder", ["components/ingress", "overlays/production", ON_GPUS])
+def test_challenges_of_certificates_are_let_in(folder: str) -> None:
+    """Whoever may call the service may call the pod with which cert-manager answers HTTP-01, at its port alone."""
+    manifests = render(folder)
+    callers = named(manifests, "NetworkPolicy", "antecedent-callers")["spec"]["ingress"]
+    challenges = named(manifests, "NetworkPolicy", "certificate-challenges")["spec"]
+    assert challenges["podSelector"]["matchLabels"] == {"acme.cert-manager.io/http01-solver": "true"}
+    assert challenges["ingress"] == [rule | {"ports": [{"protocol": "TCP", "port": 8089}]} for rule in callers]
 
 
 @every_folder

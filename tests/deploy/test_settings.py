@@ -7,7 +7,8 @@ from pydantic import SecretStr
 
 from service.__main__ import _SLOW_CLIENT_SECONDS
 from service.settings import PREFIX, Settings, load_settings
-from tests.support.manifests import COMPONENTS, OVERLAYS, Manifest, environment, named, render, service_pod
+from tests.support.manifests import COMPONENTS, ON_GPUS, OVERLAYS, Manifest, environment, named, render, service_pod
+from tests.support.servers import ROOT
 
 ALL = (*OVERLAYS, *COMPONENTS)
 SECRETS = {("antecedent-redis", "url"): "redis://antecedent-redis:6379"}
@@ -95,13 +96,39 @@ def test_start_may_take_as_long_as_its_workers_may(folder: str, monkeypatch: pyt
 
 @every_folder
 def test_memory_has_room_for_the_workers(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are replaced before the pod is killed for their memory."""
-    (container,) = service_pod(render(folder)).spec["containers"]
+    """Workers are replaced before the pod is killed for their memory, also while one model takes another's place."""
     settings = settings_of(folder, monkeypatch)
     assert settings.worker_memory_mib is not None
+    models = len(settings.bundles) + (settings.bundle_root is not None)  # model changes: one more than is served
+    assert _memory_mib(folder) >= models * settings.workers * settings.worker_memory_mib + HTTP_PROCESS_MIB
+
+
+def _memory_mib(folder: str) -> int:
+    (container,) = service_pod(render(folder)).spec["containers"]
     amount = re.fullmatch(r"(\d+)Gi", container["resources"]["limits"]["memory"])
     assert amount is not None
-    assert int(amount[1]) * 1024 >= settings.workers * settings.worker_memory_mib + HTTP_PROCESS_MIB
+    return int(amount[1]) * 1024
+
+
+def test_table_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says of each size what the manifests do, and what it takes where no model is changed while it serves."""
+    row = re.compile(r"^\|.* `(overlays/\w+)` \| (\d+) \| (\d+) GiB \| (\d+)Gi \| (\d+)Gi \|$", re.MULTILINE)
+    rows = row.findall((ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8"))
+    assert [folder for folder, *_ in rows] == ["overlays/cpu", "overlays/production", "overlays/gpu"]
+    for folder, *told in rows:
+        with monkeypatch.context() as alone:
+            settings = settings_of(folder, alone)
+        worker = (settings.worker_memory_mib or 0) // 1024
+        one_model = settings.workers * worker + HTTP_PROCESS_MIB // 1024
+        assert [int(each) for each in told] == [settings.workers, worker, _memory_mib(folder) // 1024, one_model]
+
+
+def test_production_on_gpus() -> None:
+    """With the component, `production` has the image with CUDA from its registry, and what a pod with a GPU needs."""
+    (made,), (alone,) = (service_pod(render(folder)).spec["containers"] for folder in (ON_GPUS, "components/cuda"))
+    assert made["image"] == f"registry.example.com/{alone['image']}"
+    assert alone["image"].endswith("-cuda")
+    assert made["resources"] == alone["resources"]
 
 
 @every_folder

@@ -1,8 +1,10 @@
 """Manifests as Kustomize makes them, and the parts of them that tests look at."""
 
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,12 +17,15 @@ import yaml
 from tests.support.servers import ROOT
 
 DEPLOY = ROOT / "deploy"
-OVERLAYS = ("overlays/cpu", "overlays/gpu", "overlays/production")
+DOCUMENTED = "docs/kubernetes.md"
+"""The overlay that this page shows as an example."""
+ON_GPUS = "overlays/production with cuda"
+"""What becomes of the overlay `production` once the component is added to its list, as its header offers."""
+OVERLAYS = ("overlays/cpu", "overlays/gpu", "overlays/production", ON_GPUS, DOCUMENTED)
 JOBS = ("jobs/training", "jobs/distributed-training", "jobs/bulk-translation")
 COMPONENTS = tuple(f"components/{folder.name}" for folder in sorted((DEPLOY / "components").iterdir()))
 
 Manifest = dict[str, Any]
-_IMAGES = ("antecedent", "antecedent-models")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,10 @@ class Pod:
 def render(folder: str) -> tuple[Manifest, ...]:
     """The manifests of a folder below `deploy`; those of a component stand on the base. Skips without kubectl."""
     _need_kubectl()
-    return _component(folder) if folder in COMPONENTS else _kustomize(DEPLOY / folder)
+    if folder in COMPONENTS:
+        return _component(folder)
+    elsewhere = {DOCUMENTED: _documented, ON_GPUS: _production_on_gpus}
+    return elsewhere[folder]() if folder in elsewhere else _kustomize(DEPLOY / folder)
 
 
 def _need_kubectl() -> None:
@@ -64,10 +72,27 @@ def _kustomize(folder: Path) -> tuple[Manifest, ...]:
 @cache
 def _component(folder: str) -> tuple[Manifest, ...]:
     made = ROOT / "build" / "kustomizations" / Path(folder).name
-    there = {"namespace": "antecedent", "images": [{"name": name, "newTag": "0.1.0"} for name in _IMAGES]}
+    there = {"namespace": "antecedent", "images": [{"name": "antecedent-models", "newTag": "0.1.0"}]}
     paths = {"resources": "base", "components": folder}
     named = {field: [os.path.relpath(DEPLOY / path, made)] for field, path in paths.items()}
     return render_text(yaml.safe_dump(there | named), made)
+
+
+@cache
+def _documented() -> tuple[Manifest, ...]:
+    page = (ROOT / DOCUMENTED).read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```yaml\n(apiVersion: kustomize.*?)^```", page, re.MULTILINE | re.DOTALL)
+    made = ROOT / "build" / "kustomizations" / "example"
+    return render_text(example.replace("- deploy/", f"- {os.path.relpath(DEPLOY, made)}/"), made)
+
+
+@cache
+def _production_on_gpus() -> tuple[Manifest, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        overlay = shutil.copytree(DEPLOY, Path(folder) / "deploy") / "overlays" / "production"
+        kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text())
+        kustomization["components"].append("../../components/cuda")
+        return render_text(yaml.safe_dump(kustomization), overlay)
 
 
 def render_text(kustomization: str, folder: Path) -> tuple[Manifest, ...]:
@@ -105,6 +130,11 @@ def named(manifests: Sequence[Manifest], kind: str, name: str) -> Manifest:
     """The one of a kind and a name."""
     (found,) = [manifest for manifest in of_kind(manifests, kind) if manifest["metadata"]["name"] == name]
     return found
+
+
+def selects(selector: Mapping[str, str], pod: Pod) -> bool:
+    """Whether a selector by labels holds for a pod."""
+    return selector.items() <= pod.labels.items()
 
 
 def service_pod(manifests: Sequence[Manifest]) -> Pod:
