@@ -89,6 +89,8 @@ def train(
         raise CheckpointError(f"{config.output}: has checkpoints of an earlier run; continue it with --resume")
     with join_world() as world:
         tokenizer = Tokenizer.load(config.tokenizer.path)
+        if world.leads:
+            print(f"training on {world.device.type}, in {world.size} process{'es' * (world.size > 1)}", file=sys.stderr)
         trainer = Trainer(config, tokenizer, _corpus(config, tokenizer, world, skip_bad=skip_bad), world)
         if resume:
             trainer.resume()

@@ -332,7 +332,7 @@ def test_the_shipped_model_can_be_trained_on(tmp_path: Path, monkeypatch: pytest
     tuned = load_config(ROOT / "models/configs/default/tuned.yaml")
     assert tuned.training.init is not None
     assert load_checkpoint(tuned.training.init).config.architecture == tuned.architecture
-    done = run("describe", ROOT / "models/configs/default/tuned.yaml", "--json", tmp_path / "parts")
+    done = run("describe", ROOT / "models/configs/default/longer.yaml", "--json", tmp_path / "parts")
     assert done.returncode == 0, done.stderr
     assert not any(part["frozen"] for part in figures(tmp_path / "parts")["parts"])
 

@@ -45,7 +45,9 @@ def test_a_run_without_dev_sets_trains_in_silence(
     config = load_config(make_run(data={"train": corpus}, training={"updates": 2, "validate_every": 1}))
     make_tokenizer(config)
     assert train(config).is_dir()
-    assert "loss" not in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "loss" not in printed.out
+    assert "training on cpu, in 1 process\n" in printed.err
 
 
 def test_an_item_that_is_too_long_is_found_before_training(
