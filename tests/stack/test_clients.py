@@ -1,20 +1,31 @@
 """Every example of docs/clients.md runs as it is and prints what the page says; some run on a bad line, too."""
 
 import asyncio
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
+import httpx
 import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.http11 import Request, Response
 
 from tests.support.bad_line import bad_line
-from tests.support.roots import fresh_database, make_key
-from tests.support.servers import ROOT, RedisServer, Replica, bundle
+from tests.support.roots import fresh_database, load, make_key, make_root
+from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle
+from tests.support.stand_in import expected
 
 PAGE = ROOT / "docs" / "clients.md"
 ADDRESS = "127.0.0.1:8000"
@@ -25,6 +36,9 @@ COMMANDS = {
     "python": (sys.executable,),
     "javascript": ("node", "--experimental-websocket"),
 }
+BOTH = pytest.mark.parametrize("language", ["python", "javascript"])
+_QUIET_SECONDS = 0.5
+"""Without an answer of a service after which it has given all that it was asked for."""
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -106,6 +120,12 @@ def keyed_service(folder: Path, settings: dict[str, str], redis_server: RedisSer
         replica.close()
 
 
+@pytest.fixture(scope="module")
+def stand_in(shared_replicas: Replicas, redis_server: RedisServer) -> Service:
+    """A service that translates whatever it is given, and takes no long messages."""
+    return served(shared_replicas.new(redis_url=redis_server.url, stream_message_bytes="200"))
+
+
 @pytest.fixture
 def service(example: Example, request: pytest.FixtureRequest) -> Service:
     """The service that an example is for."""
@@ -128,6 +148,98 @@ async def test_client_that_loses_its_connection_goes_on(example: Example, servic
     assert line.broken >= 1
 
 
+@BOTH
+async def test_stream_client_gets_the_answers_that_were_lost(language: str, stand_in: Service, tmp_path: Path) -> None:
+    """However long the document is: a service that answers a client which hears nothing keeps all it has not heard."""
+    texts = [f"sentence {number}" for number in range(100)]
+    async with stream_line(stand_in, 11) as line:
+        done = await execute_stream(language, texts, stand_in, line, tmp_path)
+    assert done.stdout.splitlines() == translations(texts), done.stderr
+    assert len(line.tried) == 2
+
+
+async def test_browser_leaves_a_silent_line(stand_in: Service, tmp_path: Path) -> None:
+    """It has no pings to notice it by. Here it has no patience either."""
+    texts = [f"sentence {number}" for number in range(50)]
+    changes = {"90_000": "2_000"}
+    async with stream_line(stand_in, 11, then="stay") as line:
+        done = await execute_stream("javascript", texts, stand_in, line, tmp_path, changes)
+    assert done.stdout.splitlines() == translations(texts), done.stderr
+    assert len(line.tried) >= 2
+
+
+@BOTH
+async def test_stream_client_waits_longer_each_time(language: str, stand_in: Service, tmp_path: Path) -> None:
+    """While its connections bring nothing but the greeting."""
+    async with stream_line(stand_in, 1, 1) as line:
+        done = await execute_stream(language, ["a", "b"], stand_in, line, tmp_path)
+    assert done.stdout.splitlines() == translations(["a", "b"]), done.stderr
+    first, second = (after - before for before, after in pairwise(line.tried))
+    assert first >= 1
+    assert second >= 2
+
+
+@BOTH
+async def test_stream_client_waits_for_the_place_of_its_dead_connection(
+    language: str, replicas: Replicas, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """A key that may have one stream is refused another while the service has not seen that the first is dead."""
+    service = served(replicas.new(redis_url=redis_server.url, concurrency_per_key="1"))
+    async with stream_line(service, 2, then="linger") as line:
+        done = await execute_stream(language, ["a", "b", "c"], service, line, tmp_path)
+    assert done.stdout.splitlines() == translations(["a", "b", "c"]), done.stderr
+    assert line.refused[0] == 429
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("refuse", "refuses this sentence"), ("long " * 50, "1009")],
+    ids=["an error for good", "a close for good"],
+)
+async def test_stream_client_stops_after_what_no_connection_would_mend(
+    text: str, reason: str, language: str, stand_in: Service, tmp_path: Path
+) -> None:
+    """It says what is wrong, and never comes again."""
+    async with stream_line(stand_in) as line:
+        done = await execute_stream(language, ["a", text, "b"], stand_in, line, tmp_path)
+    assert done.returncode == 1
+    assert reason in done.stderr
+    assert len(line.tried) == 1
+
+
+@BOTH
+async def test_stream_client_of_a_session_that_is_gone_stops(language: str, stand_in: Service, tmp_path: Path) -> None:
+    """A browser is not told why its handshake is refused, and finds out."""
+
+    def delete(session: str) -> None:
+        httpx.delete(f"http://{stand_in.address}{session}", trust_env=False).raise_for_status()
+
+    async with stream_line(stand_in, before=delete) as line:
+        done = await execute_stream(language, ["a"], stand_in, line, tmp_path)
+    assert (done.returncode, line.refused) == (1, [404])
+    assert {"python": "HTTP 404", "javascript": "session"}[language] in done.stderr
+
+
+@BOTH
+async def test_stream_client_whose_model_is_gone_stops(
+    language: str, replicas: Replicas, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """Its session is still there, and no stream of it can be opened."""
+    root = make_root(tmp_path / "root")
+    database = fresh_database(redis_server, 9)
+    service = served(replicas.new(bundles="one", bundle_root=str(root), redis_url=database))
+
+    def swap(session: str) -> None:
+        with httpx.Client(base_url=f"http://{service.address}", trust_env=False, timeout=60) as client:
+            load(client, "two").raise_for_status()
+
+    async with stream_line(service, before=swap) as line:
+        done = await execute_stream(language, ["a"], service, line, tmp_path)
+    assert (done.returncode, line.refused) == (1, [409])
+    assert {"python": "HTTP 409", "javascript": "model"}[language] in done.stderr
+
+
 def test_page_has_an_example_of_each_use_in_each_language() -> None:
     """Shell, Python and JavaScript for all; there is no shell for WebSockets."""
     uses = {(example.section, example.language) for example in examples()}
@@ -137,15 +249,152 @@ def test_page_has_an_example_of_each_use_in_each_language() -> None:
     ]
 
 
+@dataclass(eq=False)
+class Line:
+    """A proxy on loopback for the streams of one client, which are open one after the other.
+
+    Of each of the first streams only the first messages of the service come through, as many as `brings` says. It hears
+    what the client says after that, and answers: but nobody hears the answers. When there are no more of them `then`
+    says what becomes of it: the line breaks; it breaks, but the service does not notice before it has refused another
+    stream; or it stays until the client leaves.
+
+    `before` is called with the path of a session before a stream of it is opened.
+    """
+
+    service: str
+    brings: list[int]
+    then: Literal["break", "linger", "stay"]
+    before: Callable[[str], None]
+    address: str = ""
+
+    def __post_init__(self) -> None:
+        self.tried: list[float] = []
+        """When the client has asked for each stream, by the monotonic clock."""
+        self.refused: list[int] = []
+        """The status of each that the service has refused."""
+        self.another_refused = asyncio.Event()
+        """Set once a stream has been refused."""
+        self._there: dict[ServerConnection, ClientConnection] = {}
+
+    async def open(self, client: ServerConnection, request: Request) -> Response | None:
+        """Have the service answer a handshake."""
+        self.tried.append(time.monotonic())
+        await asyncio.to_thread(self.before, request.path.removesuffix("/stream"))
+        try:
+            self._there[client] = await connect(f"ws://{self.service}{request.path}", proxy=None)
+        except InvalidStatus as refusal:
+            self.refused.append(refusal.response.status_code)
+            self.another_refused.set()
+            return refusal.response
+        return None
+
+    async def forward(self, client: ServerConnection) -> None:
+        """Serve one stream, until either side has had enough or the line breaks."""
+        there = self._there.pop(client)
+        brings = self.brings.pop(0) if self.brings else None
+        answers = _pass_on(there, client) if brings is None else self._fall_silent(there, client, brings)
+        directions = (asyncio.create_task(_pass_on(client, there)), asyncio.create_task(answers))
+        await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+        if brings is not None and self.then == "linger":
+            await self.another_refused.wait()
+        for direction in directions:
+            direction.cancel()
+        await there.close()
+        if there.close_code in {1005, 1006}:  # not in a frame
+            await client.close()
+        else:
+            await client.close(there.close_code, there.close_reason)
+
+    async def _fall_silent(self, there: ClientConnection, client: ServerConnection, brings: int) -> None:
+        with suppress(ConnectionClosed, TimeoutError):
+            for _ in range(brings):
+                await client.send(await there.recv())
+            while True:
+                async with asyncio.timeout(_QUIET_SECONDS):
+                    await there.recv()
+        if self.then == "stay":
+            await client.wait_closed()
+        else:
+            client.transport.abort()
+
+
+async def _pass_on(one: ServerConnection | ClientConnection, other: ServerConnection | ClientConnection) -> None:
+    with suppress(ConnectionClosed):
+        while True:
+            await other.send(await one.recv())
+
+
+@asynccontextmanager
+async def stream_line(
+    service: Service,
+    *brings: int,
+    then: Literal["break", "linger", "stay"] = "break",
+    before: Callable[[str], None] = lambda session: None,
+) -> AsyncIterator[Line]:
+    """A line for the streams of a service; see `Line`."""
+    line = Line(service.address, list(brings), then, before)
+    async with serve(
+        line.forward,
+        "127.0.0.1",
+        0,
+        process_request=line.open,
+        select_subprotocol=lambda client, offered: offered[0] if offered else None,
+    ) as server:
+        host, port = server.sockets[0].getsockname()
+        line.address = f"{host}:{port}"
+        try:
+            yield line
+        finally:
+            line.another_refused.set()  # or a stream that lingers would be served for ever
+
+
+def served(replica: Replica) -> Service:
+    """A replica without keys, started."""
+    return Service(replica.start().url.removeprefix("http://"), Path("none.json"), {})
+
+
+def translations(texts: list[str]) -> list[str]:
+    """What the stand-in makes of a document."""
+    return [expected(text, texts[max(0, at - 2) : at]) for at, text in enumerate(texts)]
+
+
+async def execute_stream(
+    language: str, texts: list[str], service: Service, line: Line, folder: Path, changes: dict[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run the example of a stream with sentences of its own, and with other changes, over a line.
+
+    A script ends with its first error; a page does not, and whatever it has begun goes on. So JavaScript ends here when
+    it has nothing more to do.
+    """
+    (example,) = [one for one in examples() if (one.section, one.language) == (STREAM, language)]
+    (sentences,) = re.findall(r"^(?:const )?sentences = (\[.*\])", example.code, re.MULTILINE)
+    changes = {sentences: json.dumps(texts), f"ws://{ADDRESS}": f"ws://{line.address}"} | (changes or {})
+    if language == "javascript":
+        as_on_a_page = "(error) => (console.error(error.message), (process.exitCode = 1), [])"
+        changes["translate(session_id, sentences)"] = f"translate(session_id, sentences).catch({as_on_a_page})"
+    code = example.code
+    for old, new in changes.items():
+        assert old in code
+        code = code.replace(old, new)
+    return await asyncio.to_thread(execute, replace(example, code=code), service, service.address, folder)
+
+
 def run(example: Example, service: Service, address: str, folder: Path) -> str:
     """Run an example against a service, and give what it prints."""
+    done = execute(example, service, address, folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def execute(example: Example, service: Service, address: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run an example against a service until it ends."""
     skip_without(example)
     code = example.code.replace(ADDRESS, address)
     for placeholder, key in service.keys.items():
         code = code.replace(placeholder, key)
     file = folder / f"example{SUFFIXES[example.language]}"
     file.write_text(code)
-    done = subprocess.run(
+    return subprocess.run(
         [*COMMANDS[example.language], str(file)],
         cwd=ROOT,
         env=environment(service),
@@ -154,8 +403,6 @@ def run(example: Example, service: Service, address: str, folder: Path) -> str:
         text=True,
         timeout=60,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def environment(service: Service) -> dict[str, str]:
