@@ -75,9 +75,10 @@ def _settings(runtime: "Runtime") -> list[Setting]:
     return [Setting(runtime, context) for context in (_KINDS if reads else _KINDS[:1])]
 
 
-def _digest(files: Sequence[Path], *options: object) -> str:
-    """What tells figures apart that were measured on other files or otherwise."""
-    contents = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+def _digest(paths: Sequence[Path], *options: object) -> str:
+    """What tells figures apart that were measured on other files, or folders of files, or otherwise."""
+    files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
+    contents = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
     return hashlib.sha256(repr((contents, options)).encode()).hexdigest()
 
 

@@ -191,8 +191,9 @@ class Conversation:
             self._next_position = error.extras["next_position"]
             raise
         self._behind = False
-        self._least = max(self._least, placed.appended.position + 1)
-        self._next_position = placed.appended.next_position
+        after, self._next_position = placed.appended.position + 1, placed.appended.next_position
+        # What stands last is the end of the document, whatever of it has been lost since.
+        self._least = after if after == self._next_position else max(self._least, after)
         return placed
 
     async def _refuse(self, error: InvalidMessageError) -> str:

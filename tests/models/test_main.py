@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from models.bundle.manifest import Manifest
+from models.commands.comparison import _digest
 from models.config import load_config
 from models.training.checkpoints import load_checkpoint
 from models.training.contrastive import Outcome
@@ -170,6 +171,15 @@ def test_compare_measures_again_what_is_of_another_test_set(
         found.append(figures(scores))
     assert found[0]["loss"] != found[1]["loss"]
     assert [each["beam_size"] for each in found] == [1, 1, 2]
+
+
+def test_a_set_may_be_a_folder(tmp_path: Path) -> None:
+    """As ContraPro's is: its figures are those of what is in its files."""
+    (tmp_path / "lines").write_text("one", encoding="utf-8")
+    before = _digest([tmp_path], 1)
+    assert _digest([tmp_path], 1) == before != _digest([tmp_path], 2)
+    (tmp_path / "lines").write_text("two", encoding="utf-8")
+    assert _digest([tmp_path], 1) != before
 
 
 def test_compare_replaces_no_context_that_is_not_read(corpus: tuple[Path, Path], tmp_path: Path) -> None:

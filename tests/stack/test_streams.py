@@ -7,7 +7,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from redis import Redis
 
+from service.store.document import DocumentKey
 from tests.support.client import SENTENCES, begin, check_document, measured, say
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
 from tests.support.stand_in import expected
@@ -119,6 +121,27 @@ def test_sentence_without_position_does_not_take_the_place_of_one_that_failed(
         second, third = stream.receive_all(2)
     assert (refusal["position"], behind["code"], further["code"]) == (1, "position_gap", "position_gap")
     assert behind["next_position"] == further["next_position"] == 1
+    assert [(second["position"], second["source"]), (third["position"], third["source"])] == [(1, "二"), (2, "三")]
+
+
+def test_stream_goes_on_where_a_document_has_lost_its_end(
+    replica: Replica, client: httpx.Client, redis_server: RedisServer
+) -> None:
+    """A Redis may forget what was written last: no sentence takes the place of a lost one, until one names its own."""
+    session = begin(client)
+    with opened(replica.url, session) as stream, Redis.from_url(redis_server.url, decode_responses=True) as redis:
+        for text in ("一", "二", "三"):
+            stream.send(text)
+        stream.receive_all(3)
+        of_session, entries, _ = DocumentKey("default", session.rpartition("/")[2]).names()
+        redis.hset(of_session, "next", 1)
+        redis.hdel(entries, *(f"{field}{position}" for field in "sak" for position in (1, 2)))
+        stream.send("四")
+        lost = stream.receive()
+        stream.send("二", 1)
+        stream.send("三")
+        second, third = stream.receive_all(2)
+    assert (lost["code"], lost["next_position"]) == ("position_gap", 1)
     assert [(second["position"], second["source"]), (third["position"], third["source"])] == [(1, "二"), (2, "三")]
 
 
