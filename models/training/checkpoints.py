@@ -228,10 +228,15 @@ def _sha256(file: Path) -> str:
 
 def _put(partial: Path, folder: Path) -> None:
     """Let a whole folder take the place of another one, of which no part is ever in that place."""
-    replaced = partial.with_suffix(".replaced")
-    if folder.exists():
-        folder.rename(replaced)
-    partial.rename(folder)
+    if not folder.exists():
+        partial.rename(folder)
+        return
+    replaced = folder.rename(partial.with_suffix(".replaced"))
+    try:
+        partial.rename(folder)
+    except OSError:
+        replaced.rename(folder)  # what was there before stands
+        raise
     shutil.rmtree(replaced, ignore_errors=True)
 
 

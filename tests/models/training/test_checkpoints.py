@@ -81,6 +81,28 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(run: Path, monkeypatch: pyt
     assert not list(folder.parent.glob(".*"))
 
 
+def test_a_checkpoint_that_cannot_take_its_place_leaves_the_one_before(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there has been moved aside by then, and comes back; a killed process's leftovers go."""
+    folder = run / "final"
+    good, rename = load_checkpoint(folder), Path.rename
+
+    def stuck(self: Path, target: Path) -> Path:
+        if self.suffix == ".partial":
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", stuck)
+    with pytest.raises(CheckpointError, match="Input/output error"):
+        checkpoints.save_checkpoint(folder, good.config, good.tokenizer, good.weights, good.progress)
+    assert load_checkpoint(folder).progress == good.progress
+    assert not list(run.glob(".*"))
+    (run / ".final.1.replaced").mkdir()
+    checkpoints.remove_leftovers(run)
+    assert not list(run.glob(".*"))
+
+
 def test_average_is_the_mean(run: Path) -> None:
     """Averaging gives the arithmetic mean of each tensor."""
     folders = list_checkpoints(run)[-3:]
