@@ -36,7 +36,7 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
 
     def attend(x: Tensor) -> Tensor:
         columns = state.look_up(len(x), x.size(1)) if kernel is not None else None
-        if kernel is not None and columns is not None and x.size(1) == 1 and kernel.is_few(x, past=True):
+        if kernel is not None and columns is not None and x.size(1) == 1:
             past = state.reserve(f"{name}.keys", x), state.reserve(f"{name}.values", x)
             return kernel.attend_past(x, past, state.position, columns, state.unseen(x.dtype))
         queries, keys, values = attention.project(x)

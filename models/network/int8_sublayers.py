@@ -1,4 +1,4 @@
-"""Sub-layers in int8: for few rows each is one call, for many it goes from layer to layer."""
+"""Sub-layers in int8, each in one call."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from models.network.int8 import Arrays, Int8Linear
 from models.network.kernels.attention import attend
-from models.network.kernels.sublayers import attend_fixed, attend_past, feed_forward, open_gate, squash
+from models.network.kernels.sublayers import attend_fixed, attend_past, feed_forward, open_gate
 from models.network.layers import Attention, FeedForward, Gate, additive
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
@@ -22,12 +22,10 @@ class Int8FeedForward(FeedForward):
         """What `layer` is, which has been brought to int8."""
         nn.Module.__init__(self)
         self.inner, self.outer, self.activation = layer.inner, layer.outer, layer.activation
-        self.few, self._arrays = _together(self.inner, self.outer)
+        self._arrays = _arrays(self.inner), _arrays(self.outer)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
-        if x.numel() > self.few * x.size(-1):
-            return super().forward(x)
         result = torch.empty_like(x, memory_format=torch.contiguous_format)
         feed_forward(_rows(x), *self._arrays, _rows(result))
         return result
@@ -40,16 +38,12 @@ class Int8Gate(Gate):
         """What `gate` is, which has been brought to int8."""
         nn.Module.__init__(self)
         self.sentence, self.context = gate.sentence, gate.context
-        self.few, self._arrays = _together(self.sentence, self.context)
+        self._arrays = _arrays(self.sentence), _arrays(self.context)
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Weight of x against y, both (B, S, D)."""
-        if x.numel() > self.few * x.size(-1):
-            result = self.sentence(x) + self.context(y)
-            squash(_rows(result))
-        else:
-            result = torch.empty_like(x, memory_format=torch.contiguous_format)
-            open_gate(_rows(x), _rows(y), *self._arrays, _rows(result))
+        result = torch.empty_like(x, memory_format=torch.contiguous_format)
+        open_gate(_rows(x), _rows(y), *self._arrays, _rows(result))
         return result
 
 
@@ -61,13 +55,9 @@ class Int8Attention:
     def __init__(self, attention: Attention) -> None:
         """Compute `attention`, which has been brought to int8."""
         self._heads = attention.heads
-        self._few_fixed, self._fixed = _together(attention.query, attention.output)
+        self._fixed = _arrays(attention.query), _arrays(attention.output)
         if attention.joined is not None:
-            self._few_past, self._past = _together(attention.joined, attention.output)
-
-    def is_few(self, x: Tensor, *, past: bool) -> bool:
-        """Whether rows (R, T, D) are few enough to be attended from in one call."""
-        return x.size(0) * x.size(1) <= (self._few_past if past else self._few_fixed)
+            self._past = _arrays(attention.joined), _arrays(attention.output)
 
     def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """As `Attention.forward`."""
@@ -94,11 +84,9 @@ class Int8Attention:
         return result
 
 
-def _together(first: nn.Module, second: nn.Module) -> tuple[int, tuple[Arrays, Arrays]]:
-    """Up to how many rows the loop is faster for both layers, and their arrays."""
-    assert isinstance(first, Int8Linear)
-    assert isinstance(second, Int8Linear)
-    return min(first.few, second.few), (first.arrays, second.arrays)
+def _arrays(layer: nn.Module) -> Arrays:
+    assert isinstance(layer, Int8Linear)
+    return layer.arrays
 
 
 def _rows(x: Tensor) -> NDArray[np.float32]:

@@ -42,9 +42,6 @@ class AttentionKernel(Protocol):
     ) -> Tensor:
         """Attention alone, without projections: `models.network.kernels.attention.attend`."""
 
-    def is_few(self, x: Tensor, *, past: bool) -> bool:
-        """Whether rows (R, T, D) are few enough for the functions below: for `attend_past`, or for the other."""
-
     def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """As `Attention.forward`."""
 
@@ -104,7 +101,7 @@ class Attention(nn.Module):
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
     ) -> Tensor:
         """Attend from x (R, T, D); others, and the result, as in `mix`."""
-        if self.kernel is not None and not causal and self.kernel.is_few(x, past=False):
+        if self.kernel is not None and not causal:
             return self.kernel.attend_fixed(x, keys, values, mask)
         return self.mix(self.query(x), keys, values, mask, causal=causal)
 

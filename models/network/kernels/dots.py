@@ -1,136 +1,129 @@
-"""Products of integers, summed: written for LLVM directly, which uses the whole width of a register for it.
+"""Products of 8-bit integers, summed: written for LLVM directly, with the instructions that CPUs have for them.
 
-What Numba makes of such a loop uses half of one, and computes one sum at a time. Here a number that has been read is
-used for several sums.
+Such an instruction adds four neighbouring products in each of its lanes. So a matrix of weights lies in panels: a panel
+has as many outputs as there are lanes, and of each the next four weights side by side. Four numbers of an input go to
+all lanes, every lane sums an output of its own, and what has been read serves several inputs and panels.
 """
 
 # mypy: disable-error-code="no-untyped-call"
 # ruff: noqa: ANN401 - neither package says what its types are
 
-from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
-STEP: Final = 32
-"""Rows are filled up with zeros to a multiple of it."""
-COLUMNS: Final = 4
-"""Sums are computed so many side by side."""
+PANELS: Final = 4
+"""Panels at once, and what the number of a matrix's panels is a multiple of."""
+_FOUR: Final = 4
 _BYTE, _HALF, _WHOLE, _PLACE = (ir.IntType(bits) for bits in (8, 16, 32, 64))
-_SUMS: Final = ir.VectorType(_WHOLE, 8)
 
 
-def dots(rows: int, *, in_bytes: bool) -> Any:
-    """An operation for Numba's functions: `sums[i, j] = x[i] . w[j]`, for some rows of x and `COLUMNS` of w at once.
+def lanes(*, vnni: bool) -> int:
+    """Sums of 32 bits in a register: of AVX-512, or of AVX2."""
+    return 16 if vnni else 8
 
-    Its arguments are x (R, I), w (O, I) in int8 and sums (R, O) in int32, in one piece each, with I a multiple of
-    `STEP`, and the first i and j.
+
+def in_panels(weight: NDArray[np.int8], *, vnni: bool) -> NDArray[np.int8]:
+    """A matrix as `dots` takes it, filled up with zeros.
+
+    Args:
+        weight: (O, I).
+        vnni: as in `dots`.
+
+    Returns:
+        (P, I / 4, lanes, 4), P a multiple of `PANELS`.
+    """
+    width = lanes(vnni=vnni)
+    filled = np.pad(weight, [(0, -len(weight) % (PANELS * width)), (0, -weight.shape[1] % _FOUR)])
+    panels = filled.reshape(len(filled) // width, width, -1, _FOUR).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(panels)
+
+
+def dots(rows: int, *, vnni: bool) -> Any:
+    """An operation for Numba's functions: some rows of x times `PANELS` panels of w.
+
+    Its arguments are x (R, I) in uint8 and w as `in_panels` gives it, sums (R, PANELS x lanes) in int32, in one piece
+    each, the first row and the first panel; the rows of `sums` are those of x.
 
     Args:
         rows: of x.
-        in_bytes: x is of uint8 up to 127, by an instruction of AVX2 that adds two products in 16 bits; else of int16,
-            in what LLVM finds best.
+        vnni: by the instruction of AVX-512 that adds four products in 32 bits; else by those of AVX2, which add two
+            in 16 bits first, so that x has to be below 128.
     """
+    width = lanes(vnni=vnni)
 
     @intrinsic
-    def operation(_typing: object, x: Any, w: Any, sums: Any, i: Any, j: Any) -> Any:
+    def operation(_typing: object, x: Any, w: Any, sums: Any, row: Any, panel: Any) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
             arrays = [
                 context.make_array(kind)(context, builder, value)
                 for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
             ]
             first = [context.cast(builder, arguments[n], signature.args[n], types.intp) for n in (3, 4)]
-            way = (STEP, _read_bytes, _multiply_bytes) if in_bytes else (STEP // 2, _read_wide, _multiply_wide)
-            _generate(builder, arrays, first, rows, *way)
+            _generate(builder, arrays, first, rows, width)
             return context.get_dummy_value()
 
-        return types.void(x, w, sums, i, j), generate
+        return types.void(x, w, sums, row, panel), generate
 
     return operation
 
 
-def _generate(
-    builder: ir.IRBuilder,
-    arrays: Any,
-    first: Any,
-    rows: int,
-    step: int,
-    read: Callable[[ir.IRBuilder, Any, Any], Any],
-    multiply: Callable[[ir.IRBuilder, Any, Any], Any],
-) -> None:
+def _generate(builder: ir.IRBuilder, arrays: Any, first: Any, rows: int, width: int) -> None:
     x, w, sums = arrays
-    length, width = cgutils.unpack_tuple(builder, x.shape)[1], cgutils.unpack_tuple(builder, sums.shape)[1]
-    nought = ir.Constant(_SUMS, [0] * 8)
-    totals = [[cgutils.alloca_once_value(builder, nought) for _ in range(COLUMNS)] for _ in range(rows)]
+    lane_sums, lane_bytes = ir.VectorType(_WHOLE, width), ir.VectorType(_BYTE, _FOUR * width)
+    fours = cgutils.unpack_tuple(builder, w.shape)[1]
+    inputs = _rows_of(builder, x.data, _WHOLE, first[0], fours, rows)
+    weights = _rows_of(builder, w.data, lane_bytes, first[1], fours, PANELS)
+    results = _rows_of(builder, sums.data, lane_sums, first[0], _place(PANELS), rows)
+    totals = [[cgutils.alloca_once(builder, lane_sums) for _ in range(PANELS)] for _ in range(rows)]
     for total in (each for row in totals for each in row):
-        builder.store(nought, total)
-    with cgutils.for_range_slice(builder, _place(0), length, _place(step), _PLACE) as (k, _):
-        factors = [read(builder, x.data, _index(builder, first[0], m, length, k)) for m in range(rows)]
-        for n in range(COLUMNS):
-            other = read(builder, w.data, _index(builder, first[1], n, length, k))
-            for factor, row in zip(factors, totals, strict=True):
-                builder.store(builder.add(builder.load(row[n]), multiply(builder, factor, other)), row[n])
-    for m, row in enumerate(totals):
-        index = _index(builder, first[0], m, width, first[1])
-        pointer = builder.bitcast(builder.gep(sums.data, [index]), ir.VectorType(_WHOLE, COLUMNS).as_pointer())
-        builder.store(_summed(builder, *(builder.load(total) for total in row)), pointer, align=4)
+        builder.store(ir.Constant(lane_sums, [0] * width), total)
+    with cgutils.for_range(builder, fours, intp=_PLACE) as loop:
+        others = [builder.load(builder.gep(panel, [loop.index]), align=1) for panel in weights]
+        for given, row in zip(inputs, totals, strict=True):
+            four = _to_all_lanes(builder, builder.load(builder.gep(given, [loop.index]), align=1), lane_bytes)
+            for other, total in zip(others, row, strict=True):
+                builder.store(_add_products(builder, builder.load(total), four, other), total)
+    for result, row in zip(results, totals, strict=True):
+        for n, total in enumerate(row):
+            builder.store(builder.load(total), builder.gep(result, [_place(n)]), align=4)
 
 
-def _read_wide(builder: ir.IRBuilder, data: Any, index: Any) -> Any:
-    """Integers of any size, in 32 bits each."""
-    read = _read(builder, data, index, STEP // 2)
-    return builder.sext(read, ir.VectorType(_WHOLE, STEP // 2))
+def _rows_of(builder: ir.IRBuilder, data: Any, kind: Any, first: Any, length: Any, count: int) -> list[Any]:
+    """Where so many rows of a matrix begin, of a length that is counted in what is read at once."""
+    start = builder.bitcast(data, kind.as_pointer())
+    return [builder.gep(start, [builder.mul(builder.add(first, _place(n)), length)]) for n in range(count)]
 
 
-def _read_bytes(builder: ir.IRBuilder, data: Any, index: Any) -> Any:
-    return _read(builder, data, index, STEP)
+def _to_all_lanes(builder: ir.IRBuilder, four: Any, lane_bytes: Any) -> Any:
+    width = lane_bytes.count // _FOUR
+    vector = builder.insert_element(ir.Constant(ir.VectorType(_WHOLE, width), ir.Undefined), four, _whole(0))
+    everywhere = ir.Constant(ir.VectorType(_WHOLE, width), [0] * width)
+    return builder.bitcast(builder.shuffle_vector(vector, vector, everywhere), lane_bytes)
 
 
-def _read(builder: ir.IRBuilder, data: Any, index: Any, count: int) -> Any:
-    kind = data.type.pointee
-    pointer = builder.bitcast(builder.gep(data, [index]), ir.VectorType(kind, count).as_pointer())
-    return builder.load(pointer, align=kind.width // 8)
+def _add_products(builder: ir.IRBuilder, total: Any, x: Any, w: Any) -> Any:
+    """The total of each lane, and the four products of its bytes."""
+    if total.type.count == lanes(vnni=True):
+        return _call(builder, "llvm.x86.avx512.vpdpbusd.512", total.type, total, x, w)
+    halves = ir.VectorType(_HALF, 2 * total.type.count)
+    pairs = _call(builder, "llvm.x86.avx2.pmadd.ub.sw", halves, x, w)
+    ones = ir.Constant(halves, [1] * halves.count)
+    return builder.add(total, _call(builder, "llvm.x86.avx2.pmadd.wd", total.type, pairs, ones))
 
 
-def _multiply_wide(builder: ir.IRBuilder, x: Any, w: Any) -> Any:
-    """Products, added in pairs: LLVM knows an instruction for both."""
-    products = builder.mul(x, w)
-    return _added(builder, products, products, range(0, STEP // 2, 2), range(1, STEP // 2, 2))
+def _call(builder: ir.IRBuilder, name: str, result: Any, *arguments: Any) -> Any:
+    kind = ir.FunctionType(result, [each.type for each in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
 
-def _multiply_bytes(builder: ir.IRBuilder, x: Any, w: Any) -> Any:
-    """Products, added in pairs in 16 bits, and these in pairs in 32."""
-    halves, ones = ir.VectorType(_HALF, STEP // 2), ir.Constant(ir.VectorType(_HALF, STEP // 2), [1] * (STEP // 2))
-    in_16 = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(halves, [x.type, w.type]), "llvm.x86.avx2.pmadd.ub.sw"
-    )
-    in_32 = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(_SUMS, [halves, halves]), "llvm.x86.avx2.pmadd.wd"
-    )
-    return builder.call(in_32, [builder.call(in_16, [x, w]), ones])
-
-
-def _summed(builder: ir.IRBuilder, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """The sums of four vectors, side by side: twice by pairs, as one instruction does it, then of both halves."""
-    pairs = (0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15)
-    quarters = _added(builder, _added(builder, a, b, *pairs), _added(builder, c, d, *pairs), *pairs)
-    return _added(builder, quarters, quarters, range(4), range(4, 8))
-
-
-def _added(builder: ir.IRBuilder, a: Any, b: Any, one: Sequence[int], other: Sequence[int]) -> Any:
-    """The sum of some elements of two vectors, and as many others; `b` is counted on from `a`."""
-    chosen = [
-        builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_WHOLE, len(each)), list(each))) for each in (one, other)
-    ]
-    return builder.add(*chosen)
-
-
-def _index(builder: ir.IRBuilder, row: Any, further: int, width: Any, column: Any) -> Any:
-    """Where in memory an element of a matrix is."""
-    return builder.add(builder.mul(builder.add(row, _place(further)), width), column)
+def _whole(number: int) -> Any:
+    return ir.Constant(_WHOLE, number)
 
 
 def _place(number: int) -> Any:

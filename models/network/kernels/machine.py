@@ -2,8 +2,7 @@
 
 from typing import Final
 
-import numpy as np
-import torch
+from llvmlite.binding import get_host_cpu_features
 from numba import config
 
 
@@ -13,15 +12,20 @@ def supports_int8() -> bool:
     And whether it is this one that Numba compiles for: told of another, it would end the process over instructions
     which that one lacks.
     """
-    has_avx2 = "x86" in torch.backends.quantized.supported_engines and torch.cpu.get_capabilities().get("avx2", False)
     told = vars(config)  # Numba defines them while it is imported, from the environment
-    return bool(has_avx2 and told["ENABLE_AVX"] and told["CPU_NAME"] is None and told["CPU_FEATURES"] is None)
+    return bool(_has("avx2") and told["ENABLE_AVX"] and told["CPU_NAME"] is None and told["CPU_FEATURES"] is None)
 
 
 def has_vnni() -> bool:
-    """Whether this CPU adds products of 8-bit integers in 32 bits at once (AVX-512 VNNI)."""
-    return bool(torch.cpu.get_capabilities().get("avx512_vnni"))
+    """Whether this CPU adds products of 8-bit integers in 32 bits at once, 64 of them (AVX-512 VNNI)."""
+    return _has("avx512vnni")
 
 
-LEVELS: Final = np.float32(127 if has_vnni() else 63)
+def _has(feature: str) -> bool:
+    """Whether LLVM, which compiles for it, knows the CPU to have this."""
+    return bool(get_host_cpu_features().get(feature, False))
+
+
+VNNI: Final = has_vnni()
+LEVELS: Final = 127 if VNNI else 63
 """The largest integer of an activation: without VNNI two products are added in 16 bits, which holds 7 bits times 8."""

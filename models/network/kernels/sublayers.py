@@ -1,4 +1,4 @@
-"""Sub-layers as one function each, for few rows: torch and Python take longer to go from step to step than to compute.
+"""Sub-layers as one function each: for few rows, torch and Python take longer to go from step to step than to compute.
 
 Each gives what its steps give one by one, to the bit: products as in `products`, attention by the same code.
 """
@@ -89,11 +89,11 @@ def _open_gate(x, y, of_x, of_y, result):
     for r in range(len(result)):
         for i in range(result.shape[1]):
             result[r, i] += other[r, i]
-    _squash_all(result)
+    _squash(result)
 
 
 @njit(**EXACT)
-def _squash_all(rows):
+def _squash(rows):
     """Put sigmoid(x) in place of each number: 1 / (1 + e^-|x|) where x is not below nought, else the rest to one."""
     width = rows.shape[1]
     powers, bits = np.empty(width, np.float32), np.empty(width, np.int32)
@@ -107,12 +107,7 @@ def _squash_all(rows):
                 row[i] = (one if row[i] >= 0 else powers[i]) / (one + powers[i])
 
 
-def _squash(rows):
-    _squash_all(rows)
-
-
 feed_forward: Final = compiled(_feed_forward, **EXACT)
 attend_fixed: Final = compiled(_attend_fixed, **EXACT)
 attend_past: Final = compiled(_attend_past, **EXACT)
 open_gate: Final = compiled(_open_gate, **EXACT)
-squash: Final = compiled(_squash, **EXACT)

@@ -99,11 +99,11 @@ def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
 
 
 def _files_after(folder: Path) -> dict[Path, int]:
-    """What stands in a folder for compiled code, with the times, after a process that attends, and opens a gate."""
+    """What stands in a folder for compiled code, with the times, after a process that attends, and multiplies."""
     code = (
         "import torch; from models.network.kernels.attention import attend; "
-        "from models.network.kernels.sublayers import squash; "
-        "x = torch.ones(1, 1, 1, 4); attend(x, x, x, None, False); squash(x[0, 0].numpy())"
+        "from models.network.int8 import Int8Linear; "
+        "x = torch.ones(1, 1, 1, 4); attend(x, x, x, None, False); Int8Linear(torch.nn.Linear(4, 4))(x)"
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True)
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from models.network.int8 import Int8Linear
-from models.network.kernels.machine import has_vnni, supports_int8
+from models.network.kernels.machine import VNNI, supports_int8
 
 pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
 
@@ -29,7 +29,7 @@ def test_it_is_close_to_the_layer_it_replaces(*, bias: bool) -> None:
     linear, x = layer(bias=bias), torch.randn(5, 7, 48)
     expected, found = linear(x), Int8Linear(linear)(x)
     assert found.shape == expected.shape
-    assert ((found - expected).abs().amax((0, 1)) / expected.abs().amax((0, 1))).max() < (0.02 if has_vnni() else 0.04)
+    assert ((found - expected).abs().amax((0, 1)) / expected.abs().amax((0, 1))).max() < (0.02 if VNNI else 0.04)
 
 
 @torch.inference_mode()
@@ -42,17 +42,14 @@ def test_a_row_depends_on_no_other() -> None:
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize(("read", "given"), [(256, 256), (1024, 256), (256, 2048), (256, 2056), (40, 8)])
+@pytest.mark.parametrize(("read", "given"), [(256, 256), (1024, 256), (256, 2048), (256, 2056), (40, 8), (7, 3)])
 def test_few_rows_give_what_many_give(read: int, given: int) -> None:
-    """To the bit, by our own loop and by FBGEMM; rows of very different sizes."""
+    """To the bit; rows of very different sizes."""
     torch.manual_seed(2)
-    linear, x = nn.Linear(read, given), torch.randn(5000, read) * torch.logspace(-20, 9, 5000)[:, None]
-    loop, fbgemm = Int8Linear(linear, fbgemm=False), Int8Linear(linear, fbgemm=True)
-    assert fbgemm.few < len(x) < loop.few or read * given < 1000
-    together = loop(x)
-    for rows in (1, 7, 64, 133):
-        assert torch.equal(torch.cat([loop(some) for some in x[:300].split(rows)]), together[:300])
-    assert torch.equal(fbgemm(x), together)
+    int8, x = Int8Linear(nn.Linear(read, given)), torch.randn(300, read) * torch.logspace(-20, 9, 300)[:, None]
+    together = int8(x)
+    for rows in (1, 2, 3, 7, 64, 133):
+        assert torch.equal(torch.cat([int8(some) for some in x.split(rows)]), together)
 
 
 @torch.inference_mode()
@@ -82,15 +79,16 @@ def test_no_rows_give_none() -> None:
     assert Int8Linear(layer())(torch.empty(0, 3, 48)).shape == (0, 3, 40)
 
 
-def test_a_cpu_with_vnni_multiplies_as_well(tmp_path: Path) -> None:
-    """Its own loop, which this CPU may have no use for, has 8 bits for a row: within two per cent, each row alone."""
+def test_a_cpu_without_vnni_multiplies_as_well(tmp_path: Path) -> None:
+    """A row has 7 bits there: within four per cent, each row alone."""
     code = (
-        "import torch; known = torch.cpu.get_capabilities(); "
-        "torch.cpu.get_capabilities = lambda: {**known, 'avx512_vnni': True}; "
-        "from models.network.int8 import LEVELS, Int8Linear; assert LEVELS == 127; "
-        "linear, x = torch.nn.Linear(200, 70), torch.randn(133, 200); int8 = Int8Linear(linear, fbgemm=False); "
+        "from llvmlite import binding; known = binding.get_host_cpu_features; "
+        "binding.get_host_cpu_features = lambda: type(known())({**known(), 'avx512vnni': False}); "
+        "import torch; from models.network.int8 import Int8Linear; "
+        "from models.network.kernels.machine import LEVELS; assert LEVELS == 63; "
+        "linear, x = torch.nn.Linear(200, 70), torch.randn(133, 200); int8 = Int8Linear(linear); "
         "together, expected = int8(x), linear(x).detach(); "
-        "assert (together - expected).abs().max() < 0.02 * expected.abs().max(); "
+        "assert (together - expected).abs().max() < 0.04 * expected.abs().max(); "
         "assert torch.equal(torch.cat([int8(row) for row in x.split(1)]), together)"
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, check=True)

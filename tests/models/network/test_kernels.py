@@ -16,8 +16,8 @@ from torch import Tensor, nn
 import models.network.kernels
 from models.network.context import over_past
 from models.network.inference import prepare
-from models.network.kernels.dots import COLUMNS, STEP, dots
-from models.network.kernels.machine import supports_int8
+from models.network.kernels.dots import PANELS, dots, in_panels, lanes
+from models.network.kernels.machine import VNNI, supports_int8
 from models.network.layers import Attention, FeedForward, Gate, additive
 from models.network.state import State
 
@@ -47,25 +47,25 @@ def one_by_one(count: int) -> list[slice]:
 
 
 @needs_int8
-@pytest.mark.parametrize("length", [STEP, 5 * STEP])
-@pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize("in_bytes", [True, False])
-def test_sums_of_products_are_exact(length: int, count: int, *, in_bytes: bool) -> None:
+@pytest.mark.parametrize("length", [4, 100])
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("vnni", [False, pytest.param(True, marks=pytest.mark.skipif(not VNNI, reason="no VNNI"))])
+def test_sums_of_products_are_exact(length: int, count: int, *, vnni: bool) -> None:
     """As numpy's in 64 bits, for the largest numbers that there are too, and nothing beside them is written."""
-    operation = dots(count, in_bytes=in_bytes)
+    operation, columns = dots(count, vnni=vnni), PANELS * lanes(vnni=vnni)
 
     @njit
     def multiply(x: object, w: object, sums: object) -> None:
-        operation(x, w, sums, 1, 2)
+        operation(x, w, sums, 1, PANELS)
 
     random = np.random.default_rng(1)
-    x = random.integers(0 if in_bytes else -127, 128, (count + 2, length)).astype(np.uint8 if in_bytes else np.int16)
-    w = random.integers(-127, 128, (COLUMNS + 3, length)).astype(np.int8)
-    x[1], w[2] = 127, -127
-    sums = np.full((count + 2, COLUMNS + 3), 7, np.int32)
+    x = random.integers(0, 256 if vnni else 128, (count + 2, length)).astype(np.uint8)
+    w = random.integers(-127, 128, (3 * columns - 5, length)).astype(np.int8)
+    x[1], w[columns + 2] = 255 if vnni else 127, -127
+    sums = np.full((count + 2, columns), 7, np.int32)
     expected = sums.copy()
-    multiply(x, w, sums)
-    expected[1 : count + 1, 2 : COLUMNS + 2] = x[1 : count + 1].astype(int) @ w[2 : COLUMNS + 2].T.astype(int)
+    multiply(x, in_panels(w, vnni=vnni), sums)
+    expected[1 : count + 1] = x[1 : count + 1].astype(int) @ w[columns : 2 * columns].T.astype(int)
     assert (sums == expected).all()
 
 
@@ -77,8 +77,6 @@ def test_few_rows_are_fed_forward_as_many_are() -> None:
     together = fed(x)
     assert torch.equal(torch.cat([fed(x[part]) for part in one_by_one(100)]), together[:100])
     assert torch.equal(fed.outer(torch.relu(fed.inner(x))), together)
-    fed.few = 0
-    assert torch.equal(fed(x), together)
 
 
 @needs_int8
@@ -91,8 +89,6 @@ def test_a_gate_opens_for_few_rows_as_for_many() -> None:
     assert torch.allclose(together, torch.sigmoid(gate.sentence(x) + gate.context(y)), atol=1e-6)
     assert together.min() < 1e-6
     assert together.max() == 1
-    gate.few = 0
-    assert torch.equal(gate(x, y), together)
 
 
 @needs_int8
@@ -104,10 +100,18 @@ def test_one_call_attends_as_its_steps_do(hypotheses: int) -> None:
     keys, values = attention.keys_values(rows(6, 9))
     mask = additive(torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None, None, None], torch.float32)
     x = rows(6 * hypotheses)
-    assert attention.kernel.is_few(x, past=False)
     for seen in (mask, None):
         steps = attention.mix(attention.query(x), keys, values, seen)
         assert torch.equal(attention(x, keys, values, seen), steps)
+
+
+def step_by_step(attention: Attention, state: State, x: Tensor) -> Tensor:
+    """Self-attention of one more word each, by torch between the products."""
+    columns = state.look_up(len(x), 1)
+    queries, keys, values = attention.project(x)
+    keys = attention.split(state.extend("self.keys", keys))
+    values = attention.split(state.extend("self.values", values))
+    return attention.mix(queries, keys, values, state.unseen(x.dtype), columns=columns)
 
 
 @needs_int8
@@ -115,7 +119,6 @@ def test_one_call_attends_as_its_steps_do(hypotheses: int) -> None:
 def test_one_call_attends_to_the_past_as_its_steps_do() -> None:
     """To the bit over many words, across the growth of the cache, while hypotheses change places and some leave."""
     attention, quick, slow = ready(Attention(WIDTH, 5)), *(State({"x": torch.empty(0)}, cached=True) for _ in range(2))
-    few = attention.kernel.is_few
     for word in range(70):
         if word in (5, 40):
             order = torch.tensor([3, 0, 0, 2, 1][: 5 if word == 5 else 3])
@@ -123,10 +126,7 @@ def test_one_call_attends_to_the_past_as_its_steps_do() -> None:
                 state.reorder(order)
         x = rows(3 if word >= 40 else 4 if word < 5 else 5)
         found = over_past("self", attention, quick)(x)
-        attention.kernel.is_few = lambda x, past: False
-        expected = over_past("self", attention, slow)(x)
-        attention.kernel.is_few = few
-        assert torch.equal(found, expected)
+        assert torch.equal(found, step_by_step(attention, slow, x))
         for state in (quick, slow):
             state.advance(1)
 
@@ -182,9 +182,12 @@ def test_code_for_another_cpu_is_not_in_int8(monkeypatch: pytest.MonkeyPatch) ->
 def _squashed(folder: Path, largest_file: int = -1) -> str:
     """What a gate makes of nought, by the sources in a folder; it can write files of so many bytes."""
     code = (
-        "import resource, numpy as np; from models.network.kernels.sublayers import squash; "
+        "import resource, numpy as np; from models.network.kernels.sublayers import open_gate; "
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file}, {largest_file})); "
-        "x = np.zeros((1, 8), np.float32); squash(x); print(x[0, 0])"
+        "from models.network.kernels.dots import in_panels; from models.network.kernels.machine import VNNI; "
+        "vectors = [np.zeros(8, kind) for kind in (np.int32, np.float32, np.float32)]; "
+        "layer = in_panels(np.zeros((8, 8), np.int8), vnni=VNNI), *vectors; "
+        "x = np.zeros((1, 8), np.float32); open_gate(x, x, layer, layer, x); print(x[0, 0])"
     )
     environment = os.environ | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "kept")}
     return subprocess.run(
