@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from models.config import ArchitectureConfig, ContextWindow
 from models.data.batches import Batch, Example, Memory, Tokens
-from models.network.layers import Attention, Residual
+from models.network.kernels.norms import Frame
+from models.network.layers import Attention, Framed, Residual
 from models.network.observation import WatchedAttention, WatchedGate
 from models.network.pretrained import PretrainedEncoder
 from models.network.recent import Recent
@@ -36,9 +37,6 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
 
     def attend(x: Tensor) -> Tensor:
         columns = state.look_up(len(x), x.size(1)) if kernel is not None else None
-        if kernel is not None and columns is not None and x.size(1) == 1:
-            past = state.reserve(f"{name}.keys", x), state.reserve(f"{name}.values", x)
-            return kernel.attend_past(x, past, state.position, columns, state.unseen(x.dtype))
         queries, keys, values = attention.project(x)
         keys = attention.split(state.extend(f"{name}.keys", keys))
         values = attention.split(state.extend(f"{name}.values", values))
@@ -46,7 +44,14 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
             return attention.mix(queries, keys, values, state.unseen(x.dtype), columns=columns)
         return attention.mix(queries, keys, values, causal=True, columns=columns)
 
-    return attend
+    def inside(x: Tensor, frame: Frame) -> Tensor | None:
+        columns = state.look_up(len(x), x.size(1))
+        if kernel is None or columns is None or x.size(1) > 1:
+            return None
+        past = state.reserve(f"{name}.keys", x), state.reserve(f"{name}.values", x)
+        return kernel.attend_past(x, past, state.position, columns, state.unseen(x.dtype), frame)
+
+    return attend if kernel is None else Framed(attend, inside)
 
 
 class Architecture(nn.Module):

@@ -14,38 +14,16 @@ from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
-from models.config import BackboneConfig, ContextWindow, DocTransformerConfig, Norm
+from models.config import BackboneConfig, ContextWindow, DocTransformerConfig
 from models.data.batches import Batch, Example, Tokens, latest, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.context import Architecture, Attend, Context
-from models.network.layers import Attention, Gate, Residual, final_norm, padding_mask
+from models.network.context_attention import ContextAttention
+from models.network.layers import Residual, final_norm, padding_mask
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
 from models.network.state import State
 from models.network.state_cache import StateCache
 from models.network.transformer import EncoderLayer, Transformer
-
-
-class ContextAttention(nn.Module):
-    """The context sub-layer: attention to the context states, the gate, and a norm of its own."""
-
-    def __init__(self, config: BackboneConfig, dropout: float, *, gating: bool) -> None:
-        super().__init__()
-        self.attention = Attention(config.width, config.heads)
-        self.norm = nn.LayerNorm(config.width)
-        self.gate = Gate(config.width) if gating else None
-        self.dropout = nn.Dropout(dropout)
-        self.order: Norm = config.norm
-
-    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Mix the context into x (R, T, D); keys, values and mask as in `Attention`."""
-        query = self.norm(x) if self.order == "pre" else x
-        y = self.attention(query, keys, values, mask)
-        if self.gate is None:
-            y = x + self.dropout(y)
-        else:
-            g = self.gate(query, y)
-            y = x + (1 - g) * y if self.order == "pre" else g * x + (1 - g) * y
-        return y if self.order == "pre" else self.norm(y)
 
 
 class ContextEncoder(nn.Module):

@@ -5,17 +5,32 @@ that read the same input become one, modules that do nothing go, and nobody look
 are those of `Int8Linear`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, Final, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.network.context_attention import ContextAttention
 from models.network.int8 import Int8Linear
-from models.network.int8_sublayers import Int8Attention, Int8FeedForward, Int8Gate
-from models.network.layers import Attention, FeedForward, Gate
+from models.network.int8_sublayers import (
+    Int8Attention,
+    Int8ContextAttention,
+    Int8FeedForward,
+    Int8Gate,
+    Int8Norm,
+    Int8Residual,
+)
+from models.network.layers import Attention, FeedForward, Gate, Residual
+
+_IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] = (
+    {nn.Linear: Int8Linear, nn.LayerNorm: Int8Norm},
+    {FeedForward: Int8FeedForward, Gate: Int8Gate, Residual: Int8Residual},
+    {ContextAttention: Int8ContextAttention},
+)
+"""What computes modules in int8, from the inside out."""
 
 
 def prepare(model: nn.Module, *, int8: bool = False) -> None:
@@ -62,18 +77,22 @@ def _one_of(*layers: nn.Linear) -> nn.Linear:
 
 
 def _quantize(model: nn.Module) -> None:
-    for module in list(model.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, nn.Linear):
-                setattr(module, name, Int8Linear(child))
-    for module in list(model.modules()):
+    for kinds in _IN_INT8:
+        for module in list(model.modules()):
+            for name, child in module.named_children():
+                kernel = kinds.get(type(child))
+                if kernel is not None and _has_kernel(child):
+                    setattr(module, name, kernel(child))
+    for module in model.modules():
         if isinstance(module, Attention):
             module.kernel = Int8Attention(module)
-        for name, child in module.named_children():
-            if isinstance(child, FeedForward) and child.activation is F.relu:
-                setattr(module, name, Int8FeedForward(child))
-            elif isinstance(child, Gate):
-                setattr(module, name, Int8Gate(child))
+
+
+def _has_kernel(module: nn.Module) -> bool:
+    """Whether what computes modules of its kind in int8 computes this one, too."""
+    if isinstance(module, FeedForward):
+        return module.activation is F.relu
+    return not isinstance(module, ContextAttention) or module.gate is not None
 
 
 def _direct(kind: type[nn.Module]) -> type[nn.Module]:

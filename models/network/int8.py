@@ -14,7 +14,7 @@ from models.network.kernels.dots import in_panels
 from models.network.kernels.machine import VNNI
 from models.network.kernels.products import NOUGHT, multiply
 
-Arrays = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]
+Arrays = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32], int]
 """As `models.network.kernels.products.product` takes a layer."""
 
 
@@ -28,8 +28,11 @@ class Int8Linear(nn.Module):
         scales = (weight.abs().amax(1) / 127).clamp_min(torch.finfo(torch.float32).tiny)
         rounded = (weight / scales[:, None]).round().to(torch.int8).numpy()
         bias = torch.zeros(len(weight)) if layer.bias is None else layer.bias.detach().float()
-        excess = NOUGHT * rounded.sum(1, dtype=np.int32)
-        self.arrays: Final[Arrays] = in_panels(rounded, vnni=VNNI), excess, scales.numpy(), bias.numpy()
+        panels = in_panels(rounded, vnni=VNNI)
+        missing = panels.shape[0] * panels.shape[2] - len(rounded)
+        excess = np.pad(NOUGHT * rounded.sum(1, dtype=np.int32), (0, missing))
+        floats = np.pad(scales.numpy(), (0, missing)), np.pad(bias.numpy(), (0, missing))
+        self.arrays: Final[Arrays] = panels, excess, *floats, len(rounded)
         self.out_features: Final = layer.out_features
 
     def forward(self, x: Tensor) -> Tensor:

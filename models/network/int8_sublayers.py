@@ -1,5 +1,6 @@
-"""Sub-layers in int8, each in one call."""
+"""Sub-layers in int8, each in one call, with the norm and the residual connection around it."""
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -7,12 +8,58 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from models.network.context_attention import ContextAttention
 from models.network.int8 import Arrays, Int8Linear
 from models.network.kernels.attention import attend
-from models.network.kernels.sublayers import attend_fixed, attend_past, feed_forward, open_gate
-from models.network.layers import Attention, FeedForward, Gate, additive
+from models.network.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
+from models.network.kernels.sublayers import (
+    attend_fixed,
+    attend_itself,
+    attend_past,
+    feed_forward,
+    let_context_in,
+    open_gate,
+)
+from models.network.layers import Attention, FeedForward, Gate, Residual, additive
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
+Floats = NDArray[np.float32]
+
+
+class Int8Norm(nn.LayerNorm):
+    """A layer norm, in the one order in which sub-layers compute theirs."""
+
+    def __init__(self, layer: nn.LayerNorm) -> None:
+        """What `layer` is."""
+        super().__init__(layer.normalized_shape, layer.eps)
+        self.weight, self.bias = layer.weight, layer.bias
+        self.arrays: Final[Norm] = layer.weight.detach().numpy(), layer.bias.detach().numpy(), np.float32(layer.eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (..., D) to (..., D)."""
+        rows, result = _with_room(x)
+        norm(rows, *self.arrays, result)
+        return _shaped(result, x)
+
+    def frame(self, *, pre: bool) -> Frame:
+        """A residual connection with this norm before or after the sub-layer."""
+        return PRE if pre else POST, *self.arrays
+
+
+class Int8Residual(Residual):
+    """A residual connection: one call with its sub-layer, if that can be."""
+
+    def __init__(self, residual: Residual) -> None:
+        """What `residual` is, whose norm is an `Int8Norm`."""
+        nn.Module.__init__(self)
+        self.norm, self.dropout, self.pre = residual.norm, residual.dropout, residual.pre
+        self._frame = _frame(residual.norm, pre=residual.pre)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Apply `sublayer` to (..., D) inside the connection."""
+        inside = getattr(sublayer, "inside", None)
+        found: Tensor | None = None if inside is None else inside(x, self._frame)
+        return super().forward(x, sublayer) if found is None else found
 
 
 class Int8FeedForward(FeedForward):
@@ -26,9 +73,13 @@ class Int8FeedForward(FeedForward):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
-        result = torch.empty_like(x, memory_format=torch.contiguous_format)
-        feed_forward(_rows(x), *self._arrays, _rows(result))
-        return result
+        return self.inside(x, NO_FRAME)
+
+    def inside(self, x: Tensor, frame: Frame) -> Tensor:
+        """The same in a frame."""
+        rows, result = _with_room(x)
+        feed_forward(rows, *self._arrays, frame, result)
+        return _shaped(result, x)
 
 
 class Int8Gate(Gate):
@@ -38,13 +89,37 @@ class Int8Gate(Gate):
         """What `gate` is, which has been brought to int8."""
         nn.Module.__init__(self)
         self.sentence, self.context = gate.sentence, gate.context
-        self._arrays = _arrays(self.sentence), _arrays(self.context)
+        self.arrays: Final = _arrays(self.sentence), _arrays(self.context)
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Weight of x against y, both (B, S, D)."""
-        result = torch.empty_like(x, memory_format=torch.contiguous_format)
-        open_gate(_rows(x), _rows(y), *self._arrays, _rows(result))
-        return result
+        rows, result = _with_room(x)
+        open_gate(rows, _rows(y), *self.arrays, result)
+        return _shaped(result, x)
+
+
+class Int8ContextAttention(ContextAttention):
+    """A gated context sub-layer, its linear layers in int8."""
+
+    def __init__(self, sublayer: ContextAttention) -> None:
+        """What `sublayer` is, all of whose parts have been brought to int8."""
+        nn.Module.__init__(self)
+        self.attention, self.norm, self.gate = sublayer.attention, sublayer.norm, sublayer.gate
+        self.dropout, self.order = sublayer.dropout, sublayer.order
+        assert isinstance(self.gate, Int8Gate)
+        self._watchers: Final = self.attention._forward_hooks, self.gate._forward_hooks  # noqa: SLF001
+        self._arrays = _arrays(self.attention.query), _arrays(self.attention.output)
+        self._gate_arrays = self.gate.arrays
+        self._frame = _frame(self.norm, pre=self.order == "pre")
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """Mix the context into x (R, T, D); keys, values and mask as in `Attention`."""
+        if any(self._watchers):
+            return super().forward(x, keys, values, mask)
+        rows, result = _with_room(x)
+        known = _whole(keys), _whole(values), _seen(mask)
+        let_context_in(rows, *self._arrays, *known, *self._gate_arrays, self._frame, result)
+        return _shaped(result, x)
 
 
 class Int8Attention:
@@ -57,17 +132,31 @@ class Int8Attention:
         self._heads = attention.heads
         self._fixed = _arrays(attention.query), _arrays(attention.output)
         if attention.joined is not None:
-            self._past = _arrays(attention.joined), _arrays(attention.output)
+            self._joined = _arrays(attention.joined), _arrays(attention.output)
 
-    def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """As `Attention.forward`."""
-        result = torch.empty_like(x, memory_format=torch.contiguous_format)
-        arrays = keys.contiguous().numpy(), values.contiguous().numpy(), _seen(mask)
-        attend_fixed(_rows(x), *self._fixed, *arrays, _rows(result))
-        return result
+    def attend_fixed(
+        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Frame = NO_FRAME
+    ) -> Tensor:
+        """As `Attention.forward`, in a frame."""
+        rows, result = _with_room(x)
+        attend_fixed(rows, *self._fixed, _whole(keys), _whole(values), _seen(mask), frame, result)
+        return _shaped(result, x)
+
+    def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
+        """Self-attention of sentences (B, S, D), each to its own words, in a frame."""
+        whole = _whole(x)
+        result = np.empty(whole.shape, np.float32)
+        attend_itself(whole, *self._joined, self._heads, _seen(mask), frame, result)
+        return torch.from_numpy(result)
 
     def attend_past(
-        self, x: Tensor, past: tuple[Tensor, Tensor], position: int, columns: Tensor, unseen: Tensor | None
+        self,
+        x: Tensor,
+        past: tuple[Tensor, Tensor],
+        position: int,
+        columns: Tensor,
+        unseen: Tensor | None,
+        frame: Frame,
     ) -> Tensor:
         """Self-attention of one more word each, (R, 1, D), whose keys and values are added to those of the past.
 
@@ -77,11 +166,17 @@ class Int8Attention:
             position: the words that are there.
             columns: as in `State`.
             unseen: what is added to the scores, (R, 1, 1, position + 1), if not all words are seen.
+            frame: what stands around it.
         """
-        result = torch.empty_like(x, memory_format=torch.contiguous_format)
+        rows, result = _with_room(x)
         arrays = (past[0].numpy(), past[1].numpy()), position, columns.numpy(), _seen(unseen)
-        attend_past(_rows(x), *self._past, self._heads, *arrays, _rows(result))
-        return result
+        attend_past(rows, *self._joined, self._heads, *arrays, frame, result)
+        return _shaped(result, x)
+
+
+def _frame(layer: nn.Module, *, pre: bool) -> Frame:
+    assert isinstance(layer, Int8Norm)
+    return layer.frame(pre=pre)
 
 
 def _arrays(layer: nn.Module) -> Arrays:
@@ -89,11 +184,28 @@ def _arrays(layer: nn.Module) -> Arrays:
     return layer.arrays
 
 
-def _rows(x: Tensor) -> NDArray[np.float32]:
-    return x.reshape(-1, x.size(-1)).contiguous().numpy()
+def _with_room(x: Tensor) -> tuple[Floats, Floats]:
+    """Rows (R, D) of x (..., D), and room for as many."""
+    rows = _rows(x)
+    return rows, np.empty(rows.shape, np.float32)
 
 
-def _seen(mask: Tensor | None) -> NDArray[np.float32]:
+def _rows(x: Tensor) -> Floats:
+    whole = _whole(x)
+    return whole.reshape(-1, whole.shape[-1])
+
+
+def _whole(x: Tensor) -> Floats:
+    """What a kernel reads has to be in one piece."""
+    return x.contiguous().numpy()
+
+
+def _shaped(rows: Floats, like: Tensor) -> Tensor:
+    """Rows (R, D) as the tensor that they were."""
+    return torch.from_numpy(rows).view(like.shape)
+
+
+def _seen(mask: Tensor | None) -> Floats:
     if mask is None:
         return _ALL_SEEN
     return additive(mask, torch.float32).reshape(mask.size(0), -1).numpy()

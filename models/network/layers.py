@@ -6,6 +6,7 @@ S source length, T target length, C context length, D width, H heads, V vocabula
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol, overload
 
 import torch
@@ -13,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config import Activation, Norm
+from models.network.kernels.norms import NO_FRAME, Frame
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -42,13 +44,37 @@ class AttentionKernel(Protocol):
     ) -> Tensor:
         """Attention alone, without projections: `models.network.kernels.attention.attend`."""
 
-    def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """As `Attention.forward`."""
+    def attend_fixed(
+        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Frame = NO_FRAME
+    ) -> Tensor:
+        """As `Attention.forward`, in a frame."""
+
+    def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
+        """Self-attention (B, S, D) of whole sentences, in a frame."""
 
     def attend_past(
-        self, x: Tensor, past: tuple[Tensor, Tensor], position: int, columns: Tensor, unseen: Tensor | None
+        self,
+        x: Tensor,
+        past: tuple[Tensor, Tensor],
+        position: int,
+        columns: Tensor,
+        unseen: Tensor | None,
+        frame: Frame,
     ) -> Tensor:
-        """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added."""
+        """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added, in a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A sub-layer that can also be computed together with what stands around it."""
+
+    bare: Callable[[Tensor], Tensor]
+    inside: Callable[[Tensor, Frame], Tensor | None]
+    """Gives nothing where it cannot."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The sub-layer alone."""
+        return self.bare(x)
 
 
 class Attention(nn.Module):
@@ -154,7 +180,10 @@ class Attention(nn.Module):
             queries, keys, values = self.project(x)
             return self.mix(queries, self.split(keys), self.split(values), mask)
 
-        return attend
+        if self.kernel is None or self.joined is None:
+            return attend
+        kernel = self.kernel
+        return Framed(attend, lambda x, frame: kernel.attend_itself(x, mask, frame))
 
     def _fold(self, queries: Tensor, sentences: int) -> Tensor:
         """Those of all hypotheses of a sentence together, (B, H, N x T, D/H)."""

@@ -8,7 +8,15 @@ from torch import Tensor, nn
 from models.config import BackboneConfig
 from models.data.tokenizer import PAD
 from models.network.context import Architecture, Attend, Context
-from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask, sinusoidal_positions
+from models.network.layers import (
+    Attention,
+    FeedForward,
+    Framed,
+    Residual,
+    final_norm,
+    padding_mask,
+    sinusoidal_positions,
+)
 from models.network.state import State
 
 
@@ -130,8 +138,9 @@ class Transformer(nn.Module):
         return outputs
 
     def _source_attend(self, index: int, layer: DecoderLayer, state: State) -> Attend:
-        def attend(y: Tensor) -> Tensor:
-            keys, values = state.fixed[f"source.{index}.keys"], state.fixed[f"source.{index}.values"]
-            return layer.source_attention(y, keys, values, state.fixed["source.mask"])
-
-        return attend
+        attention, fixed = layer.source_attention, state.fixed
+        known = fixed[f"source.{index}.keys"], fixed[f"source.{index}.values"], fixed["source.mask"]
+        kernel = attention.kernel
+        if kernel is None:
+            return lambda x: attention(x, *known)
+        return Framed(lambda x: kernel.attend_fixed(x, *known), lambda x, frame: kernel.attend_fixed(x, *known, frame))

@@ -21,6 +21,7 @@ PANELS: Final = 4
 """Panels at once, and what the number of a matrix's panels is a multiple of."""
 _FOUR: Final = 4
 _BYTE, _HALF, _WHOLE, _PLACE = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+_FLOAT = ir.FloatType()
 
 
 def lanes(*, vnni: bool) -> int:
@@ -45,10 +46,16 @@ def in_panels(weight: NDArray[np.int8], *, vnni: bool) -> NDArray[np.int8]:
 
 
 def dots(rows: int, *, vnni: bool) -> Any:
-    """An operation for Numba's functions: some rows of x times `PANELS` panels of w.
+    """An operation for Numba's functions: some rows of x times `PANELS` panels of w, brought to their size.
 
-    Its arguments are x (R, I) in uint8 and w as `in_panels` gives it, sums (R, PANELS x lanes) in int32, in one piece
-    each, the first row and the first panel; the rows of `sums` are those of x.
+    It puts (x w - excess) scale unit + bias into `result`. Its arguments:
+
+    - x: (R, I) in uint8, I a multiple of four,
+    - units: (R,) in float32,
+    - layer: w as `in_panels` gives it, and as long as all its panels: excess in int32, scales and bias in float32;
+      what else it has is not read,
+    - result: (R, PANELS x lanes or more) in float32, of which as many columns are written,
+    - the first row, of x and `result`, and the first panel.
 
     Args:
         rows: of x.
@@ -58,53 +65,72 @@ def dots(rows: int, *, vnni: bool) -> Any:
     width = lanes(vnni=vnni)
 
     @intrinsic
-    def operation(_typing: object, x: Any, w: Any, sums: Any, row: Any, panel: Any) -> Any:
+    def operation(_typing: object, x: Any, units: Any, layer: Any, result: Any, row: Any, panel: Any) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-            arrays = [
-                context.make_array(kind)(context, builder, value)
-                for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
-            ]
-            first = [context.cast(builder, arguments[n], signature.args[n], types.intp) for n in (3, 4)]
+            kinds, values = signature.args, arguments
+            of_layer = list(zip(kinds[2].types, cgutils.unpack_tuple(builder, values[2]), strict=True))
+            known = [(kinds[0], values[0]), (kinds[1], values[1]), *of_layer[:4], (kinds[3], values[3])]
+            arrays = [context.make_array(kind)(context, builder, value) for kind, value in known]
+            first = [context.cast(builder, values[n], kinds[n], types.intp) for n in (4, 5)]
             _generate(builder, arrays, first, rows, width)
             return context.get_dummy_value()
 
-        return types.void(x, w, sums, row, panel), generate
+        return types.void(x, units, layer, result, row, panel), generate
 
     return operation
 
 
 def _generate(builder: ir.IRBuilder, arrays: Any, first: Any, rows: int, width: int) -> None:
-    x, w, sums = arrays
-    lane_sums, lane_bytes = ir.VectorType(_WHOLE, width), ir.VectorType(_BYTE, _FOUR * width)
+    x, units, w, *of_outputs, result = arrays
+    row, panel = first
     fours = cgutils.unpack_tuple(builder, w.shape)[1]
-    inputs = _rows_of(builder, x.data, _WHOLE, first[0], fours, rows)
-    weights = _rows_of(builder, w.data, lane_bytes, first[1], fours, PANELS)
-    results = _rows_of(builder, sums.data, lane_sums, first[0], _place(PANELS), rows)
+    totals = _sums(builder, x.data, w.data, (row, panel, fours), rows, width)
+    vectors = [
+        _from(builder, each.data, ir.VectorType(each.data.type.pointee, width), panel, PANELS) for each in of_outputs
+    ]
+    stride = cgutils.unpack_tuple(builder, result.strides)[0]
+    for m in range(rows):
+        here = builder.add(row, _place(m))
+        unit = _to_all_lanes(builder, builder.load(builder.gep(units.data, [here])), width)
+        start = cgutils.pointer_add(builder, result.data, builder.mul(here, stride))
+        given = _from(builder, start, ir.VectorType(_FLOAT, width), _place(0), PANELS)
+        for n, total in enumerate(totals[m]):
+            excess, scale, bias = (builder.load(each[n], align=4) for each in vectors)
+            sum_ = builder.sitofp(builder.sub(builder.load(total), excess), scale.type)
+            sized = builder.fmul(builder.fmul(sum_, scale), unit)
+            builder.store(builder.fadd(sized, bias), given[n], align=4)
+
+
+def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: int) -> list[list[Any]]:
+    """Where the sums of products are, of each row and each panel; `first` ends with how many fours an input has."""
+    row, panel, fours = first
+    lane_sums, lane_bytes = ir.VectorType(_WHOLE, width), ir.VectorType(_BYTE, _FOUR * width)
+    inputs = [_from(builder, x, _WHOLE, builder.mul(builder.add(row, _place(m)), fours), 1)[0] for m in range(rows)]
+    weights = [
+        _from(builder, w, lane_bytes, builder.mul(builder.add(panel, _place(n)), fours), 1)[0] for n in range(PANELS)
+    ]
     totals = [[cgutils.alloca_once(builder, lane_sums) for _ in range(PANELS)] for _ in range(rows)]
-    for total in (each for row in totals for each in row):
+    for total in (each for of_row in totals for each in of_row):
         builder.store(ir.Constant(lane_sums, [0] * width), total)
     with cgutils.for_range(builder, fours, intp=_PLACE) as loop:
-        others = [builder.load(builder.gep(panel, [loop.index]), align=1) for panel in weights]
-        for given, row in zip(inputs, totals, strict=True):
-            four = _to_all_lanes(builder, builder.load(builder.gep(given, [loop.index]), align=1), lane_bytes)
-            for other, total in zip(others, row, strict=True):
-                builder.store(_add_products(builder, builder.load(total), four, other), total)
-    for result, row in zip(results, totals, strict=True):
-        for n, total in enumerate(row):
-            builder.store(builder.load(total), builder.gep(result, [_place(n)]), align=4)
+        others = [builder.load(builder.gep(each, [loop.index]), align=1) for each in weights]
+        for given, of_row in zip(inputs, totals, strict=True):
+            four = _to_all_lanes(builder, builder.load(builder.gep(given, [loop.index]), align=1), width)
+            for other, total in zip(others, of_row, strict=True):
+                added = _add_products(builder, builder.load(total), builder.bitcast(four, lane_bytes), other)
+                builder.store(added, total)
+    return totals
 
 
-def _rows_of(builder: ir.IRBuilder, data: Any, kind: Any, first: Any, length: Any, count: int) -> list[Any]:
-    """Where so many rows of a matrix begin, of a length that is counted in what is read at once."""
+def _from(builder: ir.IRBuilder, data: Any, kind: Any, first: Any, count: int) -> list[Any]:
+    """Where so many of a kind are, one after the other, counted from the first of all."""
     start = builder.bitcast(data, kind.as_pointer())
-    return [builder.gep(start, [builder.mul(builder.add(first, _place(n)), length)]) for n in range(count)]
+    return [builder.gep(start, [builder.add(first, _place(n))]) for n in range(count)]
 
 
-def _to_all_lanes(builder: ir.IRBuilder, four: Any, lane_bytes: Any) -> Any:
-    width = lane_bytes.count // _FOUR
-    vector = builder.insert_element(ir.Constant(ir.VectorType(_WHOLE, width), ir.Undefined), four, _whole(0))
-    everywhere = ir.Constant(ir.VectorType(_WHOLE, width), [0] * width)
-    return builder.bitcast(builder.shuffle_vector(vector, vector, everywhere), lane_bytes)
+def _to_all_lanes(builder: ir.IRBuilder, number: Any, width: int) -> Any:
+    vector = builder.insert_element(ir.Constant(ir.VectorType(number.type, width), ir.Undefined), number, _whole(0))
+    return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_WHOLE, width), [0] * width))
 
 
 def _add_products(builder: ir.IRBuilder, total: Any, x: Any, w: Any) -> Any:

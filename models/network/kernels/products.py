@@ -38,78 +38,64 @@ def product(x, layer, result):
 
     Args:
         x: (R, I).
-        layer: W in int8 as `dots.in_panels` gives it; what `NOUGHT` adds to the sums of each row; the scales (O,); b
-            (O,).
+        layer: W in int8 as `dots.in_panels` gives it; what `NOUGHT` adds to the sums of each output, the scales, and b,
+            each as long as there are outputs in all panels; O.
         result: (R, O).
     """
-    weight, excess, scales, bias = layer
-    most = min(BLOCK, len(x))
-    whole, units = np.empty((most, 4 * weight.shape[1]), np.uint8), np.empty(most, np.float32)
-    sums = np.empty((most, _COLUMNS), np.int32)
+    most, outputs = min(BLOCK, len(x)), result.shape[1]
+    whole, units = np.empty((most, 4 * layer[0].shape[1]), np.uint8), np.empty(most, np.float32)
+    whole_panels = outputs // _COLUMNS * _COLUMNS
+    edge = np.empty((most if whole_panels < outputs else 0, _COLUMNS), np.float32)
     for top in range(0, len(x), BLOCK):
         rows = min(BLOCK, len(x) - top)
         for r in range(rows):
-            units[r] = _round(x[top + r], whole[r])
-        for left in range(0, result.shape[1], _COLUMNS):
-            right = min(left + _COLUMNS, result.shape[1])
-            _multiply_panels(whole, weight, sums, rows, left // _COLUMNS * PANELS)
-            for r in range(rows):
-                _finish_row(
-                    sums[r],
-                    excess[left:right],
-                    scales[left:right],
-                    units[r],
-                    bias[left:right],
-                    result[top + r, left:right],
-                )
+            _round(x[top + r], whole[r], units[r : r + 1])
+        for left in range(0, whole_panels, _COLUMNS):
+            _multiply_panels(whole, units, layer, result[top:, left:], rows, left // _COLUMNS * PANELS)
+        if whole_panels < outputs:
+            _multiply_panels(whole, units, layer, edge[:, :], rows, whole_panels // _COLUMNS * PANELS)
+            result[top : top + rows, whole_panels:] = edge[:rows, : outputs - whole_panels]
 
 
 @_part
-def _finish_row(sums, excess, scales, unit, bias, result):
-    """Give sums their size; a difference that Numba left in 64 bits would be made a float one by one."""
-    for j in range(len(result)):
-        result[j] = np.float32(np.int32(sums[j] - excess[j])) * scales[j] * unit + bias[j]
-
-
-@_part
-def _multiply_panels(whole, weight, sums, rows, panel):
+def _multiply_panels(whole, units, layer, result, rows, panel):
     r = 0
     while r + _ROWS <= rows:
-        _dots_of_rows(whole, weight, sums, r, panel)
+        _dots_of_rows(whole, units, layer, result, r, panel)
         r += _ROWS
     if r + 2 <= rows:
-        _dots_of_two(whole, weight, sums, r, panel)
+        _dots_of_two(whole, units, layer, result, r, panel)
         r += 2
     if r < rows:
-        _dots_of_one(whole, weight, sums, r, panel)
+        _dots_of_one(whole, units, layer, result, r, panel)
 
 
 @_part
-def _round(row, whole):
-    """Bring a row to integers; gives what a one stands for."""
-    factor, unit = _scale(row)
+def _round(row, whole, unit):
+    """Bring a row to integers; `unit` (1,) is what a one stands for."""
+    factor = _scale(row, unit)
     for i in range(len(row)):
         whole[i] = np.uint8(np.int32(np.rint(row[i] * factor)) + np.int32(NOUGHT))
-    for i in range(len(row), len(whole)):
-        whole[i] = 0
-    return unit
+    whole[len(row) :] = 0
+
+
+@_part
+def _scale(row, unit):
+    """What a row is multiplied by, and in `unit` its inverse; found by bits, where "no number" is larger than any."""
+    bits, largest = row.view(np.int32), np.int32(0)
+    for i in range(len(bits)):
+        largest = max(largest, np.int32(bits[i] & np.int32(0x7FFFFFFF)))
+    unit.view(np.int32)[0] = largest
+    found = unit[0]
+    if found < _SMALLEST:
+        unit[0] = 0
+        return np.float32(0)
+    unit[0] = found / _LEVELS
+    return _LEVELS / found
 
 
 def _multiply(x, layer, result):
     product(x, layer, result)
-
-
-@_part
-def _scale(row):
-    """What a row is multiplied by, and its inverse; found by bits, in which "no number" is larger than any."""
-    bits = row.view(np.int32)
-    largest = np.int32(0)
-    for i in range(len(bits)):
-        largest = max(largest, np.int32(bits[i] & np.int32(0x7FFFFFFF)))
-    found = np.array([largest], np.int32).view(np.float32)[0]
-    if found < _SMALLEST:
-        return np.float32(0), np.float32(0)
-    return _LEVELS / found, found / _LEVELS
 
 
 multiply: Final = compiled(_multiply, **EXACT)

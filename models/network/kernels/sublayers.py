@@ -14,24 +14,33 @@ from numba import njit
 from models.network.kernels.attention import attend_rows
 from models.network.kernels.compiled import EXACT, compiled
 from models.network.kernels.exponentials import exponentials
+from models.network.kernels.norms import PRE, close, enter, leave
 from models.network.kernels.products import BLOCK, product
 
 
-def _feed_forward(x, inner, outer, result):
+def _feed_forward(x, inner, outer, frame, result):
     """W_2 max(0, W_1 x + b_1) + b_2 of rows (R, D)."""
-    hidden = np.empty((min(len(x), BLOCK), len(inner[-1])), np.float32)
+    read = enter(x, frame)
+    hidden = np.empty((min(len(x), BLOCK), inner[-1]), np.float32)
     for top in range(0, len(x), BLOCK):
         some = hidden[: min(BLOCK, len(x) - top)]
-        product(x[top : top + BLOCK], inner, some)
+        product(read[top : top + BLOCK], inner, some)
         for r in range(len(some)):
             for i in range(some.shape[1]):
                 if some[r, i] < 0:  # noqa: PLR1730 - what is no number stays none
                     some[r, i] = 0
         product(some, outer, result[top : top + BLOCK])
+    leave(x, frame, result)
 
 
-def _attend_fixed(x, query, output, keys, values, hidden, result):
+def _attend_fixed(x, query, output, keys, values, hidden, frame, result):
     """Attention of rows (R, D) to keys and values (B, H, S, W) that are there; R is a multiple of B."""
+    _look_up(enter(x, frame), query, output, keys, values, hidden, result)
+    leave(x, frame, result)
+
+
+@njit(**EXACT)
+def _look_up(x, query, output, keys, values, hidden, result):
     sentences, heads, total, width = keys.shape
     inner, count = heads * width, len(x) // sentences
     queries, mixed = np.empty((len(x), inner), np.float32), np.empty((len(x), inner), np.float32)
@@ -53,13 +62,37 @@ def _attend_fixed(x, query, output, keys, values, hidden, result):
     product(mixed, output, result)
 
 
-def _attend_past(x, joined, output, heads, past, position, columns, hidden, result):
+def _attend_itself(x, joined, output, heads, hidden, frame, result):
+    """Self-attention of sentences (B, S, D), each to its own words."""
+    sentences, words, width = x.shape
+    rows, inner = x.reshape(-1, width), joined[-1] // 3
+    projected, mixed = np.empty((len(rows), 3 * inner), np.float32), np.empty((len(rows), inner), np.float32)
+    product(enter(rows, frame), joined, projected)
+    flat, strides = projected.reshape(-1), (3 * inner * words, inner // heads, 3 * inner)
+    attend_rows(
+        flat,
+        strides,
+        flat[inner:],
+        strides,
+        flat[2 * inner :],
+        strides,
+        np.empty((0, 0), np.int64),
+        hidden,
+        mixed.reshape(sentences, words, heads, inner // heads),
+        words,
+        words,
+    )
+    product(mixed, output, result.reshape(-1, width))
+    leave(rows, frame, result.reshape(-1, width))
+
+
+def _attend_past(x, joined, output, heads, past, position, columns, hidden, frame, result):
     """Self-attention of one more word (R, D), which is put into `past`: keys and values, (room, columns, D) each."""
     keys, values = past
     rows, inner = len(x), keys.shape[2]
     width = inner // heads
     projected, mixed = np.empty((rows, 3 * inner), np.float32), np.empty((rows, inner), np.float32)
-    product(x, joined, projected)
+    product(enter(x, frame), joined, projected)
     for r in range(rows):
         for i in range(inner):
             keys[position, r, i] = projected[r, inner + i]
@@ -79,9 +112,28 @@ def _attend_past(x, joined, output, heads, past, position, columns, hidden, resu
         position + 1,
     )
     product(mixed, output, result)
+    leave(x, frame, result)
+
+
+def _let_context_in(x, query, output, keys, values, hidden, of_x, of_y, frame, result):
+    """Of rows x and what attention finds for them, y: x + (1 - g) y, or the norm of g x + (1 - g) y."""
+    read, gate = enter(x, frame), np.empty(x.shape, np.float32)
+    _look_up(read, query, output, keys, values, hidden, result)
+    _open(read, result, of_x, of_y, gate)
+    one = np.float32(1)
+    for r in range(len(x)):
+        for i in range(x.shape[1]):
+            own = x[r, i] if frame[0] == PRE else gate[r, i] * x[r, i]
+            result[r, i] = own + (one - gate[r, i]) * result[r, i]
+    close(frame, result)
 
 
 def _open_gate(x, y, of_x, of_y, result):
+    _open(x, y, of_x, of_y, result)
+
+
+@njit(**EXACT)
+def _open(x, y, of_x, of_y, result):
     """sigmoid(W_x x + W_y y) of rows (R, D)."""
     other = np.empty(result.shape, np.float32)
     product(x, of_x, result)
@@ -109,5 +161,7 @@ def _squash(rows):
 
 feed_forward: Final = compiled(_feed_forward, **EXACT)
 attend_fixed: Final = compiled(_attend_fixed, **EXACT)
+attend_itself: Final = compiled(_attend_itself, **EXACT)
 attend_past: Final = compiled(_attend_past, **EXACT)
+let_context_in: Final = compiled(_let_context_in, **EXACT)
 open_gate: Final = compiled(_open_gate, **EXACT)

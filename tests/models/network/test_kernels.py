@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ from numba import njit
 from torch import Tensor, nn
 
 import models.network.kernels
+from models.config import BackboneConfig, Norm
 from models.network.context import over_past
+from models.network.context_attention import ContextAttention
 from models.network.inference import prepare
+from models.network.int8_sublayers import Int8Norm
 from models.network.kernels.dots import PANELS, dots, in_panels, lanes
 from models.network.kernels.machine import VNNI, supports_int8
-from models.network.layers import Attention, FeedForward, Gate, additive
+from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
 from models.network.state import State
 
 WIDTH = 40
@@ -55,18 +59,22 @@ def test_sums_of_products_are_exact(length: int, count: int, *, vnni: bool) -> N
     operation, columns = dots(count, vnni=vnni), PANELS * lanes(vnni=vnni)
 
     @njit
-    def multiply(x: object, w: object, sums: object) -> None:
-        operation(x, w, sums, 1, PANELS)
+    def multiply(x: object, units: object, layer: object, result: Any) -> None:
+        operation(x, units, layer, result[:, 3:], 1, PANELS)
 
     random = np.random.default_rng(1)
     x = random.integers(0, 256 if vnni else 128, (count + 2, length)).astype(np.uint8)
-    w = random.integers(-127, 128, (3 * columns - 5, length)).astype(np.int8)
+    w = random.integers(-127, 128, (2 * columns, length)).astype(np.int8)
     x[1], w[columns + 2] = 255 if vnni else 127, -127
-    sums = np.full((count + 2, columns), 7, np.int32)
-    expected = sums.copy()
-    multiply(x, in_panels(w, vnni=vnni), sums)
-    expected[1 : count + 1] = x[1 : count + 1].astype(int) @ w[columns : 2 * columns].T.astype(int)
-    assert (sums == expected).all()
+    excess, (scales, bias) = random.integers(-999, 999, 2 * columns), 2.0 ** random.integers(-2, 3, (2, 2 * columns))
+    units = 2.0 ** random.integers(-2, 3, count + 2)
+    layer = in_panels(w, vnni=vnni), excess.astype(np.int32), scales.astype(np.float32), bias.astype(np.float32), 7
+    result = np.full((count + 2, columns + 5), 7, np.float32)
+    expected = result.copy()
+    multiply(x, units.astype(np.float32), layer, result)
+    sums, mine = x[1 : count + 1].astype(int) @ w[columns:].T.astype(int) - excess[columns:], slice(1, count + 1)
+    expected[mine, 3:-2] = (sums * scales[columns:] * units[mine, None] + bias[columns:]).astype(np.float32)
+    assert (result == expected).all()
 
 
 @needs_int8
@@ -93,16 +101,59 @@ def test_a_gate_opens_for_few_rows_as_for_many() -> None:
 
 @needs_int8
 @torch.inference_mode()
+@pytest.mark.parametrize("order", ["pre", "post"])
 @pytest.mark.parametrize("hypotheses", [1, 3])
-def test_one_call_attends_as_its_steps_do(hypotheses: int) -> None:
-    """To the bit, with keys that a sentence's hypotheses share, some of them hidden."""
-    attention = ready(Attention(WIDTH, 5))
+def test_one_call_attends_as_its_steps_do(hypotheses: int, order: Norm) -> None:
+    """To the bit, with keys that a sentence's hypotheses share, some of them hidden; alone and in its connection."""
+    attention, residual = ready(Attention(WIDTH, 5)), ready(Residual(WIDTH, order, 0))
     keys, values = attention.keys_values(rows(6, 9))
     mask = additive(torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None, None, None], torch.float32)
-    x = rows(6 * hypotheses)
+    x, kernel = rows(6 * hypotheses), attention.kernel
     for seen in (mask, None):
-        steps = attention.mix(attention.query(x), keys, values, seen)
-        assert torch.equal(attention(x, keys, values, seen), steps)
+        bare = partial(attention.forward, keys=keys, values=values, mask=seen)
+        framed = Framed(bare, lambda x, frame, seen=seen: kernel.attend_fixed(x, keys, values, seen, frame))
+        assert torch.equal(bare(x), attention.mix(attention.query(x), keys, values, seen))
+        assert torch.equal(residual(x, framed), residual(x, bare))
+
+
+@needs_int8
+@torch.inference_mode()
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_one_call_attends_to_its_own_words_as_its_steps_do(order: Norm) -> None:
+    """To the bit, over sentences of different lengths, and for heads narrower than the stream."""
+    mask = (torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None])[:, None, None]
+    for inner in (None, 20):
+        attention, residual = ready(Attention(WIDTH, 5, inner=inner)), ready(Residual(WIDTH, order, 0))
+        x, framed = rows(6, 9), attention.over_itself(mask)
+        assert torch.equal(residual(x, framed), residual(x, framed.bare))
+
+
+@needs_int8
+@torch.inference_mode()
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_one_call_lets_context_in_as_its_steps_do(order: Norm) -> None:
+    """Zhang et al.'s context sub-layer, close to that of floats; for few rows as for many, to the bit."""
+    config = BackboneConfig(width=WIDTH, heads=5, norm=order)
+    sublayer = ready(ContextAttention(config, 0, gating=True))
+    keys, values = sublayer.attention.keys_values(rows(6, 9))
+    mask = additive(torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None, None, None], torch.float32)
+    x = rows(6, 7)
+    together = sublayer(x, keys, values, mask)
+    one_by_one = [sublayer(x[i : i + 1], keys[i : i + 1], values[i : i + 1], mask[i : i + 1]) for i in range(6)]
+    assert torch.equal(torch.cat(one_by_one), together)
+    assert torch.equal(ContextAttention.forward(sublayer, x, keys, values, mask), together)
+
+
+@needs_int8
+@torch.inference_mode()
+@pytest.mark.parametrize(("offset", "tolerance"), [(0, 1e-5), (3, 1e-3)])
+def test_a_norm_is_torchs(offset: float, tolerance: float) -> None:
+    """But for the last digits, for rows of very different sizes, and far from nought; each row by itself."""
+    norm, x = ready(nn.LayerNorm(WIDTH)), rows(50) + offset
+    assert isinstance(norm, Int8Norm)
+    found, expected = norm(x), torch.layer_norm(x, (WIDTH,), norm.weight, norm.bias, norm.eps)
+    assert torch.allclose(found, expected, rtol=tolerance, atol=tolerance)
+    assert torch.equal(torch.cat([norm(row) for row in x.split(1)]), found)
 
 
 def step_by_step(attention: Attention, state: State, x: Tensor) -> Tensor:
@@ -116,17 +167,19 @@ def step_by_step(attention: Attention, state: State, x: Tensor) -> Tensor:
 
 @needs_int8
 @torch.inference_mode()
-def test_one_call_attends_to_the_past_as_its_steps_do() -> None:
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_one_call_attends_to_the_past_as_its_steps_do(order: Norm) -> None:
     """To the bit over many words, across the growth of the cache, while hypotheses change places and some leave."""
-    attention, quick, slow = ready(Attention(WIDTH, 5)), *(State({"x": torch.empty(0)}, cached=True) for _ in range(2))
+    attention, residual = ready(Attention(WIDTH, 5)), ready(Residual(WIDTH, order, 0))
+    quick, slow = (State({"x": torch.empty(0)}, cached=True) for _ in range(2))
     for word in range(70):
         if word in (5, 40):
-            order = torch.tensor([3, 0, 0, 2, 1][: 5 if word == 5 else 3])
+            places = torch.tensor([3, 0, 0, 2, 1][: 5 if word == 5 else 3])
             for state in (quick, slow):
-                state.reorder(order)
+                state.reorder(places)
         x = rows(3 if word >= 40 else 4 if word < 5 else 5)
-        found = over_past("self", attention, quick)(x)
-        assert torch.equal(found, step_by_step(attention, slow, x))
+        found = residual(x, over_past("self", attention, quick))
+        assert torch.equal(found, residual(x, partial(step_by_step, attention, slow)))
         for state in (quick, slow):
             state.advance(1)
 
@@ -185,8 +238,8 @@ def _squashed(folder: Path, largest_file: int = -1) -> str:
         "import resource, numpy as np; from models.network.kernels.sublayers import open_gate; "
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file}, {largest_file})); "
         "from models.network.kernels.dots import in_panels; from models.network.kernels.machine import VNNI; "
-        "vectors = [np.zeros(8, kind) for kind in (np.int32, np.float32, np.float32)]; "
-        "layer = in_panels(np.zeros((8, 8), np.int8), vnni=VNNI), *vectors; "
+        "vectors = [np.zeros(64, kind) for kind in (np.int32, np.float32, np.float32)]; "
+        "layer = in_panels(np.zeros((8, 8), np.int8), vnni=VNNI), *vectors, 8; "
         "x = np.zeros((1, 8), np.float32); open_gate(x, x, layer, layer, x); print(x[0, 0])"
     )
     environment = os.environ | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "kept")}

@@ -1,0 +1,82 @@
+"""Layer norm, and what stands around a sub-layer: a norm before or after it, and the residual connection."""
+
+# mypy: disable-error-code="no-untyped-def"
+# ruff: noqa: ANN001, ANN201, ANN202 - what Numba compiles has the types that it is called with
+
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from models.network.kernels.compiled import EXACT, compiled, stand_apart
+
+BARE: Final = 0
+PRE: Final = 1
+POST: Final = 2
+
+Norm = tuple[NDArray[np.float32], NDArray[np.float32], np.float32]
+"""Weight (D,), bias (D,), and what is added to a variance."""
+Frame = tuple[int, NDArray[np.float32], NDArray[np.float32], np.float32]
+"""What stands around a sub-layer: nothing (`BARE`), or a residual connection with a norm before it or after it."""
+
+_NOTHING: Final = np.empty(0, np.float32)
+NO_FRAME: Final[Frame] = BARE, _NOTHING, _NOTHING, np.float32(0)
+_FAST: Final[dict[str, Any]] = {"fastmath": {"contract", "nsz", "arcp", "reassoc"}, "error_model": "numpy"}
+"""Sums may be regrouped when this is compiled, which is once: whoever calls it calls the same code."""
+
+
+@njit(**_FAST)
+def norm_rows(x, weight, bias, epsilon, result):
+    """Layer norm of rows (R, D); `result` is not x: there the loops are other ones, which give other last digits."""
+    stand_apart()
+    width = x.shape[1]
+    for r in range(len(x)):
+        row, normed = x[r], result[r]
+        total = np.float32(0)
+        for i in range(width):
+            total += row[i]
+        mean = total / np.float32(width)
+        total = np.float32(0)
+        for i in range(width):
+            total += (row[i] - mean) * (row[i] - mean)
+        scale = np.float32(1) / np.sqrt(total / np.float32(width) + epsilon)
+        for i in range(width):
+            normed[i] = (row[i] - mean) * scale * weight[i] + bias[i]
+
+
+@njit(**EXACT)
+def enter(x, frame):
+    """What a sub-layer in a frame reads, given rows x (R, D)."""
+    order, weight, bias, epsilon = frame
+    if order != PRE:
+        return x
+    normed = np.empty(x.shape, np.float32)
+    norm_rows(x, weight, bias, epsilon, normed)
+    return normed
+
+
+@njit(**EXACT)
+def leave(x, frame, result):
+    """Make of what a sub-layer gave, in `result`, what leaves its frame."""
+    if frame[0] == BARE:
+        return
+    for r in range(len(x)):
+        for i in range(x.shape[1]):
+            result[r, i] += x[r, i]
+    close(frame, result)
+
+
+@njit(**EXACT)
+def close(frame, result):
+    """The norm of a frame that has it after the sum of stream and sub-layer, which is in `result`."""
+    order, weight, bias, epsilon = frame
+    if order == POST:
+        norm_rows(result.copy(), weight, bias, epsilon, result)
+
+
+def _norm(x, weight, bias, epsilon, result):
+    norm_rows(x, weight, bias, epsilon, result)
+
+
+norm: Final = compiled(_norm, **EXACT)
