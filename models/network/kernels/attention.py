@@ -17,6 +17,7 @@ from torch import Tensor
 
 from models.network.kernels.compiled import compiled, stand_apart
 from models.network.kernels.exponentials import exponentials
+from models.network.kernels.floats import KEYS, mix, score
 
 HIDDEN: Final = -1e30
 """What is added to the score of a key that is not seen is below this."""
@@ -71,14 +72,17 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
     """
     stand_apart()
     batch, count, heads, width = result.shape
-    weights, bits = np.empty(total + 4, np.float32), np.empty(total + 4, np.int32)
-    seen, key_at, value_at = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    room = total + KEYS
+    weights, bits = np.empty(room, np.float32), np.empty(room, np.int32)
+    seen, key_at, value_at = np.empty(total, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     for b in range(batch):
         visible = _see(hidden, b, total, seen)
         for s in range(visible):
             column = columns[b, seen[s]] if columns.size else b
             key_at[s] = column * to_key[0] + seen[s] * to_key[2]
             value_at[s] = column * to_value[0] + seen[s] * to_value[2]
+        for s in range(visible, visible + KEYS):  # scored with the others, and not used
+            key_at[s] = key_at[visible - 1]
         for h in range(heads):
             own_keys, own_values = keys[h * to_key[1] :], values[h * to_value[1] :]
             for n in range(count):
@@ -86,9 +90,9 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
                 while read > 1 and seen[read - 1] >= first + n:
                     read -= 1
                 query = queries[b * to_query[0] + h * to_query[1] + n * to_query[2] :]
-                _score(query, own_keys, key_at, read, weights, width)
-                share = _soften(weights, bits, read)
-                _mix(weights, share, own_values, value_at, read, result[b, n, h], width)
+                score(query, own_keys, key_at, read, width, weights)
+                share = _soften(weights, bits, read, np.float32(width**-0.5))
+                mix(weights, share, own_values, value_at, read, width, result[b, n, h])
 
 
 @_part
@@ -106,51 +110,13 @@ def _see(hidden, b, total, seen):
 
 
 @_part
-def _score(query, keys, at, read, weights, width):
-    """Scores of four keys at a time, the last of them perhaps more than once."""
-    for s in range(0, read, 4):
-        a = keys[at[s] :]
-        b = keys[at[min(s + 1, read - 1)] :]
-        c = keys[at[min(s + 2, read - 1)] :]
-        d = keys[at[min(s + 3, read - 1)] :]
-        in_a = in_b = in_c = in_d = np.float32(0)
-        for i in range(width):
-            in_a += query[i] * a[i]
-            in_b += query[i] * b[i]
-            in_c += query[i] * c[i]
-            in_d += query[i] * d[i]
-        weights[s], weights[s + 1], weights[s + 2], weights[s + 3] = in_a, in_b, in_c, in_d
-    scale = np.float32(width**-0.5)
-    for s in range(read):
-        weights[s] *= scale
-
-
-@_part
-def _mix(weights, share, values, at, read, result, width):
-    """Sum of the values, four at a time; beyond the last they weigh nothing."""
-    for s in range(read, read + 4):
-        weights[s] = 0
-    for i in range(width):
-        result[i] = 0
-    for s in range(0, read, 4):
-        a = values[at[s] :]
-        b = values[at[min(s + 1, read - 1)] :]
-        c = values[at[min(s + 2, read - 1)] :]
-        d = values[at[min(s + 3, read - 1)] :]
-        of_a, of_b = weights[s] * share, weights[s + 1] * share
-        of_c, of_d = weights[s + 2] * share, weights[s + 3] * share
-        for i in range(width):
-            result[i] += (of_a * a[i] + of_b * b[i]) + (of_c * c[i] + of_d * d[i])
-
-
-@_part
-def _soften(scores, bits, count):
-    """Put e^(score - max) in place of each of `count` scores; gives one over their sum, which is taken in float64."""
+def _soften(scores, bits, count, scale):
+    """Put e^(scale (score - max)) in place of each of `count` scores; gives one over their sum, taken in float64."""
     largest = scores[0]
     for s in range(count):
         largest = max(largest, scores[s])
     for s in range(count):
-        scores[s] -= largest
+        scores[s] = (scores[s] - largest) * scale
     exponentials(scores, bits, count)
     total = 0.0
     for s in range(count):

@@ -29,3 +29,5 @@ def _has(feature: str) -> bool:
 VNNI: Final = has_vnni()
 LEVELS: Final = 127 if VNNI else 63
 """The largest integer of an activation: without VNNI two products are added in 16 bits, which holds 7 bits times 8."""
+LANES: Final = 16 if _has("avx512f") else 8
+"""Floats in a register: of AVX-512, or of AVX2."""
