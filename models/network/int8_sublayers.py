@@ -38,8 +38,8 @@ class Int8Norm(nn.LayerNorm):
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
         rows, result = _with_room(x)
-        norm(rows, *self.arrays, result)
-        return _shaped(result, x)
+        norm(rows, *self.arrays, _flat(result))
+        return torch.from_numpy(result)
 
     def frame(self, *, pre: bool) -> Frame:
         """A residual connection with this norm before or after the sub-layer."""
@@ -78,8 +78,8 @@ class Int8FeedForward(FeedForward):
     def inside(self, x: Tensor, frame: Frame) -> Tensor:
         """The same in a frame."""
         rows, result = _with_room(x)
-        feed_forward(rows, *self._arrays, frame, result)
-        return _shaped(result, x)
+        feed_forward(rows, *self._arrays, frame, _flat(result))
+        return torch.from_numpy(result)
 
 
 class Int8Gate(Gate):
@@ -94,8 +94,8 @@ class Int8Gate(Gate):
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Weight of x against y, both (B, S, D)."""
         rows, result = _with_room(x)
-        open_gate(rows, _rows(y), *self.arrays, result)
-        return _shaped(result, x)
+        open_gate(rows, _flat(_whole(y)), *self.arrays, _flat(result))
+        return torch.from_numpy(result)
 
 
 class Int8ContextAttention(ContextAttention):
@@ -118,8 +118,8 @@ class Int8ContextAttention(ContextAttention):
             return super().forward(x, keys, values, mask)
         rows, result = _with_room(x)
         known = _whole(keys), _whole(values), _seen(mask)
-        let_context_in(rows, *self._arrays, *known, *self._gate_arrays, self._frame, result)
-        return _shaped(result, x)
+        let_context_in(rows, *self._arrays, *known, *self._gate_arrays, self._frame, _flat(result))
+        return torch.from_numpy(result)
 
 
 class Int8Attention:
@@ -139,8 +139,8 @@ class Int8Attention:
     ) -> Tensor:
         """As `Attention.forward`, in a frame."""
         rows, result = _with_room(x)
-        attend_fixed(rows, *self._fixed, _whole(keys), _whole(values), _seen(mask), frame, result)
-        return _shaped(result, x)
+        attend_fixed(rows, *self._fixed, _whole(keys), _whole(values), _seen(mask), frame, _flat(result))
+        return torch.from_numpy(result)
 
     def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
         """Self-attention of sentences (B, S, D), each to its own words, in a frame."""
@@ -170,8 +170,8 @@ class Int8Attention:
         """
         rows, result = _with_room(x)
         arrays = (past[0].numpy(), past[1].numpy()), position, columns.numpy(), _seen(unseen)
-        attend_past(rows, *self._joined, self._heads, *arrays, frame, result)
-        return _shaped(result, x)
+        attend_past(rows, *self._joined, self._heads, *arrays, frame, _flat(result))
+        return torch.from_numpy(result)
 
 
 def _frame(layer: nn.Module, *, pre: bool) -> Frame:
@@ -185,13 +185,12 @@ def _arrays(layer: nn.Module) -> Arrays:
 
 
 def _with_room(x: Tensor) -> tuple[Floats, Floats]:
-    """Rows (R, D) of x (..., D), and room for as many."""
-    rows = _rows(x)
-    return rows, np.empty(rows.shape, np.float32)
-
-
-def _rows(x: Tensor) -> Floats:
+    """Rows (R, D) of x (..., D), and room for a result of x's shape."""
     whole = _whole(x)
+    return _flat(whole), np.empty(whole.shape, np.float32)
+
+
+def _flat(whole: Floats) -> Floats:
     return whole.reshape(-1, whole.shape[-1])
 
 
@@ -200,12 +199,8 @@ def _whole(x: Tensor) -> Floats:
     return x.contiguous().numpy()
 
 
-def _shaped(rows: Floats, like: Tensor) -> Tensor:
-    """Rows (R, D) as the tensor that they were."""
-    return torch.from_numpy(rows).view(like.shape)
-
-
 def _seen(mask: Tensor | None) -> Floats:
     if mask is None:
         return _ALL_SEEN
-    return additive(mask, torch.float32).reshape(mask.size(0), -1).numpy()
+    hidden = additive(mask, torch.float32).numpy()
+    return hidden.reshape(len(hidden), -1)
