@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from models.config import BackboneConfig
 from models.data.batches import Memory
 from models.data.tokenizer import EOS, PAD
+from models.network.kernels.relative import Distances, Remembered, attend_relative
 from models.network.layers import Attention, Residual, sinusoidal_positions
 from models.network.state import ROOM, State
 
@@ -83,25 +84,58 @@ class RelativeAttention(nn.Module):
         inputs = state.fixed.pop(f"memory.{layer}", None)
         if inputs is not None:
             normed = residual.norm(inputs) if residual.pre else inputs
-            state.fixed |= zip(names, map(attention.widen, attention.keys_values(normed)), strict=True)
+            state.fixed |= zip(names, (each.contiguous() for each in attention.keys_values(normed)), strict=True)
         return (state.fixed[names[0]], state.fixed[names[1]]) if names[0] in state.fixed else None
 
     def _attend(
         self, layer: int, x: Tensor, attention: Attention, memory: tuple[Tensor, Tensor] | None, state: State
     ) -> Tensor:
-        projected, keys, values = map(attention.widen, attention.project(x))
+        projected, keys, values = attention.project(x)
         keys = attention.split(state.extend(f"self.{layer}.keys", keys))
         values = attention.split(state.extend(f"self.{layer}.values", values))
         queries = attention.split(projected)  # (R, H, T, D/H)
+        if attention.kernel is None:
+            mixed = self._mix(layer, queries, keys, values, memory, state).transpose(1, 2)
+        else:
+            mixed = self._look_up(layer, (queries, keys, values), memory, state)
+        output: Tensor = attention.output(mixed.flatten(2))
+        return output
+
+    def _look_up(
+        self,
+        layer: int,
+        words: tuple[Tensor, Tensor, Tensor],
+        memory: tuple[Tensor, Tensor] | None,
+        state: State,
+    ) -> Tensor:
+        """By a kernel what `_mix` gives, (R, T, H, D/H): the same for a row whatever its batch."""
+        queries, keys, _ = words
+        remembered = None if memory is None else Remembered(*memory, state.fixed["memory.real"])
+        total = keys.size(2) + (0 if memory is None else memory[0].size(2))
+        table = self._projected(layer, total, state).permute(2, 0, 1)
+        distances = Distances(table, self.content_bias.detach(), self.position_bias.detach())
+        starts = queries.new_zeros(len(queries), dtype=torch.long) if state.starts is None else state.starts
+        return attend_relative(*words, starts, distances, remembered)
+
+    def _mix(
+        self,
+        layer: int,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        memory: tuple[Tensor, Tensor] | None,
+        state: State,
+    ) -> Tensor:
+        """What the words find in those before them and in the memory, (R, H, T, D/H)."""
         by_content = queries + self.content_bias[:, None]
         scores = by_content @ keys.transpose(2, 3)
-        if x.size(1) > 1:
-            future = torch.ones(scores.shape[2:], dtype=torch.bool, device=x.device).triu(1 + state.position)
+        if queries.size(2) > 1:
+            future = torch.ones(scores.shape[2:], dtype=torch.bool, device=scores.device).triu(1 + state.position)
             scores = scores.masked_fill(future, -math.inf)
-        elif (unseen := state.unseen(x.dtype)) is not None:
+        elif (unseen := state.unseen(scores.dtype)) is not None:
             scores = scores + unseen
         if memory is not None:
-            real = state.fixed["memory.real"].repeat_interleave(len(x) // len(memory[0]), 0)[:, None, None]
+            real = state.fixed["memory.real"].repeat_interleave(len(queries) // len(memory[0]), 0)[:, None, None]
             remembered = _shared(by_content, memory[0].transpose(2, 3)).masked_fill(~real, -math.inf)
             scores = torch.cat([remembered, scores], dim=-1)
         scores = scores + self._by_position(layer, queries, scores.size(-1), keys.size(2), state)
@@ -109,12 +143,11 @@ class RelativeAttention(nn.Module):
         mixed = weights[..., -keys.size(2) :] @ values
         if memory is not None:
             mixed = mixed + _shared(weights[..., : -keys.size(2)], memory[1])
-        output: Tensor = attention.output(mixed.transpose(1, 2).flatten(2).to(x.dtype))
-        return output
+        return mixed
 
     def _by_position(self, layer: int, queries: Tensor, total: int, own: int, state: State) -> Tensor:
         """(q + v) W_r R_d of every key, (R, H, T, total), of which the last `own` are the current sentence's."""
-        products = (queries + self.position_bias[:, None]) @ self._projected(layer, total, state, queries.dtype)
+        products = (queries + self.position_bias[:, None]) @ self._projected(layer, total, state)
         new = queries.size(2)
         if new == 1 and state.starts is None:
             return products.flip(-1)
@@ -128,13 +161,13 @@ class RelativeAttention(nn.Module):
         index = distance.clamp(0, products.size(-1) - 1).expand(*products.shape[:-1], total)
         return products.gather(-1, index)
 
-    def _projected(self, layer: int, count: int, state: State, dtype: torch.dtype) -> Tensor:
+    def _projected(self, layer: int, count: int, state: State) -> Tensor:
         """W_r R_d for the distances d from 0 to `count` - 1, (H, D/H, count)."""
         name = f"distances.{layer}"
         known = state.shared.get(name)
         if known is None or known.size(-1) < count:
             room = -(-count // ROOM) * ROOM if state.cached else count
-            projected = self.positions[layer](self.distances[:room]).to(dtype)
+            projected = self.positions[layer](self.distances[:room])
             known = projected.unflatten(-1, (self.content_bias.size(0), -1)).permute(1, 2, 0)
             state.shared[name] = known
         return known[..., :count]

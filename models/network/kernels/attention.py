@@ -24,7 +24,7 @@ HIDDEN: Final = -1e30
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
 _IN_PLACE: Final = np.empty((0, 0), np.int64)
-_FAST: Final[dict[str, Any]] = {"fastmath": {"contract", "nsz", "arcp", "nnan", "reassoc"}, "error_model": "numpy"}
+FAST: Final[dict[str, Any]] = {"fastmath": {"contract", "nsz", "arcp", "nnan", "reassoc"}, "error_model": "numpy"}
 """Sums may be regrouped when this is compiled, which is once: whoever calls it calls the same code."""
 
 
@@ -49,12 +49,11 @@ def attend(
     hidden = _ALL_SEEN if mask is None else mask.reshape(batch, -1).numpy()
     first = keys.size(2) - count + 1 if causal else keys.size(2)
     where = _IN_PLACE if columns is None else columns.numpy()
-    flat = (*_flat(queries), *_flat(keys), *_flat(values))
-    _kernel(*flat, where, hidden, result.numpy(), keys.size(2), first)
+    _kernel(*flat(queries), *flat(keys), *flat(values), where, hidden, result.numpy(), keys.size(2), first)
     return result
 
 
-def _flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
+def flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
     """The memory from the first element on, and the strides of batch, head and place."""
     (batch, heads, places, width), (to_row, to_head, to_place, _) = tensor.shape, tensor.stride()
     length = (batch - 1) * to_row + (heads - 1) * to_head + (places - 1) * to_place + width
@@ -64,9 +63,9 @@ def _flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
 _part: Final = njit(inline="always")
 
 
-@njit(**_FAST)
+@njit(**FAST)
 def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):
-    """Attention of queries to the first `total` keys; the last arguments as in `attend`, tensors as `_flat` has them.
+    """Attention of queries to the first `total` keys; the last arguments as in `attend`, tensors as `flat` has them.
 
     The first query sees the keys before `first`, each further one a key more. `result` is (B, N, H, D/H).
     """
@@ -91,7 +90,7 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
                     read -= 1
                 query = queries[b * to_query[0] + h * to_query[1] + n * to_query[2] :]
                 score(query, own_keys, key_at, read, width, weights)
-                share = _soften(weights, bits, read, np.float32(width**-0.5))
+                share = soften(weights, bits, read, np.float32(width**-0.5))
                 mix(weights, share, own_values, value_at, read, width, result[b, n, h])
 
 
@@ -109,8 +108,8 @@ def _see(hidden, b, total, seen):
     return visible
 
 
-@_part
-def _soften(scores, bits, count, scale):
+@njit(inline="always")
+def soften(scores, bits, count, scale):
     """Put e^(scale (score - max)) in place of each of `count` scores; gives one over their sum, taken in float64."""
     largest = scores[0]
     for s in range(count):
@@ -128,4 +127,4 @@ def _attend(queries, to_query, keys, to_key, values, to_value, columns, hidden, 
     attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first)
 
 
-_kernel: Final = compiled(_attend, **_FAST)
+_kernel: Final = compiled(_attend, **FAST)

@@ -1,0 +1,166 @@
+"""Attention that knows distances, by the rules of `kernels.attention`: a result depends on nothing else in its batch.
+
+The score of a key at distance d from query q is ((q + u) k + (q + v) p_d) / sqrt(D/H), as `network.transformer_xl` has
+it. Keys are those of a memory, which the hypotheses of a sentence share, and then those of the words so far.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+# ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Numba compiles has the types that it is called with
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from models.network.kernels.attention import FAST, flat, soften
+from models.network.kernels.compiled import compiled
+from models.network.kernels.floats import KEYS, mix, score
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """What a model has learnt of distances, each float32 and in one piece."""
+
+    table: Tensor
+    """(distances, H, D/H): p_d, from 0 on, of as many as there are keys."""
+    content_bias: Tensor
+    """(H, D/H): u."""
+    position_bias: Tensor
+    """(H, D/H): v."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The words of the sentences before, padded on the left."""
+
+    keys: Tensor
+    """(B, H, M, D/H), float32."""
+    values: Tensor
+    """(B, H, M, D/H), float32."""
+    real: Tensor
+    """(B, M), true where there is a word."""
+
+
+def attend_relative(
+    queries: Tensor, keys: Tensor, values: Tensor, starts: Tensor, distances: Distances, memory: Remembered | None
+) -> Tensor:
+    """Attention of the last T words to themselves, to those before them, and to the memory.
+
+    Args:
+        queries: (R, H, T, D/H), float32, as all floats here.
+        keys: (R, H, L, D/H), of all words so far.
+        values: as the keys.
+        starts: (R,) the first word of each hypothesis.
+        distances: what is known of them.
+        memory: of R or fewer sentences.
+
+    Returns:
+        (R, T, H, D/H).
+    """
+    rows, heads, words, width = queries.shape
+    result = np.empty((rows, words, heads, width), np.float32)
+    if memory is None:
+        nothing = queries.new_empty(1, heads, 0, width)
+        before = Remembered(nothing, nothing, queries.new_empty(1, 0).bool())
+    else:
+        before = memory
+    _kernel(
+        *flat(queries),
+        *flat(keys),
+        *flat(values),
+        starts.contiguous().numpy(),
+        before.keys.contiguous().numpy(),
+        before.values.contiguous().numpy(),
+        before.real.contiguous().numpy(),
+        distances.table.numpy(),
+        distances.content_bias.numpy(),
+        distances.position_bias.numpy(),
+        keys.size(2),
+        result,
+    )
+    return torch.from_numpy(result)
+
+
+_part: Final = njit(inline="always")
+
+
+def _attend_relative(
+    queries,
+    to_query,
+    keys,
+    to_key,
+    values,
+    to_value,
+    starts,
+    old_keys,
+    old_values,
+    real,
+    table,
+    content_bias,
+    position_bias,
+    total,
+    result,
+):
+    rows, words, heads, width = result.shape
+    sentences, remembered = real.shape
+    room = remembered + total + KEYS
+    weights, by_place, bits = np.empty(room, np.float32), np.empty(room, np.float32), np.empty(room, np.int32)
+    old_at, key_at = np.empty(room, np.int64), np.empty(room, np.int64)
+    value_at, apart = np.empty(room, np.int64), np.empty(room, np.int64)
+    of_content, of_position = np.empty(width, np.float32), np.empty(width, np.float32)
+    recalled, scale = np.empty(width, np.float32), np.float32(width**-0.5)
+    for r in range(rows):
+        b, first = r // (rows // sentences), starts[r]
+        for t in range(words):
+            place = total - words + t
+            own = place + 1 - first
+            old = _find_old(real[b], place - first, old_at, width, apart, heads * width)
+            for j in range(own):
+                key_at[j] = r * to_key[0] + (first + j) * to_key[2]
+                value_at[j] = r * to_value[0] + (first + j) * to_value[2]
+                apart[old + j] = (own - 1 - j) * heads * width
+            _go_on(key_at, own)
+            _go_on(apart, old + own)
+            for h in range(heads):
+                query = queries[r * to_query[0] + h * to_query[1] + t * to_query[2] :]
+                for i in range(width):
+                    of_content[i] = query[i] + content_bias[h, i]
+                    of_position[i] = query[i] + position_bias[h, i]
+                if old:
+                    score(of_content, old_keys[b, h].reshape(-1), old_at, old, width, weights)
+                score(of_content, keys[h * to_key[1] :], key_at, own, width, weights[old:])
+                score(of_position, table.reshape(-1)[h * width :], apart, old + own, width, by_place)
+                for s in range(old + own):
+                    weights[s] += by_place[s]
+                share = soften(weights, bits, old + own, scale)
+                mix(weights[old:], share, values[h * to_value[1] :], value_at, own, width, result[r, t, h])
+                if old:
+                    mix(weights, share, old_values[b, h].reshape(-1), old_at, old, width, recalled)
+                    for i in range(width):
+                        result[r, t, h, i] += recalled[i]
+
+
+@_part
+def _find_old(real, place, at, width, apart, to_distance):
+    """Where the words of a memory are, and their distances from a place in the sentence; gives how many there are."""
+    count = 0
+    for m in range(len(real)):
+        if real[m]:
+            at[count] = m * width
+            apart[count] = (place + len(real) - m) * to_distance
+            count += 1
+    _go_on(at, count)
+    return count
+
+
+@_part
+def _go_on(at, count):
+    """Let what is read beyond the last key be that key: `score` takes several at once."""
+    for s in range(count, count + KEYS if count else 0):
+        at[s] = at[count - 1]
+
+
+_kernel: Final = compiled(_attend_relative, **FAST)
