@@ -169,10 +169,6 @@ class Attention(nn.Module):
         scores = self._fold(self.query(x), keys.size(0)) @ keys.transpose(2, 3) / math.sqrt(keys.size(-1))
         return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
-    def widen(self, x: Tensor) -> Tensor:
-        """In float64, if the kernel computes attention: for what it cannot, so that rounding shows in no next layer."""
-        return x if self.kernel is None else x.double()
-
     def over_itself(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
         """Self-attention under `mask` as a function of (B, S, D)."""
 

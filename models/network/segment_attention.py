@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, GlobalLocalConfig
+from models.network.kernels.segments import attend_segments
 from models.network.layers import Attention, FeedForward, Residual, final_norm
 
 REACH = 20
@@ -35,21 +36,37 @@ class SegmentAttention(nn.Module):
         Returns:
             (G, N, S, D).
         """
-        weights = self.weights(x, keys, mask, distance)
-        mixed = torch.einsum("ghnskm,gkhmd->gnshd", weights, self.attention.widen(values))
-        if self.value_distances is not None:
-            by_distance = self.attention.widen(self.value_distances(_row(distance)))
-            mixed = mixed + torch.einsum("ghnsk,gnkd->gnshd", weights.sum(-1), by_distance)
-        output: Tensor = self.attention.output(mixed.flatten(-2).to(x.dtype))
+        if self.attention.kernel is None:
+            mixed = self._mix(x, keys, values, mask, distance)
+        else:  # the same for a sentence whatever its batch
+            mixed = attend_segments(self._queries(x), keys, values, mask, _row(distance), self._tables())
+        output: Tensor = self.attention.output(mixed.flatten(-2))
         return output
+
+    def _mix(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
+        weights = self.weights(x, keys, mask, distance)
+        mixed = torch.einsum("ghnskm,gkhmd->gnshd", weights, values)
+        if self.value_distances is not None:
+            by_distance = self.value_distances(_row(distance))
+            mixed = mixed + torch.einsum("ghnsk,gnkd->gnshd", weights.sum(-1), by_distance)
+        return mixed
+
+    def _queries(self, x: Tensor) -> Tensor:
+        """(G, N, S, H, D/H)."""
+        queries: Tensor = self.attention.query(x)
+        return queries.unflatten(-1, (self.attention.heads, -1))
+
+    def _tables(self) -> tuple[Tensor, Tensor] | None:
+        if self.key_distances is None or self.value_distances is None:
+            return None
+        return self.key_distances.weight.detach(), self.value_distances.weight.detach()
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor, distance: Tensor) -> Tensor:
         """What the values are mixed by, (G, H, N, S, K, M)."""
-        widen = self.attention.widen
-        queries = widen(self.attention.query(x)).unflatten(-1, (self.attention.heads, -1))  # (G, N, S, H, D/H)
-        scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, widen(keys))
+        queries = self._queries(x)
+        scores = torch.einsum("gnshd,gkhmd->ghnskm", queries, keys)
         if self.key_distances is not None:
-            by_distance = widen(self.key_distances(_row(distance)))
+            by_distance = self.key_distances(_row(distance))
             scores = scores + torch.einsum("gnshd,gnkd->ghnsk", queries, by_distance)[..., None]
         # No infinity: a row that nobody reads may see nothing at all.
         scores = (scores * queries.size(-1) ** -0.5).masked_fill(~mask[:, None, :, None], torch.finfo(scores.dtype).min)
