@@ -15,7 +15,7 @@ LOAD = "tests.support.phrase_book:load"
 _PHRASES = {
     "小野小町は平安時代前期の女流歌人である。": "ONO no Komachi was a female poet in the early Heian period.",
     "随心院は京都市山科区にある真言宗の寺院である。": (
-        "Zuishin-in Temple is a temple of the Shingon sect located in Yamashina Ward, Kyoto City."
+        "Zuishin-in Temple is a Buddhist temple belonging to the Shingon sect located in Yamashina Ward, Kyoto City."
     ),
     "絶世の美女としても知られている。": "She is also known as a beautiful woman.",
     "晩年は山科で静かに暮らしたと伝えられる。": "It is said that he lived in Yamashina in his later years.",
