@@ -10,7 +10,9 @@ from models.config import BackboneConfig, DocTransformerConfig, Norm, SentenceCo
 from models.data.batches import Batch, Example
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import EOS
-from models.network.doc_transformer import ContextAttention, DocTransformer, Gate
+from models.network.context_attention import ContextAttention
+from models.network.doc_transformer import DocTransformer
+from models.network.layers import Gate
 from models.training.objective import target_of, token_losses
 
 Make = Callable[..., Any]

@@ -204,26 +204,26 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_kernel_is_compiled_anew_when_what_it_calls_has_changed(folder: Path) -> None:
-    """What was kept on disk of a sub-layer is used while all sources are the same, and no longer.
+    """What was kept on disk of attention is used while all sources are the same, and no longer.
 
     Not even where the disk becomes full, after an upgrade, between the index of what is kept and the code.
     """
-    first, same = _squashed(folder), _squashed(folder)
+    first, same = _attended(folder), _attended(folder)
     source = folder / "models" / "network" / "kernels" / "exponentials.py"
     source.write_text(source.read_text(encoding="utf-8").replace("numbers[s] *= powers[s]", "numbers[s] = 3"), "utf-8")
-    assert first == same == "0.5"
-    assert _squashed(folder, largest_file=4096) == _squashed(folder) == "0.25"
+    assert first == same == "0.73"
+    assert _attended(folder, largest_file=4096) == _attended(folder) == "0.50"
 
 
 def test_what_was_kept_and_cannot_be_read_is_no_obstacle(folder: Path) -> None:
     """As where another user has kept it; here a folder is in its place."""
-    _squashed(folder)
+    _attended(folder)
     indices = list(folder.rglob("*.nbi"))
     assert indices
     for index in indices:
         index.unlink()
         index.mkdir()
-    assert _squashed(folder) == "0.5"
+    assert _attended(folder) == "0.73"
 
 
 def test_code_for_another_cpu_is_not_in_int8(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,15 +232,12 @@ def test_code_for_another_cpu_is_not_in_int8(monkeypatch: pytest.MonkeyPatch) ->
     assert not supports_int8()
 
 
-def _squashed(folder: Path, largest_file: int = -1) -> str:
-    """What a gate makes of nought, by the sources in a folder; it can write files of so many bytes."""
+def _attended(folder: Path, largest_file: int = -1) -> str:
+    """What attention finds for a query of two keys, by the sources in a folder; it can write files of so many bytes."""
     code = (
-        "import resource, numpy as np; from models.network.kernels.sublayers import open_gate; "
+        "import resource, torch; from models.network.kernels.attention import attend; "
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file}, {largest_file})); "
-        "from models.network.kernels.dots import in_panels; from models.network.kernels.machine import VNNI; "
-        "vectors = [np.zeros(64, kind) for kind in (np.int32, np.float32, np.float32)]; "
-        "layer = in_panels(np.zeros((8, 8), np.int8), vnni=VNNI), *vectors, 8; "
-        "x = np.zeros((1, 8), np.float32); open_gate(x, x, layer, layer, x); print(x[0, 0])"
+        "x = torch.tensor([[[[0.0], [1.0]]]]); print(f'{float(attend(x[:, :, 1:], x, x, None, False)):.2f}')"
     )
     environment = os.environ | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "kept")}
     return subprocess.run(
