@@ -8,24 +8,23 @@ head, and over the keys that are seen, without those that are not. For one query
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN201, ANN202, PLR0913, PLR0917 - what Numba compiles has the types that it is called with
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.network.kernels.compiled import compiled, stand_apart
+from models.network.kernels.compiled import EXACT, compiled
 from models.network.kernels.exponentials import exponentials
 from models.network.kernels.floats import KEYS, mix, score
+from models.network.kernels.reductions import largest, total
 
 HIDDEN: Final = -1e30
 """What is added to the score of a key that is not seen is below this."""
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
 _IN_PLACE: Final = np.empty((0, 0), np.int64)
-FAST: Final[dict[str, Any]] = {"fastmath": {"contract", "nsz", "arcp", "nnan", "reassoc"}, "error_model": "numpy"}
-"""Sums may be regrouped when this is compiled, which is once: whoever calls it calls the same code."""
 
 
 def attend(
@@ -60,22 +59,21 @@ def flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
     return tensor.as_strided((length,), (1,)).numpy(), (to_row, to_head, to_place)
 
 
-_part: Final = njit(inline="always")
+_part: Final = njit(inline="always", **EXACT)
 
 
-@njit(**FAST)
-def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):
-    """Attention of queries to the first `total` keys; the last arguments as in `attend`, tensors as `flat` has them.
+@njit(**EXACT)
+def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, length, first):
+    """Attention of queries to the first `length` keys; the last arguments as in `attend`, tensors as `flat` has them.
 
     The first query sees the keys before `first`, each further one a key more. `result` is (B, N, H, D/H).
     """
-    stand_apart()
     batch, count, heads, width = result.shape
-    room = total + KEYS
-    weights, bits = np.empty(room, np.float32), np.empty(room, np.int32)
-    seen, key_at, value_at = np.empty(total, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    room = length + KEYS
+    weights = np.empty(room, np.float32)
+    seen, key_at, value_at = np.empty(length, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     for b in range(batch):
-        visible = _see(hidden, b, total, seen)
+        visible = _see(hidden, b, length, seen)
         for s in range(visible):
             column = columns[b, seen[s]] if columns.size else b
             key_at[s] = column * to_key[0] + seen[s] * to_key[2]
@@ -90,15 +88,15 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
                     read -= 1
                 query = queries[b * to_query[0] + h * to_query[1] + n * to_query[2] :]
                 score(query, own_keys, key_at, read, width, weights)
-                share = soften(weights, bits, read, np.float32(width**-0.5))
+                share = soften(weights, read, np.float32(width**-0.5))
                 mix(weights, share, own_values, value_at, read, width, result[b, n, h])
 
 
 @_part
-def _see(hidden, b, total, seen):
+def _see(hidden, b, length, seen):
     """Which keys a row sees; the first one, if none: nobody reads what comes of it."""
     visible = 0
-    for s in range(total):
+    for s in range(length):
         if hidden.size == 0 or hidden[b, s] > HIDDEN:
             seen[visible] = s
             visible += 1
@@ -108,23 +106,15 @@ def _see(hidden, b, total, seen):
     return visible
 
 
-@njit(inline="always")
-def soften(scores, bits, count, scale):
-    """Put e^(scale (score - max)) in place of each of `count` scores; gives one over their sum, taken in float64."""
-    largest = scores[0]
-    for s in range(count):
-        largest = max(largest, scores[s])
-    for s in range(count):
-        scores[s] = (scores[s] - largest) * scale
-    exponentials(scores, bits, count)
-    total = 0.0
-    for s in range(count):
-        total += np.float64(scores[s])
-    return np.float32(1.0 / total)
+@_part
+def soften(scores, count, scale):
+    """Put e^(scale (score - max)) in place of each of `count` scores; gives one over their sum."""
+    exponentials(scores, count, largest(scores, count), scale)
+    return np.float32(1) / total(scores, count)
 
 
-def _attend(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first):
-    attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, total, first)
+def _attend(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, length, first):
+    attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, length, first)
 
 
-_kernel: Final = compiled(_attend, **FAST)
+_kernel: Final = compiled(_attend, **EXACT)

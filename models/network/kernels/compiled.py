@@ -6,9 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from numba import njit, types
+from numba import njit
 from numba.core.caching import IndexDataCacheFile
-from numba.extending import intrinsic
 
 EXACT: Final[dict[str, Any]] = {"error_model": "numpy"}
 """What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into."""
@@ -43,15 +42,3 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
             kernel(*arguments)
 
     return call
-
-
-def _stand_apart(_typing: object) -> Any:  # noqa: ANN401 - Numba's
-    def generate(context: Any, builder: Any, _signature: object, _arguments: object) -> Any:  # noqa: ANN401
-        builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return types.void(), generate
-
-
-stand_apart: Final[Any] = intrinsic(_stand_apart)
-"""Keeps the function that calls it from being put in the place of its calls: it is the same code for all callers."""

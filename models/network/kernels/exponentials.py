@@ -1,31 +1,87 @@
-"""e^x for many numbers at once, which the library's function is not computed for."""
+"""e^x for many numbers at once, which the library's function is not computed for; written for LLVM directly."""
 
-# mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: ANN001, ANN201 - what Numba compiles has the types that it is called with
+# mypy: disable-error-code="no-untyped-call"
+# ruff: noqa: ANN401 - neither package says what its types are
 
-import numpy as np
-from numba import njit
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from models.network.kernels.machine import LANES
+from models.network.kernels.vectors import (
+    added,
+    call,
+    constant,
+    everywhere,
+    given,
+    load,
+    load_some,
+    loop,
+    number,
+    pointer_to,
+    rest,
+    store_some,
+    whole_vectors,
+)
+
+_INTEGERS: Final = ir.VectorType(ir.IntType(32), LANES)
+_POLYNOMIAL: Final = (
+    1.9875691500e-4,
+    1.3981999507e-3,
+    8.3334519073e-3,
+    4.1665795894e-2,
+    1.6666665459e-1,
+    5.0000001201e-1,
+)
+_LOG2: Final = 0.693359375, -2.12194440e-4
+"""The logarithm of 2 as a number of few digits, and the rest."""
 
 
-@njit(inline="always")
-def exponentials(numbers, bits, count):
-    """Put e^x in place of each of the first `count` numbers x, nought or less; `bits` is room for as many int32.
+def _exponentials(_typing: object, numbers: Any, count: Any, largest: Any, scale: Any) -> Any:
+    """For Numba's functions: put `e^(scale (x - largest))` in place of the first `count` of float32 `numbers` x.
 
-    e^x = 2^n e^r with r within log(2) / 2 of nought, where a polynomial (Cephes, `expf`) is right to the last bit but
-    one.
+    None of them is larger than `largest`; what is no number stays none.
     """
-    for s in range(count):
-        x = max(numbers[s], np.float32(-87.0))
-        n = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
-        r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
-        p = np.float32(1.9875691500e-4)
-        p = p * r + np.float32(1.3981999507e-3)
-        p = p * r + np.float32(8.3334519073e-3)
-        p = p * r + np.float32(4.1665795894e-2)
-        p = p * r + np.float32(1.6666665459e-1)
-        p = p * r + np.float32(5.0000001201e-1)
-        numbers[s] = p * r * r + r + np.float32(1.0)
-        bits[s] = (np.int32(n) + np.int32(127)) << np.int32(23)
-    powers = bits.view(np.float32)
-    for s in range(count):
-        numbers[s] *= powers[s]
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        (data,), (total,) = given(context, builder, signature, arguments, (0,), (1,))
+        most, factor = (
+            everywhere(builder, context.cast(builder, arguments[n], signature.args[n], types.float32)) for n in (2, 3)
+        )
+
+        def powers(some: Any) -> Any:
+            return _power(builder, builder.fmul(builder.fsub(some, most), factor))
+
+        whole = whole_vectors(builder, total)
+        with loop(builder, constant(0), whole, LANES) as i:
+            found = powers(load(builder, data, i))
+            builder.store(found, pointer_to(builder, data, i, found.type), align=4)
+        with rest(builder, whole, total) as lanes:
+            store_some(builder, powers(load_some(builder, data, whole, lanes)), data, whole, lanes)
+        return context.get_dummy_value()
+
+    return types.void(numbers, count, largest, scale), generate
+
+
+exponentials: Final[Any] = intrinsic(_exponentials)
+
+
+def _power(builder: ir.IRBuilder, x: Any) -> Any:
+    """e^x, and e^-87 below that.
+
+    e^x = 2^n e^r with r within log(2) / 2 of nought, where a polynomial (Cephes, `expf`) is right but for the last bit.
+    """
+    x = call(builder, "maximum", x, number(-87.0))
+    n = call(builder, "floor", added(builder, x, number(1.4426950408889634), number(0.5)))
+    r = x
+    for part in _LOG2:
+        r = added(builder, n, number(-part), r)
+    p = number(_POLYNOMIAL[0])
+    for coefficient in _POLYNOMIAL[1:]:
+        p = added(builder, p, r, number(coefficient))
+    p = builder.fadd(added(builder, builder.fmul(p, r), r, r), number(1.0))
+    exponent = builder.add(builder.fptosi(n, _INTEGERS), ir.Constant(_INTEGERS, [127] * LANES))
+    bits = builder.shl(exponent, ir.Constant(_INTEGERS, [23] * LANES))
+    return builder.fmul(p, builder.bitcast(bits, x.type))

@@ -3,13 +3,14 @@
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN201, ANN202 - what Numba compiles has the types that it is called with
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models.network.kernels.compiled import EXACT, compiled, stand_apart
+from models.network.kernels.compiled import EXACT, compiled
+from models.network.kernels.reductions import deviation, total
 
 BARE: Final = 0
 PRE: Final = 1
@@ -22,25 +23,16 @@ Frame = tuple[int, NDArray[np.float32], NDArray[np.float32], np.float32]
 
 _NOTHING: Final = np.empty(0, np.float32)
 NO_FRAME: Final[Frame] = BARE, _NOTHING, _NOTHING, np.float32(0)
-_FAST: Final[dict[str, Any]] = {"fastmath": {"contract", "nsz", "arcp", "reassoc"}, "error_model": "numpy"}
-"""Sums may be regrouped when this is compiled, which is once: whoever calls it calls the same code."""
 
 
-@njit(**_FAST)
+@njit(**EXACT)
 def norm_rows(x, weight, bias, epsilon, result):
-    """Layer norm of rows (R, D); `result` is not x: there the loops are other ones, which give other last digits."""
-    stand_apart()
+    """Layer norm of rows (R, D), into other ones or in their place."""
     width = x.shape[1]
     for r in range(len(x)):
         row, normed = x[r], result[r]
-        total = np.float32(0)
-        for i in range(width):
-            total += row[i]
-        mean = total / np.float32(width)
-        total = np.float32(0)
-        for i in range(width):
-            total += (row[i] - mean) * (row[i] - mean)
-        scale = np.float32(1) / np.sqrt(total / np.float32(width) + epsilon)
+        mean = total(row, width) / np.float32(width)
+        scale = np.float32(1) / np.sqrt(deviation(row, width, mean) / np.float32(width) + epsilon)
         for i in range(width):
             normed[i] = (row[i] - mean) * scale * weight[i] + bias[i]
 
@@ -72,7 +64,7 @@ def close(frame, result):
     """The norm of a frame that has it after the sum of stream and sub-layer, which is in `result`."""
     order, weight, bias, epsilon = frame
     if order == POST:
-        norm_rows(result.copy(), weight, bias, epsilon, result)
+        norm_rows(result, weight, bias, epsilon, result)
 
 
 def _norm(x, weight, bias, epsilon, result):

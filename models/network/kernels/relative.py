@@ -15,8 +15,8 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from models.network.kernels.attention import FAST, flat, soften
-from models.network.kernels.compiled import compiled
+from models.network.kernels.attention import flat, soften
+from models.network.kernels.compiled import EXACT, compiled
 from models.network.kernels.floats import KEYS, mix, score
 
 
@@ -84,7 +84,7 @@ def attend_relative(
     return torch.from_numpy(result)
 
 
-_part: Final = njit(inline="always")
+_part: Final = njit(inline="always", **EXACT)
 
 
 def _attend_relative(
@@ -107,7 +107,7 @@ def _attend_relative(
     rows, words, heads, width = result.shape
     sentences, remembered = real.shape
     room = remembered + total + KEYS
-    weights, by_place, bits = np.empty(room, np.float32), np.empty(room, np.float32), np.empty(room, np.int32)
+    weights, by_place = np.empty(room, np.float32), np.empty(room, np.float32)
     old_at, key_at = np.empty(room, np.int64), np.empty(room, np.int64)
     value_at, apart = np.empty(room, np.int64), np.empty(room, np.int64)
     of_content, of_position = np.empty(width, np.float32), np.empty(width, np.float32)
@@ -135,7 +135,7 @@ def _attend_relative(
                 score(of_position, table.reshape(-1)[h * width :], apart, old + own, width, by_place)
                 for s in range(old + own):
                     weights[s] += by_place[s]
-                share = soften(weights, bits, old + own, scale)
+                share = soften(weights, old + own, scale)
                 mix(weights[old:], share, values[h * to_value[1] :], value_at, own, width, result[r, t, h])
                 if old:
                     mix(weights, share, old_values[b, h].reshape(-1), old_at, old, width, recalled)
@@ -163,4 +163,4 @@ def _go_on(at, count):
         at[s] = at[count - 1]
 
 
-_kernel: Final = compiled(_attend_relative, **FAST)
+_kernel: Final = compiled(_attend_relative, **EXACT)

@@ -10,8 +10,8 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from models.network.kernels.attention import FAST, soften
-from models.network.kernels.compiled import compiled
+from models.network.kernels.attention import soften
+from models.network.kernels.compiled import EXACT, compiled
 from models.network.kernels.floats import KEYS, mix, score
 
 
@@ -39,14 +39,14 @@ def attend_segments(
     return torch.from_numpy(result)
 
 
-_part: Final = njit(inline="always")
+_part: Final = njit(inline="always", **EXACT)
 
 
 def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, result):
     blocks, members, words, heads, width = result.shape
     sentences, length = keys.shape[1], keys.shape[3]
     room = sentences * length + KEYS
-    weights, bits = np.empty(room, np.float32), np.empty(room, np.int32)
+    weights = np.empty(room, np.float32)
     at, sentence, table_at = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(sentences + KEYS, np.int64)
     by_distance, added = np.empty(sentences + KEYS, np.float32), np.empty(width, np.float32)
     scale = np.float32(width**-0.5)
@@ -63,7 +63,7 @@ def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, resu
                     if of_keys.size:
                         score(query, of_keys.reshape(-1), table_at, sentences, width, by_distance)
                         _add(by_distance, sentence, weights, count)
-                    share = soften(weights, bits, count, scale)
+                    share = soften(weights, count, scale)
                     mix(weights, share, own_values[first:], at, count, width, result[g, n, s, h])
                     if of_values.size:
                         _sum(weights, sentence, by_distance, count)
@@ -99,4 +99,4 @@ def _find(mask, to_sentence, width, at, sentence):
     return count
 
 
-_kernel: Final = compiled(_attend_segments, **FAST)
+_kernel: Final = compiled(_attend_segments, **EXACT)

@@ -148,12 +148,11 @@ def _open(x, y, of_x, of_y, result):
 def _squash(rows):
     """Put sigmoid(x) in place of each number: 1 / (1 + e^-|x|) where x is not below nought, else the rest to one."""
     width = rows.shape[1]
-    powers, bits = np.empty(width, np.float32), np.empty(width, np.int32)
-    one = np.float32(1)
+    powers, one = np.empty(width, np.float32), np.float32(1)
     for row in rows:
         for i in range(width):
             powers[i] = -abs(row[i])
-        exponentials(powers, bits, width)
+        exponentials(powers, width, np.float32(0), one)
         for i in range(width):
             if row[i] == row[i]:  # what is no number stays none
                 row[i] = (one if row[i] >= 0 else powers[i]) / (one + powers[i])

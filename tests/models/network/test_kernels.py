@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -187,10 +188,11 @@ def test_one_call_attends_to_the_past_as_its_steps_do(order: Norm) -> None:
 @needs_int8
 @torch.inference_mode()
 def test_what_is_no_number_stays_none() -> None:
-    """Neither a feed-forward layer nor a gate makes a number of it, nor lets it reach another row."""
-    x = rows(4)
+    """Neither a feed-forward layer nor a gate nor attention makes a number of it, nor lets it reach another row."""
+    x, attention, seen = rows(4), ready(Attention(WIDTH, 5)), torch.ones(4, 1, 1, 1) > 0
     x[2, 0, 7] = float("nan")
-    for found in (ready(FeedForward(WIDTH, WIDTH, "relu"))(x), ready(Gate(WIDTH))(rows(4), x)):
+    attended = ready(Residual(WIDTH, "pre", 0))(x, attention.over_itself(seen))
+    for found in (ready(FeedForward(WIDTH, WIDTH, "relu"))(x), ready(Gate(WIDTH))(rows(4), x), attended):
         assert not found[2].isfinite().any()
         assert found[[0, 1, 3]].isfinite().all()
 
@@ -210,9 +212,21 @@ def test_a_kernel_is_compiled_anew_when_what_it_calls_has_changed(folder: Path) 
     """
     first, same = _attended(folder), _attended(folder)
     source = folder / "models" / "network" / "kernels" / "exponentials.py"
-    source.write_text(source.read_text(encoding="utf-8").replace("numbers[s] *= powers[s]", "numbers[s] = 3"), "utf-8")
+    sources = source.read_text(encoding="utf-8")
+    source.write_text(
+        sources.replace("return builder.fmul(p, builder.bitcast(bits, x.type))", "return number(3.0)"), "utf-8"
+    )
     assert first == same == "0.73"
     assert _attended(folder, largest_file=4096) == _attended(folder) == "0.50"
+
+
+@needs_int8
+def test_what_was_compiled_and_what_was_kept_give_the_same(tmp_path: Path) -> None:
+    """To the bit: the process that compiles it is a replica like those that find it there."""
+    code = f"from {__name__} import fingerprint; print(fingerprint())"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (subprocess.check_output([sys.executable, "-c", code], env=environment) for _ in range(2))
+    assert first == second
 
 
 def test_what_was_kept_and_cannot_be_read_is_no_obstacle(folder: Path) -> None:
@@ -230,6 +244,17 @@ def test_code_for_another_cpu_is_not_in_int8(monkeypatch: pytest.MonkeyPatch) ->
     """Numba would end the process over instructions that such a CPU lacks."""
     monkeypatch.setattr("numba.config.CPU_NAME", "generic")
     assert not supports_int8()
+
+
+@torch.inference_mode()
+def fingerprint() -> str:
+    """Of what a sub-layer with its connection gives for sentences of many lengths."""
+    attention, residual = ready(Attention(WIDTH, 5)), ready(Residual(WIDTH, "pre", 0))
+    found = (
+        residual(x, attention.over_itself(torch.ones(3, 1, 1, x.size(1)) > 0))
+        for x in map(partial(rows, 3), range(1, 60))
+    )
+    return sha256(b"".join(each.numpy().tobytes() for each in found)).hexdigest()
 
 
 def _attended(folder: Path, largest_file: int = -1) -> str:

@@ -1,0 +1,122 @@
+"""What becomes of many floats, written for LLVM directly, with one order wherever it is compiled into.
+
+Four vectors are filled side by side, then brought together by halves.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# ruff: noqa: ANN401 - neither package says what its types are
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from models.network.kernels.machine import LANES
+from models.network.kernels.vectors import (
+    SIDE_BY_SIDE,
+    VECTOR,
+    added,
+    call,
+    constant,
+    everywhere,
+    given,
+    halves,
+    load,
+    load_some,
+    loop,
+    number,
+    rest,
+    whole_vectors,
+)
+
+_Take = Callable[[Any, Any], Any]
+"""What was found so far becomes with some more; of vectors, lane by lane."""
+
+
+def _largest(_typing: object, numbers: Any, count: Any) -> Any:
+    """For Numba's functions: the largest of the first `count` of float32 `numbers`; none, if one of them is none."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        def larger(one: Any, other: Any) -> Any:
+            return call(builder, "maximum", one, other)
+
+        return _reduced(builder, *_array(context, builder, signature, arguments), -float("inf"), larger, larger)
+
+    return types.float32(numbers, count), generate
+
+
+def _total(_typing: object, numbers: Any, count: Any) -> Any:
+    """For Numba's functions: the sum of the first `count` of float32 `numbers`."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        array = _array(context, builder, signature, arguments)
+        return _reduced(builder, *array, 0.0, builder.fadd, builder.fadd)
+
+    return types.float32(numbers, count), generate
+
+
+def _deviation(_typing: object, numbers: Any, count: Any, mean: Any) -> Any:
+    """For Numba's functions: the sum of the squares of what the first `count` of float32 `numbers` are from `mean`."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        middle = context.cast(builder, arguments[2], signature.args[2], types.float32)
+
+        def take(sum_: Any, some: Any) -> Any:
+            distance = builder.fsub(some, everywhere(builder, middle))
+            return added(builder, distance, distance, sum_)
+
+        array = _array(context, builder, signature, arguments)
+        return _reduced(builder, *array, 0.0, take, builder.fadd)
+
+    return types.float32(numbers, count, mean), generate
+
+
+largest: Final[Any] = intrinsic(_largest)
+total: Final[Any] = intrinsic(_total)
+deviation: Final[Any] = intrinsic(_deviation)
+
+
+def _array(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> tuple[Any, Any]:
+    (data,), (count,) = given(context, builder, signature, arguments, (0,), (1,))
+    return data, count
+
+
+def _reduced(builder: ir.IRBuilder, data: Any, count: Any, start: float, take: _Take, join: _Take) -> Any:
+    """One float of many.
+
+    Args:
+        builder: to build with.
+        data: where they are.
+        count: how many.
+        start: what stands for none of them.
+        take: what is found becomes with some more of them.
+        join: what was found of some becomes with what was found of others.
+    """
+    four = [cgutils.alloca_once(builder, VECTOR) for _ in range(SIDE_BY_SIDE)]
+    for found in four:
+        builder.store(number(start), found)
+    bounds = constant(0), builder.and_(count, constant(-SIDE_BY_SIDE * LANES)), whole_vectors(builder, count)
+    for (first, end), some in zip(pairwise(bounds), (four, four[:1]), strict=True):
+        with loop(builder, first, end, len(some) * LANES) as i:
+            for n, found in enumerate(some):
+                numbers = load(builder, data, builder.add(i, constant(n * LANES)))
+                builder.store(take(builder.load(found), numbers), found)
+    with rest(builder, bounds[-1], count) as lanes:
+        before = builder.load(four[1])
+        taken = take(before, load_some(builder, data, bounds[-1], lanes))
+        builder.store(builder.select(lanes, taken, before), four[1])
+    return _joined(builder, [builder.load(found) for found in four], join)
+
+
+def _joined(builder: ir.IRBuilder, parts: list[Any], join: _Take) -> Any:
+    """What is in all lanes of some vectors, as many as a power of two."""
+    while len(parts) > 1:
+        parts = [join(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    vector = parts[0]
+    while vector.type.count > 2:
+        vector = join(*halves(builder, vector))
+    return join(*(builder.extract_element(vector, ir.Constant(ir.IntType(32), lane)) for lane in range(2)))

@@ -1,0 +1,140 @@
+"""What loops over floats are made of when they are written for LLVM directly: vectors of as many lanes as the CPU has.
+
+Numba's own loops begin with looking at how long they are and where they read, and have another order of their sums
+wherever they are compiled into.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# ruff: noqa: ANN401 - neither package says what its types are
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from models.network.kernels.machine import LANES
+
+_INDEX, _PLACE = ir.IntType(32), ir.IntType(64)
+_PLACES: Final = ir.VectorType(_PLACE, LANES)
+FLOAT: Final = ir.FloatType()
+VECTOR: Final = ir.VectorType(FLOAT, LANES)
+SIDE_BY_SIDE: Final = 4
+"""Vectors that are summed at once."""
+
+
+def given(
+    context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, arrays: Sequence[int], numbers: Sequence[int]
+) -> tuple[list[Any], list[Any]]:
+    """Where arrays begin, and numbers in 64 bits."""
+    kinds = signature.args
+    data = [context.make_array(kinds[n])(context, builder, arguments[n]).data for n in arrays]
+    return data, [context.cast(builder, arguments[n], kinds[n], types.intp) for n in numbers]
+
+
+@contextmanager
+def rest(builder: ir.IRBuilder, first: Any, end: Any) -> Iterator[Any]:
+    """What is built inside is done if something is left that fills no vector; gives which lanes it is in."""
+    with builder.if_then(builder.icmp_signed("<", first, end)):
+        left = everywhere(builder, builder.sub(end, first), _PLACES)
+        yield builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LANES))), left)
+
+
+def load_some(builder: ir.IRBuilder, data: Any, index: Any, lanes: Any) -> Any:
+    """Some lanes of a vector of an array, noughts in the others, which may be beyond its end."""
+    kinds = [VECTOR.as_pointer(), _INDEX, lanes.type, VECTOR]
+    function = ir.FunctionType(VECTOR, kinds)
+    name = f"llvm.masked.load.v{LANES}f32.p0"
+    given = pointer_to(builder, data, index, VECTOR), ir.Constant(_INDEX, 4), lanes, nought()
+    return builder.call(cgutils.get_or_insert_function(builder.module, function, name), given)
+
+
+def store_some(builder: ir.IRBuilder, numbers: Any, data: Any, index: Any, lanes: Any) -> None:
+    """Put some lanes of a vector into an array."""
+    function = ir.FunctionType(ir.VoidType(), [VECTOR, VECTOR.as_pointer(), _INDEX, lanes.type])
+    name = f"llvm.masked.store.v{LANES}f32.p0"
+    given = numbers, pointer_to(builder, data, index, VECTOR), ir.Constant(_INDEX, 4), lanes
+    builder.call(cgutils.get_or_insert_function(builder.module, function, name), given)
+
+
+@contextmanager
+def loop(builder: ir.IRBuilder, first: Any, end: Any, step: int) -> Iterator[Any]:
+    """What is built inside is done for every so many numbers."""
+    with cgutils.for_range_slice(builder, first, end, constant(step), _PLACE) as (i, _):
+        yield i
+
+
+def whole_vectors(builder: ir.IRBuilder, width: Any) -> Any:
+    """How many of so many floats fill vectors."""
+    return builder.and_(width, constant(-LANES))
+
+
+def load(builder: ir.IRBuilder, data: Any, index: Any, kind: Any = VECTOR) -> Any:
+    """A vector, or one float, of an array."""
+    return builder.load(pointer_to(builder, data, index, kind), align=4)
+
+
+def pointer_to(builder: ir.IRBuilder, data: Any, index: Any, kind: Any) -> Any:
+    """Where a vector, or one float, of an array is."""
+    return builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
+
+
+def everywhere(builder: ir.IRBuilder, number: Any, kind: Any = VECTOR) -> Any:
+    """A vector that has a number in every lane; the number itself, if it is to be one float."""
+    if kind is FLOAT:
+        return number
+    vector = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
+
+
+def added(builder: ir.IRBuilder, a: Any, b: Any, total: Any) -> Any:
+    """The product added to the total, rounded once."""
+    return call(builder, "fma", a, b, total)
+
+
+def call(builder: ir.IRBuilder, name: str, *numbers: Any) -> Any:
+    """What one of LLVM's own functions gives for floats, or lane by lane for vectors."""
+    kind = numbers[0].type
+    of_kind = f"llvm.{name}.f32" if kind is FLOAT else f"llvm.{name}.v{kind.count}f32"
+    function = ir.FunctionType(kind, [kind] * len(numbers))
+    return builder.call(cgutils.get_or_insert_function(builder.module, function, of_kind), numbers)
+
+
+def summed(builder: ir.IRBuilder, four: Sequence[Any]) -> Any:
+    """The sums of all lanes of four vectors, side by side: of halves, down to eight lanes, then twice of pairs."""
+    while four[0].type.count > 8:
+        four = [builder.fadd(*halves(builder, each)) for each in four]
+    pairs = (0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15)
+    a, b = (builder.fadd(*_lanes(builder, four[n], four[n + 1], pairs)) for n in (0, 2))
+    return builder.fadd(*halves(builder, builder.fadd(*_lanes(builder, a, b, pairs))))
+
+
+def halves(builder: ir.IRBuilder, vector: Any) -> Sequence[Any]:
+    """The lower and the upper lanes of a vector."""
+    half = vector.type.count // 2
+    return _lanes(builder, vector, vector, (range(half), range(half, 2 * half)))
+
+
+def _lanes(builder: ir.IRBuilder, a: Any, b: Any, lanes: Sequence[Sequence[int]]) -> Sequence[Any]:
+    """Some lanes of two vectors, and as many others; those of `b` are counted on from `a`."""
+    kinds = [ir.VectorType(_INDEX, len(each)) for each in lanes]
+    return [
+        builder.shuffle_vector(a, b, ir.Constant(kind, list(each))) for kind, each in zip(kinds, lanes, strict=True)
+    ]
+
+
+def nought(kind: Any = VECTOR) -> Any:
+    """0 as a vector, or as one float."""
+    return ir.Constant(kind, 0.0) if kind is FLOAT else number(0.0)
+
+
+def number(value: float) -> Any:
+    """A number in every lane."""
+    return ir.Constant(VECTOR, [value] * LANES)
+
+
+def constant(number: int) -> Any:
+    """A number that indices are counted with."""
+    return ir.Constant(_PLACE, number)
