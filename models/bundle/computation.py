@@ -7,8 +7,8 @@ import torch
 
 from models.bundle.heap import keep_freed_memory
 from models.errors import BundleError
+from models.kernels.machine import supports_int8
 from models.network.inference import prepare
-from models.network.kernels.machine import supports_int8
 from models.network.model import TranslationModel
 
 COMPUTE_TYPES: Final = ("auto", "float32", "bfloat16", "int8")

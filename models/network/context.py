@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from models.config import ArchitectureConfig, ContextWindow
 from models.data.batches import Batch, Example, Memory, Tokens
-from models.network.kernels.norms import Frame
+from models.kernels.norms import Frame
 from models.network.layers import Attention, Framed, Residual
 from models.network.observation import WatchedAttention, WatchedGate
 from models.network.pretrained import PretrainedEncoder

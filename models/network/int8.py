@@ -10,12 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.network.kernels.dots import in_panels
-from models.network.kernels.machine import VNNI
-from models.network.kernels.products import NOUGHT, multiply
+from models.kernels.dots import in_panels
+from models.kernels.machine import VNNI
+from models.kernels.products import NOUGHT, multiply
 
 Arrays = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32], int]
-"""As `models.network.kernels.products.product` takes a layer."""
+"""As `models.kernels.products.product` takes a layer."""
 
 
 class Int8Linear(nn.Module):

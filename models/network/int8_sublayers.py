@@ -8,11 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.network.context_attention import ContextAttention
-from models.network.int8 import Arrays, Int8Linear
-from models.network.kernels.attention import attend
-from models.network.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
-from models.network.kernels.sublayers import (
+from models.kernels.attention import attend
+from models.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
+from models.kernels.sublayers import (
     attend_fixed,
     attend_itself,
     attend_past,
@@ -20,6 +18,8 @@ from models.network.kernels.sublayers import (
     let_context_in,
     open_gate,
 )
+from models.network.context_attention import ContextAttention
+from models.network.int8 import Arrays, Int8Linear
 from models.network.layers import Attention, FeedForward, Gate, Residual, additive
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)

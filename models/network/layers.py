@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config import Activation, Norm
-from models.network.kernels.norms import NO_FRAME, Frame
+from models.kernels.norms import NO_FRAME, Frame
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -42,7 +42,7 @@ class AttentionKernel(Protocol):
     def mix(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, columns: Tensor | None
     ) -> Tensor:
-        """Attention alone, without projections: `models.network.kernels.attention.attend`."""
+        """Attention alone, without projections: `models.kernels.attention.attend`."""
 
     def attend_fixed(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Frame = NO_FRAME

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, GlobalLocalConfig
-from models.network.kernels.segments import attend_segments
+from models.kernels.segments import attend_segments
 from models.network.layers import Attention, FeedForward, Residual, final_norm
 
 REACH = 20

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from models.config import BackboneConfig
 from models.data.batches import Memory
 from models.data.tokenizer import EOS, PAD
-from models.network.kernels.relative import Distances, Remembered, attend_relative
+from models.kernels.relative import Distances, Remembered, attend_relative
 from models.network.layers import Attention, Residual, sinusoidal_positions
 from models.network.state import ROOM, State
 

@@ -25,7 +25,7 @@ from models.config import (
     SentenceConfig,
 )
 from models.data.documents import windows
-from models.network.kernels.machine import supports_int8
+from models.kernels.machine import supports_int8
 from models.search.hypotheses import SearchOptions
 from tests.support.bert import make_bert, tiny_bert_context, with_bert
 from tests.support.bundles import documents, make_checkpoint

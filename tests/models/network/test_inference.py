@@ -6,9 +6,9 @@ import torch
 
 from models.config import ArchitectureConfig
 from models.data.corpus import TokenizedCorpus
+from models.kernels.machine import supports_int8
 from models.network.decoding import ModelDecoder
 from models.network.inference import prepare
-from models.network.kernels.machine import supports_int8
 from models.search.hypotheses import SearchOptions
 from models.search.running import Wanted
 from models.search.search import new_search, search

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
+from models.kernels.machine import VNNI, supports_int8
 from models.network.int8 import Int8Linear
-from models.network.kernels.machine import VNNI, supports_int8
 
 pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
 
@@ -85,7 +85,7 @@ def test_a_cpu_without_vnni_multiplies_as_well(tmp_path: Path) -> None:
         "from llvmlite import binding; known = binding.get_host_cpu_features; "
         "binding.get_host_cpu_features = lambda: type(known())({**known(), 'avx512vnni': False}); "
         "import torch; from models.network.int8 import Int8Linear; "
-        "from models.network.kernels.machine import LEVELS; assert LEVELS == 63; "
+        "from models.kernels.machine import LEVELS; assert LEVELS == 63; "
         "linear, x = torch.nn.Linear(200, 70), torch.randn(133, 200); int8 = Int8Linear(linear); "
         "together, expected = int8(x), linear(x).detach(); "
         "assert (together - expected).abs().max() < 0.04 * expected.abs().max(); "

@@ -12,8 +12,8 @@ from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import ArchitectureConfig
 from models.data.batches import Example
 from models.data.corpus import TokenizedCorpus
+from models.kernels.machine import supports_int8
 from models.network.inference import prepare
-from models.network.kernels.machine import supports_int8
 from models.network.model import TranslationModel
 from models.network.state_cache import StateCache
 from models.search.hypotheses import SearchOptions

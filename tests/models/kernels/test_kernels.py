@@ -15,14 +15,14 @@ import torch
 from numba import njit
 from torch import Tensor, nn
 
-import models.network.kernels
+import models.kernels
 from models.config import BackboneConfig, Norm
+from models.kernels.dots import PANELS, dots, in_panels, lanes
+from models.kernels.machine import VNNI, supports_int8
 from models.network.context import over_past
 from models.network.context_attention import ContextAttention
 from models.network.inference import prepare
 from models.network.int8_sublayers import Int8Norm
-from models.network.kernels.dots import PANELS, dots, in_panels, lanes
-from models.network.kernels.machine import VNNI, supports_int8
 from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
 from models.network.state import State
 
@@ -200,8 +200,8 @@ def test_what_is_no_number_stays_none() -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the kernels, to be imported from here."""
-    kernels, ignored = Path(models.network.kernels.__file__).parent, shutil.ignore_patterns("__pycache__")
-    shutil.copytree(kernels, tmp_path / "models" / "network" / "kernels", ignore=ignored)
+    kernels, ignored = Path(models.kernels.__file__).parent, shutil.ignore_patterns("__pycache__")
+    shutil.copytree(kernels, tmp_path / "models" / "kernels", ignore=ignored)
     return tmp_path
 
 
@@ -211,7 +211,7 @@ def test_a_kernel_is_compiled_anew_when_what_it_calls_has_changed(folder: Path) 
     Not even where the disk becomes full, after an upgrade, between the index of what is kept and the code.
     """
     first, same = _attended(folder), _attended(folder)
-    source = folder / "models" / "network" / "kernels" / "exponentials.py"
+    source = folder / "models" / "kernels" / "exponentials.py"
     sources = source.read_text(encoding="utf-8")
     source.write_text(
         sources.replace("return builder.fmul(p, builder.bitcast(bits, x.type))", "return number(3.0)"), "utf-8"
@@ -260,7 +260,7 @@ def fingerprint() -> str:
 def _attended(folder: Path, largest_file: int = -1) -> str:
     """What attention finds for a query of two keys, by the sources in a folder; it can write files of so many bytes."""
     code = (
-        "import resource, torch; from models.network.kernels.attention import attend; "
+        "import resource, torch; from models.kernels.attention import attend; "
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file}, {largest_file})); "
         "x = torch.tensor([[[[0.0], [1.0]]]]); print(f'{float(attend(x[:, :, 1:], x, x, None, False)):.2f}')"
     )

@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models.network.kernels.compiled import EXACT, compiled
-from models.network.kernels.reductions import deviation, total
+from models.kernels.compiled import EXACT, compiled
+from models.kernels.reductions import deviation, total
 
 BARE: Final = 0
 PRE: Final = 1

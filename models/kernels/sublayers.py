@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from models.network.kernels.attention import attend_rows
-from models.network.kernels.compiled import EXACT, compiled
-from models.network.kernels.exponentials import exponentials
-from models.network.kernels.norms import PRE, close, enter, leave
-from models.network.kernels.products import BLOCK, product
+from models.kernels.attention import attend_rows
+from models.kernels.compiled import EXACT, compiled
+from models.kernels.exponentials import exponentials
+from models.kernels.norms import PRE, close, enter, leave
+from models.kernels.products import BLOCK, product
 
 
 def _feed_forward(x, inner, outer, frame, result):

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from models.network.kernels.machine import LANES
+from models.kernels.machine import LANES
 
 _INDEX, _PLACE = ir.IntType(32), ir.IntType(64)
 _PLACES: Final = ir.VectorType(_PLACE, LANES)

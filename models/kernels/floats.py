@@ -14,8 +14,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from models.network.kernels.machine import LANES
-from models.network.kernels.vectors import (
+from models.kernels.machine import LANES
+from models.kernels.vectors import (
     FLOAT,
     SIDE_BY_SIDE,
     VECTOR,

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.network.kernels.attention import attend
+from models.kernels.attention import attend
 from models.network.layers import additive
 
 
@@ -90,7 +90,7 @@ def test_what_is_compiled_is_kept_for_the_next_process(tmp_path: Path) -> None:
 def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
     """What cannot be kept is used all the same."""
     code = (
-        "import resource, torch; from models.network.kernels.attention import attend; "
+        "import resource, torch; from models.kernels.attention import attend; "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); x = torch.ones(1, 1, 1, 4); "
         "assert attend(x, x, x, None, False).flatten().tolist() == [1.0] * 4"
     )
@@ -101,7 +101,7 @@ def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
 def _files_after(folder: Path) -> dict[Path, int]:
     """What stands in a folder for compiled code, with the times, after a process that attends, and multiplies."""
     code = (
-        "import torch; from models.network.kernels.attention import attend; "
+        "import torch; from models.kernels.attention import attend; "
         "from models.network.int8 import Int8Linear; "
         "x = torch.ones(1, 1, 1, 4); attend(x, x, x, None, False); Int8Linear(torch.nn.Linear(4, 4))(x)"
     )

@@ -10,9 +10,9 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from models.network.kernels.attention import soften
-from models.network.kernels.compiled import EXACT, compiled
-from models.network.kernels.floats import KEYS, mix, score
+from models.kernels.attention import soften
+from models.kernels.compiled import EXACT, compiled
+from models.kernels.floats import KEYS, mix, score
 
 
 def attend_segments(

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from models.network.kernels.compiled import EXACT, compiled
-from models.network.kernels.dots import PANELS, dots, lanes
-from models.network.kernels.machine import LEVELS, VNNI
+from models.kernels.compiled import EXACT, compiled
+from models.kernels.dots import PANELS, dots, lanes
+from models.kernels.machine import LEVELS, VNNI
 
 NOUGHT: Final = LEVELS + 1
 """The integer that stands for nought: bytes have no sign."""

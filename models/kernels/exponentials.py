@@ -9,8 +9,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from models.network.kernels.machine import LANES
-from models.network.kernels.vectors import (
+from models.kernels.machine import LANES
+from models.kernels.vectors import (
     added,
     call,
     constant,

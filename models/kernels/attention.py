@@ -15,10 +15,10 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.network.kernels.compiled import EXACT, compiled
-from models.network.kernels.exponentials import exponentials
-from models.network.kernels.floats import KEYS, mix, score
-from models.network.kernels.reductions import largest, total
+from models.kernels.compiled import EXACT, compiled
+from models.kernels.exponentials import exponentials
+from models.kernels.floats import KEYS, mix, score
+from models.kernels.reductions import largest, total
 
 HIDDEN: Final = -1e30
 """What is added to the score of a key that is not seen is below this."""

@@ -15,9 +15,9 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from models.network.kernels.attention import flat, soften
-from models.network.kernels.compiled import EXACT, compiled
-from models.network.kernels.floats import KEYS, mix, score
+from models.kernels.attention import flat, soften
+from models.kernels.compiled import EXACT, compiled
+from models.kernels.floats import KEYS, mix, score
 
 
 @dataclass(frozen=True, slots=True)
