@@ -36,7 +36,7 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
     kernel = attention.kernel
 
     def attend(x: Tensor) -> Tensor:
-        columns = state.look_up(len(x), x.size(1)) if kernel is not None else None
+        columns = state.look_up(x.size(0), x.size(1)) if kernel is not None else None
         queries, keys, values = attention.project(x)
         keys = attention.split(state.extend(f"{name}.keys", keys))
         values = attention.split(state.extend(f"{name}.values", values))
@@ -45,7 +45,7 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
         return attention.mix(queries, keys, values, causal=True, columns=columns)
 
     def inside(x: Tensor, frame: Frame) -> Tensor | None:
-        columns = state.look_up(len(x), x.size(1))
+        columns = state.look_up(x.size(0), x.size(1))
         if kernel is None or columns is None or x.size(1) > 1:
             return None
         past = state.reserve(f"{name}.keys", x), state.reserve(f"{name}.values", x)

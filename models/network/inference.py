@@ -7,7 +7,7 @@ are those of `Int8Linear`.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import torch
 import torch.nn.functional as F
@@ -31,6 +31,11 @@ _IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] 
     {ContextAttention: Int8ContextAttention},
 )
 """What computes modules in int8, from the inside out."""
+_OF_LISTS: Final[dict[str, Callable[..., object]]] = {
+    "__getitem__": lambda modules, which: modules.members[which],
+    "__len__": lambda modules: len(modules.members),
+}
+"""How a list of modules finds them; torch looks each up by its number as a word."""
 
 
 def prepare(model: nn.Module, *, int8: bool = False) -> None:
@@ -53,6 +58,8 @@ def prepare(model: nn.Module, *, int8: bool = False) -> None:
         module.__class__ = direct[type(module)]
         # torch looks these up in Python, every time; what stands in an object itself is found at once.
         module.__dict__.update(module._modules | module._parameters | module._buffers)  # noqa: SLF001
+        if isinstance(module, nn.ModuleList):
+            module.__dict__["members"] = tuple(module._modules.values())  # noqa: SLF001
 
 
 @contextmanager
@@ -96,9 +103,9 @@ def _has_kernel(module: nn.Module) -> bool:
 
 
 def _direct(kind: type[nn.Module]) -> type[nn.Module]:
-    """The same module, called without a look for hooks."""
-    call = _plain_norm if kind is nn.LayerNorm else cast(Callable[..., Tensor], kind.forward)
-    return type(kind.__name__, (kind,), {"__call__": call, "hooked": kind})
+    """The same module, called without a look for hooks; a list of modules that gives its members at once."""
+    own = _OF_LISTS if kind is nn.ModuleList else {"__call__": _plain_norm if kind is nn.LayerNorm else kind.forward}
+    return type(kind.__name__, (kind,), own | {"hooked": kind})
 
 
 def _plain_norm(norm: nn.LayerNorm, x: Tensor) -> Tensor:

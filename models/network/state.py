@@ -61,7 +61,7 @@ class State:
         """Where what new words leave, (R, T, X), is to be put: (more than position + T, R or more, X)."""
         rows, end = new.size(0), self.position + new.size(1)
         cache = self.past.get(name)
-        if cache is None or len(cache) < end or cache.size(1) < rows:
+        if cache is None or cache.size(0) < end or cache.size(1) < rows:
             used = 0 if cache is None else self._used_columns(cache)
             grown = new.new_empty(_room(end), max(rows, used), new.size(2))
             if cache is not None:

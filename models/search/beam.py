@@ -15,11 +15,11 @@ from torch import Tensor
 from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
 from models.errors import UnsupportedOptionError
+from models.search.candidates import Candidates, Continuations, candidates_of
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import continues_loop
 from models.search.running import Found, Wanted, worth_moving
-from models.search.vocabulary import best, log_probabilities
 
 
 @dataclass
@@ -64,26 +64,6 @@ class _Beams(Generic[State]):
     """(R, T) tokens; those of a sentence are the last ones, before which may stand anything."""
     scores: Tensor
     """(B, N) log-probabilities, float32; minus infinity where there is no hypothesis yet."""
-
-
-@dataclass
-class _Candidates:
-    """The 2N best continuations of each sentence, best first; each (B, 2N)."""
-
-    scores: Tensor
-    origins: Tensor
-    """Hypothesis that is continued, 0 to N - 1."""
-    tokens: Tensor
-
-    def cpu(self) -> "_Candidates":
-        """The same where Python can look at them."""
-        return _Candidates(self.scores.cpu(), self.origins.cpu(), self.tokens.cpu())
-
-    def that_go_on(self, sentences: Tensor, size: int) -> "_Candidates":
-        """Of K of the sentences the N that take places in the beam, (K, N)."""
-        places = _active(self.tokens[sentences], size)
-        each = (self.scores, self.origins, self.tokens)
-        return _Candidates(*(values[sentences].gather(1, places) for values in each))
 
 
 class BeamSearch(Generic[State]):
@@ -131,7 +111,7 @@ class BeamSearch(Generic[State]):
         for ahead in range(1, steps):
             self._continue_with(everybody, taken[-1][0], beams)
             taken.append((self._candidates(ahead, beams), beams.history))
-        ended = [s for candidates, history in taken for s in self._look(candidates.cpu(), history, beams.state)]
+        ended = [s for candidates, history in taken for s in self._look(candidates.best, history, beams.state)]
         done = sum(sentence.done for sentence in self._sentences)
         kept = self._going() if worth_moving(done, len(self._sentences)) else everybody
         self._continue_with(kept, taken[-1][0], beams)
@@ -149,7 +129,7 @@ class BeamSearch(Generic[State]):
     def _going(self) -> list[int]:
         return [i for i, sentence in enumerate(self._sentences) if not sentence.done]
 
-    def _candidates(self, ahead: int, beams: _Beams[State]) -> _Candidates:
+    def _candidates(self, ahead: int, beams: _Beams[State]) -> Candidates:
         """Of all continuations the best; the hypotheses have so many tokens more than have been looked at."""
         logits = self._decoder.step(beams.history[:, -1], beams.state)
         vocabulary, size = logits.size(-1), self._options.beam_size
@@ -157,10 +137,7 @@ class BeamSearch(Generic[State]):
             raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {size}")
         least = self._options.min_length - ahead
         early = [i * size + k for i, s in enumerate(self._sentences) if s.length < least for k in range(size)]
-        totals = log_probabilities(logits, early, self._loops(beams.history) if ahead == 0 else ())
-        totals += beams.scores.view(-1, 1)
-        scores, flat = best(totals.view(len(self._sentences), -1), 2 * size)
-        return _Candidates(scores, flat // vocabulary, flat % vocabulary)
+        return candidates_of(logits, beams.scores, early, self._loops(beams.history) if ahead == 0 else ())
 
     def _loops(self, history: Tensor) -> list[tuple[int, int]]:
         """Rows that repeat themselves, and the token that would go on with it."""
@@ -172,9 +149,9 @@ class BeamSearch(Generic[State]):
         found = ((i, continues_loop(row, most)) for i, row in enumerate(rows))
         return [(i, token) for i, token in found if token is not None]
 
-    def _look(self, candidates: _Candidates, history: Tensor, state: State) -> list[_Sentence]:
+    def _look(self, best: Continuations, history: Tensor, state: State) -> list[_Sentence]:
         """See what a step has found; gives the sentences that are done with it."""
-        self._register(candidates, history, state)
+        self._register(best, history, state)
         ended = [s for s in self._sentences if not s.done and (s.at_end or s.has_enough(self._options))]
         for sentence in self._sentences:
             sentence.length += 1
@@ -182,17 +159,19 @@ class BeamSearch(Generic[State]):
             sentence.done = True
         return ended
 
-    def _register(self, candidates: _Candidates, history: Tensor, state: State) -> None:
+    def _register(self, best: Continuations, history: Tensor, state: State) -> None:
         """Add to each sentence what ended among its first N candidates."""
-        first = candidates.tokens[:, : self._options.beam_size]
-        last = torch.tensor([sentence.at_end for sentence in self._sentences])
-        places = (first.eq(EOS) | last[:, None]).nonzero().tolist()
-        places = [(i, k) for i, k in places if not self._sentences[i].done]
-        rows = [i * first.size(1) + int(candidates.origins[i, k]) for i, k in places]
+        size = self._options.beam_size
+        scores, origins, tokens = (each[:, :size].tolist() for each in (best.scores, best.origins, best.tokens))
+        ended: list[tuple[int, int]] = []
+        for i, sentence in enumerate(self._sentences):
+            if not sentence.done:
+                last = sentence.at_end
+                ended += [(i, k) for k, token in enumerate(tokens[i]) if last or token == EOS]
+        rows = [i * size + origins[i][k] for i, k in ended]
         left = self._decoder.leave(rows, state) if rows else ()
-        for (i, k), row, memory in zip(places, rows, left, strict=True):
-            token, total = int(first[i, k]), float(candidates.scores[i, k])
-            self._add(self._sentences[i], history[row].tolist(), token, total, memory)
+        for (i, k), row, memory in zip(ended, rows, left, strict=True):
+            self._add(self._sentences[i], history[row].tolist(), tokens[i][k], scores[i][k], memory)
             self._sentences[i].led |= k == 0
 
     def _add(self, sentence: _Sentence, history: list[int], token: int, total: float, memory: Memory) -> None:
@@ -203,7 +182,7 @@ class BeamSearch(Generic[State]):
         else:  # its last word has not been read
             sentence.found.append(Hypothesis([*tokens, token], score, total, finished=False))
 
-    def _continue_with(self, kept: list[int], candidates: _Candidates | None, beams: _Beams[State]) -> None:
+    def _continue_with(self, kept: list[int], candidates: Candidates | None, beams: _Beams[State]) -> None:
         """Let the beams of these sentences take their candidates, and forget the other sentences."""
         everything = len(kept) == len(self._sentences)
         if candidates is None and everything:
@@ -222,10 +201,10 @@ class BeamSearch(Generic[State]):
             rows = _rows(sentences, torch.arange(size, device=device).expand(len(kept), size))
             beams.history, beams.scores = beams.history[rows], beams.scores[sentences]
         else:
-            taken = candidates.that_go_on(sentences, size)
-            rows = _rows(sentences, taken.origins)
-            beams.history = torch.cat([beams.history[rows], taken.tokens.view(-1, 1)], dim=1)
-            beams.scores = taken.scores
+            going = candidates.going if everything else candidates.going.of(sentences)
+            rows = _rows(sentences, going.origins)
+            beams.history = torch.cat([beams.history[rows], going.tokens.view(-1, 1)], dim=1)
+            beams.scores = going.scores
         beams.state.reorder(rows)
 
     def _join(self, beams: _Beams[State], state: State, history: Tensor, scores: Tensor) -> None:
@@ -239,12 +218,3 @@ class BeamSearch(Generic[State]):
 def _rows(sentences: Tensor, hypotheses: Tensor) -> Tensor:
     """Of hypotheses (K, N) of some sentences (K,) the rows in the batch, (K x N,)."""
     return (sentences[:, None] * hypotheses.size(1) + hypotheses).flatten()
-
-
-def _active(tokens: Tensor, size: int) -> Tensor:
-    """For each place in the beam the candidate that takes it, (B, N): at most N of the 2N can end a sentence."""
-    ended = tokens.eq(EOS)
-    replacements = ended[:, size:].int().argsort(dim=1, stable=True) + size
-    own = torch.arange(size, device=tokens.device).expand(len(tokens), size)
-    taken = (ended[:, :size].cumsum(1) - 1).clamp(min=0)
-    return torch.where(ended[:, :size], replacements.gather(1, taken), own)

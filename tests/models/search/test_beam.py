@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from models.data.batches import Batch, make_batch
 from models.data.tokenizer import BOS, EOS
@@ -14,7 +12,6 @@ from models.search.beam import BeamSearch
 from models.search.greedy import GreedySearch
 from models.search.hypotheses import SearchOptions
 from models.search.search import run
-from models.search.vocabulary import best
 
 Make = Callable[..., Any]
 Sources = Callable[[int], Batch]
@@ -115,14 +112,3 @@ def test_a_beam_wider_than_the_vocabulary_is_refused(make_decoder: Make, make_so
     """There are not enough tokens to fill the candidates: a clear error."""
     with pytest.raises(UnsupportedOptionError, match="vocabulary of 60"):
         run(BeamSearch(make_decoder(1), SearchOptions(40)), make_sources(1), [5])
-
-
-@given(st.lists(st.integers(0, 5), min_size=10, max_size=60), st.integers(1, 9), st.sampled_from([1, 300]))
-def test_best_breaks_ties_by_the_index(values: list[int], count: int, times: int) -> None:
-    """The highest come first, of equal ones the lowest index, for however many are taken, of short rows and long."""
-    values = values * times
-    scores, indices = best(torch.tensor([values, values[::-1]], dtype=torch.float32), count)
-    for row, own in enumerate((values, values[::-1])):
-        expected = sorted(range(len(own)), key=lambda i: (-own[i], i))[:count]
-        assert indices[row].tolist() == expected
-        assert scores[row].tolist() == [own[i] for i in expected]

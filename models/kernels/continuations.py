@@ -1,0 +1,112 @@
+"""A step of beam search: of all continuations of a sentence's hypotheses the best, without a table of them."""
+
+# mypy: disable-error-code="no-untyped-def"
+# ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Numba compiles has the types that it is called with
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from models.kernels.compiled import EXACT, compiled
+from models.kernels.exponentials import exponentials
+from models.kernels.reductions import largest, total
+
+_BLOCK: Final = 64
+"""Tokens of which the best one says whether the others are looked at."""
+
+Continuations = tuple[Tensor, Tensor, Tensor]
+"""Log-probabilities, the hypotheses that are continued, and tokens."""
+
+
+def choose(
+    logits: Tensor, totals: Tensor, never: Sequence[int], forbidden: Sequence[tuple[int, int]], end: int
+) -> tuple[Continuations, Continuations]:
+    """The 2N best continuations of N hypotheses, and those N that go on.
+
+    Args:
+        logits: (B x N, V), float32, of the next token; overwritten.
+        totals: (B, N), float32: log-probabilities of the hypotheses so far.
+        never: tokens that are not taken; what they have of the probability, they keep.
+        forbidden: rows, and a token of each that is not taken there.
+        end: the token that ends a sentence.
+
+    Returns:
+        The best, (B, 2N) each, best first, of equal ones the hypothesis and the token with the lowest number; and the
+        first N of them, (B, N) each, but in place of those that end the next ones that do not.
+    """
+    sentences, size = totals.shape
+    best, going = (
+        (
+            np.empty((sentences, count), np.float32),
+            np.empty((sentences, count), np.int64),
+            np.empty((sentences, count), np.int64),
+        )
+        for count in (2 * size, size)
+    )
+    pairs = np.array(forbidden, np.int64).reshape(-1, 2)
+    _kernel(logits.numpy(), totals.contiguous().numpy(), np.array(never), pairs, end, *best, *going)
+    scores, origins, tokens = map(torch.from_numpy, best)
+    on_scores, on_origins, on_tokens = map(torch.from_numpy, going)
+    return (scores, origins, tokens), (on_scores, on_origins, on_tokens)
+
+
+_part: Final = njit(inline="always", **EXACT)
+
+
+def _choose(logits, totals, never, forbidden, end, scores, origins, tokens, going_scores, going_origins, going_tokens):
+    size, vocabulary = totals.shape[1], logits.shape[1]
+    powers = np.empty(vocabulary, np.float32)
+    for b in range(len(totals)):
+        found = 0
+        for k in range(size):
+            row = logits[b * size + k]
+            most = largest(row, vocabulary)
+            for token in range(vocabulary):
+                powers[token] = row[token]
+            exponentials(powers, vocabulary, most, np.float32(1))
+            rest = np.log(total(powers, vocabulary))
+            for token in never:
+                row[token] = -np.inf
+            for f in range(len(forbidden)):
+                if forbidden[f, 0] == b * size + k:
+                    row[forbidden[f, 1]] = -np.inf
+            found = _take(row, most, rest, totals[b, k], k, scores[b], origins[b], tokens[b], found)
+        spare = size
+        for n in range(size):
+            taken = n
+            if tokens[b, n] == end:
+                while tokens[b, spare] == end:
+                    spare += 1
+                taken = spare
+                spare += 1
+            going_scores[b, n] = scores[b, taken]
+            going_origins[b, n] = origins[b, taken]
+            going_tokens[b, n] = tokens[b, taken]
+
+
+@_part
+def _take(row, most, rest, before, origin, scores, origins, tokens, found):
+    """Put a hypothesis's continuations among the best, of which so many are there; gives how many there are then."""
+    for first in range(0, len(row), _BLOCK):
+        count = min(_BLOCK, len(row) - first)
+        if found == len(scores) and not (largest(row[first:], count) - most) - rest + before > scores[-1]:
+            continue
+        for token in range(first, first + count):
+            score = (row[token] - most) - rest + before
+            if found < len(scores):
+                found += 1
+            elif not score > scores[-1]:
+                continue
+            place = found - 1
+            while place > 0 and scores[place - 1] < score:
+                scores[place], origins[place], tokens[place] = scores[place - 1], origins[place - 1], tokens[place - 1]
+                place -= 1
+            scores[place], origins[place], tokens[place] = score, origin, token
+    return found
+
+
+_kernel: Final = compiled(_choose, **EXACT)

@@ -1,0 +1,89 @@
+"""What a step of beam search chooses from, and who takes which place in the beam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.data.tokenizer import BOS, EOS, PAD
+from models.kernels.continuations import choose
+from models.search.vocabulary import log_probabilities
+
+
+@dataclass
+class Continuations:
+    """Continuations of hypotheses of each sentence, (B, K) each."""
+
+    scores: Tensor
+    """Log-probabilities of the hypotheses with them, float32."""
+    origins: Tensor
+    """Hypothesis that is continued, 0 to N - 1."""
+    tokens: Tensor
+
+    def of(self, sentences: Tensor) -> Continuations:
+        """Those of some sentences."""
+        return Continuations(self.scores[sentences], self.origins[sentences], self.tokens[sentences])
+
+
+@dataclass
+class Candidates:
+    """What is found of each sentence in a step."""
+
+    best: Continuations
+    """The 2N best continuations, best first."""
+    going: Continuations
+    """The N that take places in the beam: the best ones, but in place of those that end the next that do not."""
+
+
+def candidates_of(
+    logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
+) -> Candidates:
+    """The best of all continuations, on a CPU by a kernel, elsewhere by torch; `by_torch` has the arguments."""
+    if logits.device.type != "cpu":
+        return by_torch(logits, totals, early, forbidden)
+    if early:
+        logits[early, EOS] = -float("inf")
+    best, going = choose(logits, totals, (PAD, BOS), forbidden, EOS)
+    return Candidates(Continuations(*best), Continuations(*going))
+
+
+def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]) -> Candidates:
+    """The best of all continuations, without waiting for the device.
+
+    Args:
+        logits: (B x N, V) of the next token, with V over 2 N; overwritten.
+        totals: (B, N) log-probabilities of the hypotheses so far.
+        early: rows that must not end yet.
+        forbidden: rows, and a token of each that must not come next.
+    """
+    (sentences, size), vocabulary = totals.shape, logits.size(-1)
+    scores = log_probabilities(logits, early, forbidden) + totals.view(-1, 1)
+    values, flat = _in_order(*scores.view(sentences, -1).topk(2 * size))
+    best = Continuations(values, flat // vocabulary, flat % vocabulary)
+    places = _active(best.tokens, size)
+    return Candidates(
+        best, Continuations(*(each.gather(1, places) for each in (best.scores, best.origins, best.tokens)))
+    )
+
+
+def _in_order(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    """Highest values first, of equal ones the lowest index first.
+
+    It is left open which of the ones that equal the last are taken: to look would be to wait for the device.
+    """
+    by_index = indices.argsort(dim=-1)
+    values, indices = values.gather(1, by_index), indices.gather(1, by_index)
+    by_value = values.argsort(dim=-1, descending=True, stable=True)
+    return values.gather(1, by_value), indices.gather(1, by_value)
+
+
+def _active(tokens: Tensor, size: int) -> Tensor:
+    """For each place in the beam the candidate that takes it, (B, N): at most N of the 2N can end a sentence."""
+    ended = tokens.eq(EOS)
+    replacements = ended[:, size:].int().argsort(dim=1, stable=True) + size
+    own = torch.arange(size, device=tokens.device).expand(len(tokens), size)
+    taken = (ended[:, :size].cumsum(1) - 1).clamp(min=0)
+    return torch.where(ended[:, :size], replacements.gather(1, taken), own)
