@@ -52,7 +52,7 @@ def test_both_ways_find_the_same(size: int, vocabulary: int) -> None:
     generator = torch.Generator().manual_seed(size)
     logits = 5 * torch.randn(6 * size, vocabulary, generator=generator)
     logits[:, EOS] += 9
-    totals = torch.randn(6, size, generator=generator)
+    totals = 5 * torch.randn(6, size, generator=generator)
     rules = [0, 3], [(1, 7), (size, int(logits[size].argmax())), (size, 9)]
     mine, torchs = candidates_of(logits.clone(), totals, *rules), by_torch(logits.clone(), totals, *rules)
     for found, expected in ((mine.best, torchs.best), (mine.going, torchs.going)):
