@@ -7,7 +7,8 @@ leaves what its whole translation leaves when it is read. One that is empty, has
 position table on either side leaves nothing, here as in training: the next one starts anew.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import groupby
@@ -16,10 +17,11 @@ import numpy as np
 import torch
 
 from models.bundle.batching import in_batches
-from models.data.batches import Example, Memory, Tokens, pad_memories, read_batch
+from models.data.batches import Batch, Example, Memory, Tokens, pad_memories, read_batch
 from models.data.tokenizer import PAD
 from models.network.model import TranslationModel
 from models.network.recent import Recent
+from models.network.state import State
 
 MEMORY_BYTES = 64 * 2**20
 """Of a model of six layers of width 512 some two hundred sentences: a document of each client at a time."""
@@ -60,7 +62,7 @@ class Memories:
     def recall(self, examples: Sequence[Example]) -> list[Memory]:
         """What the sentence before each of these left; nothing, where it left nothing.
 
-        What is not kept is read from the texts, of all examples together, turn by turn.
+        What is not kept is read from the texts: the sources of all together, then the translations turn by turn.
         """
         found: dict[bytes, Memory] = {}
         missing: dict[bytes, _Link] = {}
@@ -74,8 +76,8 @@ class Memories:
                     break
                 missing[link.key] = link
             last.append(first)
-        for _, turn in groupby(sorted(missing.values(), key=lambda link: link.place), key=lambda link: link.place):
-            found |= self._read(list(turn), found)
+        for left in self._read(_chains(missing), found):
+            found |= left
         return [{} if key is None else found[key] for key in last]
 
     def keep(self, example: Example, translation: Tokens, memory: Memory) -> None:
@@ -123,33 +125,57 @@ class Memories:
     def _grows(self, example: Example) -> bool:
         return example.growing or not self._model.architecture.window.following
 
-    def _read(self, links: Sequence[_Link], found: dict[bytes, Memory]) -> dict[bytes, Memory]:
-        """What sentences leave that go on from memories which are found."""
+    def _read(self, chains: Sequence[Sequence[_Link]], found: dict[bytes, Memory]) -> list[dict[bytes, Memory]]:
+        """What the sentences of chains leave that go on from each other, or from memories which are found."""
 
-        def read(indices: list[int]) -> list[Memory]:
-            batch = [links[i] for i in indices]
-            return self._leave(batch, [{} if link.before is None else found[link.before] for link in batch])
+        def read(indices: list[int]) -> list[dict[bytes, Memory]]:
+            left = self._leave([link for i in indices for link in chains[i]], found)
+            return [{link.key: left[link.key] for link in chains[i]} for i in indices]
 
-        memories = in_batches([link.size for link in links], read)
-        left = {link.key: memory for link, memory in zip(links, memories, strict=True)}
-        for key, memory in left.items():
-            self._kept.put(key, memory, _size(memory))
-        return left
+        memories = in_batches([sum(link.size for link in chain) for chain in chains], read)
+        for left in memories:
+            for key, memory in left.items():
+                self._kept.put(key, memory, _size(memory))
+        return memories
 
     @torch.inference_mode()
-    def _leave(self, links: Sequence[_Link], before: Sequence[Memory]) -> list[Memory]:
+    def _leave(self, links: Sequence[_Link], found: dict[bytes, Memory]) -> Mapping[bytes, Memory]:
         """What each sentence leaves, without padding."""
-        architecture = self._model.architecture
-        batch = read_batch([link.example for link in links], [link.translation for link in links], architecture)
-        batch = replace(batch.to(self._device), memory=pad_memories(before))
-        assert batch.target is not None
+        sources, targets = [link.example for link in links], [link.translation for link in links]
+        batch = read_batch(sources, targets, self._model.architecture).to(self._device)
         state = self._model.start(batch, cached=False)
-        self._model.decode(batch.target[:, :-1], state)
-        left = architecture.finish(state, torch.arange(len(links), device=self._device))
-        lengths = batch.target.ne(PAD).sum(1).sub(1).tolist()
+        known = ChainMap({}, found)
+        for _, turn in groupby(sorted(range(len(links)), key=lambda i: links[i].place), key=lambda i: links[i].place):
+            rows = list(turn)
+            before = [{} if (key := links[i].before) is None else known[key] for i in rows]
+            known.update(zip((links[i].key for i in rows), self._take_turn(batch, state, rows, before), strict=True))
+        return known
+
+    def _take_turn(self, batch: Batch, state: State, rows: Sequence[int], before: Sequence[Memory]) -> list[Memory]:
+        """What some sentences of a batch leave, which go on from as many memories."""
+        assert batch.target is not None
+        own = torch.tensor(rows, device=self._device)
+        lengths = batch.target[own].ne(PAD).sum(1).sub(1).tolist()
+        part = state.select(own)
+        part.recall(pad_memories(before))
+        self._model.decode(batch.target[own, : max(lengths)], part)
+        left = self._model.architecture.finish(part, torch.arange(len(rows), device=self._device))
         return [
             {name: tensor[row, -length:].clone() for name, tensor in left.items()} for row, length in enumerate(lengths)
         ]
+
+
+def _chains(links: Mapping[bytes, _Link]) -> list[list[_Link]]:
+    """Links that go on from each other together, those of a document."""
+    chain_of: dict[bytes, list[_Link]] = {}
+    chains: list[list[_Link]] = []
+    for key, link in sorted(links.items(), key=lambda item: item[1].place):
+        chain = None if link.before is None else chain_of.get(link.before)
+        if chain is None:
+            chains.append(chain := [])
+        chain.append(link)
+        chain_of[key] = chain
+    return chains
 
 
 def _size(memory: Memory) -> int:

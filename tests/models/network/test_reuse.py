@@ -1,20 +1,25 @@
 """With states of context that were kept, every architecture answers as without them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import ArchitectureConfig
 from models.data.batches import Example
 from models.data.corpus import TokenizedCorpus
+from models.data.wordpiece import WordPiece
 from models.kernels.machine import supports_int8
 from models.network.inference import prepare
 from models.network.model import TranslationModel
+from models.network.pretrained import PretrainedEncoder
 from models.network.state_cache import StateCache
 from models.search.hypotheses import SearchOptions
 from models.training.checkpoints import load_weights, weights_of
@@ -45,7 +50,27 @@ def model(make_model: Make, architecture: ArchitectureConfig, request: pytest.Fi
     """Each architecture as it serves."""
     built: TranslationModel = make_model(architecture, width=32, feed_forward=64)
     prepare(built, int8=request.param == "int8")
+    if (encoder := built.architecture.pretrained) is not None:
+        built.architecture.pretrained = OneByOne(encoder)
     return built
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """A pretrained encoder that reads each text alone, as one in a bundle does on a CPU."""
+
+    encoder: PretrainedEncoder
+
+    @property
+    def wordpiece(self) -> WordPiece:
+        """The encoder's."""
+        return self.encoder.wordpiece
+
+    def states(self, tokens: Tensor) -> Tensor:
+        """The encoder's, (B, M, E), of padded ids (B, M)."""
+        lengths = tokens.ne(0).sum(1).tolist()
+        each = [self.encoder.states(row[None, :length])[0] for row, length in zip(tokens, lengths, strict=True)]
+        return torch.stack([F.pad(own, (0, 0, 0, tokens.size(1) - len(own))) for own in each])
 
 
 def asked(example: Example, model: TranslationModel) -> TokenizedRequest:
