@@ -48,7 +48,7 @@ def choose(
         for count in (2 * size, size)
     )
     pairs = np.array(forbidden, np.int64).reshape(-1, 2)
-    _kernel(logits.numpy(), totals.contiguous().numpy(), np.array(never), pairs, end, *best, *going)
+    _kernel(logits.contiguous().numpy(), totals.contiguous().numpy(), np.array(never), pairs, end, *best, *going)
     scores, origins, tokens = map(torch.from_numpy, best)
     on_scores, on_origins, on_tokens = map(torch.from_numpy, going)
     return (scores, origins, tokens), (on_scores, on_origins, on_tokens)
