@@ -60,7 +60,8 @@ def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Se
         forbidden: rows, and a token of each that must not come next.
     """
     (sentences, size), vocabulary = totals.shape, logits.size(-1)
-    scores = log_probabilities(logits, early, forbidden) + totals.view(-1, 1)
+    scores = log_probabilities(logits, early, forbidden)
+    scores += totals.view(-1, 1)
     values, flat = _in_order(*scores.view(sentences, -1).topk(2 * size))
     best = Continuations(values, flat // vocabulary, flat % vocabulary)
     places = _active(best.tokens, size)
