@@ -133,7 +133,7 @@ class TorchEngine:
         memories = self._recall(requests)
 
         def score_some(indices: list[int]) -> list[list[list[float]]]:
-            recalled = [_Recalled(requests[i], memories[i]) for i in indices]
+            recalled = [_Recalled.of(requests[i], memories[i]) for i in indices]
             return score(self.model, self._batch_of(recalled), [candidates[i] for i in indices])
 
         pairs = zip(requests, candidates, strict=True)
@@ -158,10 +158,12 @@ class _Recalled:
 
     request: TokenizedRequest
     memory: Memory | None
+    size: int
+    """The request's, which is asked for at every step."""
 
-    @property
-    def size(self) -> int:
-        return self.request.size
+    @classmethod
+    def of(cls, request: TokenizedRequest, memory: Memory | None) -> "_Recalled":
+        return cls(request, memory, request.size)
 
     @property
     def max_length(self) -> int:
@@ -193,7 +195,7 @@ class _Remembering:
     def add(self, requests: Mapping[int, TokenizedRequest]) -> None:
         memories = self._recall(list(requests.values()))
         self._flow.add(
-            {key: _Recalled(each, memory) for (key, each), memory in zip(requests.items(), memories, strict=True)}
+            {key: _Recalled.of(each, memory) for (key, each), memory in zip(requests.items(), memories, strict=True)}
         )
         self._examples |= {key: request.example for key, request in requests.items()}
 

@@ -18,7 +18,7 @@ from models.errors import UnsupportedOptionError
 from models.search.candidates import Candidates, Continuations, candidates_of
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
-from models.search.loops import continues_loop
+from models.search.loops import continues_loop, may_continue_loops
 from models.search.running import Found, Wanted, worth_moving
 
 
@@ -144,9 +144,10 @@ class BeamSearch(Generic[State]):
         most, size = self._options.most_repeated, self._options.beam_size
         if most is None or max(sentence.length for sentence in self._sentences) < most:
             return []
-        lengths = [sentence.length for sentence in self._sentences for _ in range(size)]
-        rows = [row[len(row) - length :] for row, length in zip(history.tolist(), lengths, strict=True)]
-        found = ((i, continues_loop(row, most)) for i, row in enumerate(rows))
+        suspects = may_continue_loops(history)
+        lengths = [self._sentences[i // size].length for i in suspects]
+        rows = [row[len(row) - length :] for row, length in zip(history[suspects].tolist(), lengths, strict=True)]
+        found = ((i, continues_loop(row, most)) for i, row in zip(suspects, rows, strict=True))
         return [(i, token) for i, token in found if token is not None]
 
     def _look(self, best: Continuations, history: Tensor, state: State) -> list[_Sentence]:

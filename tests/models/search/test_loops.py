@@ -3,13 +3,16 @@ from itertools import groupby
 from typing import Any
 
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.data.batches import Batch
 from models.data.tokenizer import EOS
 from models.search.beam import BeamSearch
 from models.search.greedy import GreedySearch
 from models.search.hypotheses import SearchOptions
-from models.search.loops import continues_loop
+from models.search.loops import continues_loop, may_continue_loops
 from models.search.search import run
 
 Make = Callable[..., Any]
@@ -34,6 +37,14 @@ def test_what_would_go_on_with_a_loop(tokens: Sequence[int], next_one: int | Non
     """An n-gram may fill twelve tokens in a row, and stand there four times; one more may not begin."""
     assert continues_loop(tokens, 12) == next_one
     assert continues_loop(tokens, None) is None
+
+
+@given(st.lists(st.integers(1, 3), max_size=20), st.integers(1, 16), st.integers(4, 8))
+def test_who_is_in_a_loop_is_looked_at(before: list[int], size: int, copies: int) -> None:
+    """Whatever was said before it, and whatever the loop is of; who says always something else is not."""
+    tokens = [*before, *(list(range(20, 20 + size)) * copies)]
+    assert continues_loop(tokens, 4) is not None
+    assert may_continue_loops(torch.tensor([tokens, range(len(tokens)), tokens])) == [0, 2]
 
 
 @pytest.mark.parametrize("search", [GreedySearch, BeamSearch])
