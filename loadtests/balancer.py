@@ -43,8 +43,6 @@ class Balancer:
         self._rng = rng
         self._patience_seconds = patience_seconds
         self.on_repeat = on_repeat
-        self.repeats = 0
-        """Attempts after which there was another."""
 
     def url(self) -> str:
         """A replica."""
@@ -59,7 +57,6 @@ class Balancer:
         if time.monotonic() + wait_seconds > since + self._patience_seconds:
             raise GaveUpError(reason, since)
         self.on_repeat(reason)
-        self.repeats += 1
         time.sleep(wait_seconds)
 
     def ask(self, method: str, path: str, **members: Any) -> httpx.Response:  # noqa: ANN401 - as httpx has them

@@ -11,8 +11,6 @@ import orjson
 
 ARRIVAL = "arrival"
 """What has begun and ended when a user has come and left."""
-BEGUN_AGAIN = "session begun again"
-"""What a user notes whose first request for a session may have begun one that nobody knows of."""
 
 
 class Result(StrEnum):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from loadtests.balancer import CONNECTION_LOST
 from loadtests.conversation import Wrong
-from loadtests.outcomes import ARRIVAL, BEGUN_AGAIN, Outcome, Result
+from loadtests.outcomes import ARRIVAL, Outcome, Result
 from loadtests.report import Check, Value, no_more, percentile
 from loadtests.scenario import Kind
 from loadtests.stage import Ran
@@ -40,7 +40,7 @@ def judge(ran: Ran, budget: Budget) -> list[Check]:
         none("no request fails", ran.outcomes, Result.FAILED),
         *([] if budget.refusals else [none("no request is refused", ran.outcomes, Result.REFUSED)]),
         only_explained(ran.outcomes, budget.explained),
-        nothing_left(ran),
+        Check("no session is left in Redis", not ran.sessions_left, str(ran.sessions_left)),
         foreseen(ran.unforeseen),
         *in_time(ran.outcomes, budget.seconds),
     ]
@@ -106,13 +106,6 @@ def only_explained(outcomes: Sequence[Outcome], explained: frozenset[str]) -> Ch
     """Users had to repeat for none but these reasons."""
     repeated = [outcome for outcome in outcomes if outcome.result is Result.REPEATED]
     return Check("no error is unexplained", *_empty([one for one in repeated if one.code not in explained]))
-
-
-def nothing_left(ran: Ran) -> Check:
-    """All sessions are gone, but those of which no answer told anybody; they go with their time-to-live."""
-    unknown = sum(outcome.result is Result.NOTED and outcome.code == BEGUN_AGAIN for outcome in ran.outcomes)
-    found = f"{ran.sessions_left}, {unknown} begun again" if unknown else str(ran.sessions_left)
-    return Check("no session is left in Redis", ran.sessions_left <= unknown, found)
 
 
 def struck(happened: int, planned: int) -> Check:

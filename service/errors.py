@@ -193,6 +193,16 @@ class SessionNotFoundError(ServiceError):
         super().__init__("no such session: it never was, was deleted, or outlived its time-to-live")
 
 
+class SessionConflictError(ServiceError):
+    """An idempotency key with which a session of another model, language pair or time-to-live was begun."""
+
+    code = "session_conflict"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("with this idempotency key another session was begun: its model, languages or ttl differ")
+
+
 class PositionConflictError(ServiceError):
     """A position, or an idempotency key, that has another text already; `next_position` comes next."""
 

@@ -1,14 +1,16 @@
 """The use case of documents that grow sentence by sentence."""
 
 import asyncio
+import base64
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.errors import DeadlineError, InvalidInputError, SessionsNotServedError
+from service.errors import DeadlineError, InvalidInputError, SessionConflictError, SessionsNotServedError
 from service.inference.admission import Admission
 from service.limits import check_length
 from service.model_changes import Models
-from service.schemas import SessionRequest, TranslatedSentence
+from service.schemas import SessionCreated, SessionRequest, TranslatedSentence
 from service.sentences import Sentences
 from service.settings import Settings
 from service.store.context_store import ContextStore
@@ -45,11 +47,14 @@ class Sessions:
         self._new_id = new_id
         self._sentences = Sentences(models, store, new_id, settings.session_lease_seconds)
 
-    async def create(self, tenant: str, request: SessionRequest) -> tuple[str, Session]:
-        """Begin a document; gives its id, which cannot be guessed.
+    async def create(self, tenant: str, request: SessionRequest, idempotency_key: str | None) -> SessionCreated:
+        """Begin a document, or find the one that the tenant has begun with this key.
+
+        Without a key, nobody can guess the document's id.
 
         Raises:
             InvalidInputError: a time-to-live longer than allowed.
+            SessionConflictError: what the tenant has begun with this key is another document.
             SessionsNotServedError: the model translates whole documents only.
             QueueFullError: sessions that are under way need the queue.
             AntecedentError: see `Catalogue.choose` and `ContextStore`.
@@ -62,9 +67,16 @@ class Sessions:
             raise InvalidInputError(f"ttl_seconds is at most {self._settings.session_max_ttl_seconds}")
         self._admission.welcome()
         session = Session(model.name, model.fingerprint, request.source_lang, request.target_lang, model.window, ttl)
-        session_id = self._new_id()
-        await self._store.create(DocumentKey(tenant, session_id), session)
-        return session_id, session
+        session_id = self._new_id() if idempotency_key is None else _id_of(tenant, idempotency_key)
+        state = await self._store.create(DocumentKey(tenant, session_id), session)
+        if not _asked_for(state.session, request):
+            raise SessionConflictError
+        return SessionCreated(
+            session_id=session_id,
+            model=state.session.model,
+            window=state.session.window,
+            next_position=state.next_position,
+        )
 
     async def translate(
         self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None
@@ -162,3 +174,18 @@ class Sessions:
     async def delete(self, document: DocumentKey) -> None:
         """Forget the document at once; see `ContextStore.delete`."""
         await self._store.delete(document)
+
+
+def _id_of(tenant: str, idempotency_key: str) -> str:
+    """The same id for the same key, of the form that all have: so a retry needs no record of its own."""
+    digest = hashlib.blake2b(f"{tenant}\0{idempotency_key}".encode(), digest_size=16).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def _asked_for(found: Session, request: SessionRequest) -> bool:
+    """Whether a session is what a request would begin; what it leaves open may have been decided otherwise then."""
+    return (
+        (found.source_lang, found.target_lang) == (request.source_lang, request.target_lang)
+        and request.model in (None, found.model)
+        and request.ttl_seconds in (None, found.ttl_seconds)
+    )

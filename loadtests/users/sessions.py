@@ -2,6 +2,7 @@
 
 import random
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -9,7 +10,7 @@ import httpx
 
 from loadtests.balancer import Balancer, GaveUpError
 from loadtests.conversation import PAIR, Conversation
-from loadtests.outcomes import BEGUN_AGAIN, Recorder, Result
+from loadtests.outcomes import Recorder, Result
 from loadtests.scenario import Expected, Kind
 from loadtests.users.rest_client import KEPT, RestClient
 from loadtests.users.stream_client import StreamClient
@@ -61,10 +62,8 @@ class Speaker:
             self._forget(conversation)
 
     def _begin(self, document: Sequence[str], expected: Expected, on_answer: Callable[[int], object]) -> Conversation:
-        before = self._balancer.repeats
-        created = self._balancer.ask("POST", "/v1/sessions", json=PAIR)
-        for _ in range(self._balancer.repeats - before):
-            self._note(BEGUN_AGAIN)
+        key = {"Idempotency-Key": str(uuid.uuid4())}
+        created = self._balancer.ask("POST", "/v1/sessions", json=PAIR, headers=key)
         if not created.is_success:
             raise GaveUpError(str(created.json().get("code")), time.monotonic())
         return Conversation(created.json()["session_id"], document, expected, on_answer)

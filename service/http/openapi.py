@@ -14,7 +14,7 @@ Antecedent translates each sentence of a document with the sentences before it.
 
 - **Documents** are translated whole, in one request, as JSON or as server-sent events while they become ready.
 - **Sessions** are documents that grow: each sentence has a position, from 0, and the same position with the same text
-  is a retry that gets the same answer. Without a position, an `Idempotency-Key` does the same.
+  is a retry that gets the same answer. Without a position, an `Idempotency-Key` does the same, and for a new session.
 - **Streams**: the WebSocket `/v1/sessions/{session_id}/stream` takes the sentences of a session without waiting for
   each answer, and gives the translations in order. OpenAPI has no words for it; `docs/streams.md` has its messages.
 

@@ -13,6 +13,7 @@ from service.errors import (
     QueueFullError,
     SentenceFailedError,
     SentenceNotFoundError,
+    SessionConflictError,
     SessionFullError,
     SessionModelNotLoadedError,
     SessionRateLimitedError,
@@ -38,10 +39,7 @@ from service.store.document import Entry
 Position = Annotated[int, Path(ge=0, le=MAX_POSITION)]
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=StrictRoute)
 
-IdempotencyKey = Annotated[
-    str | None,
-    Header(min_length=1, max_length=255, description="Makes a sentence without a position safe to send again."),
-]
+IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]
 
 
 @router.post(
@@ -49,18 +47,34 @@ IdempotencyKey = Annotated[
     status_code=status.HTTP_201_CREATED,
     operation_id="createSession",
     summary="Begin a document",
-    responses=problems(*BY_LIMITS, *BY_CHOICE, SessionsNotServedError, QueueFullError, StoreUnavailableError, body=True)
+    responses=problems(
+        *BY_LIMITS,
+        *BY_CHOICE,
+        SessionsNotServedError,
+        SessionConflictError,
+        QueueFullError,
+        StoreUnavailableError,
+        body=True,
+    )
     | {
         status.HTTP_201_CREATED: links(
             {"session_id": "$response.body#/session_id"}, "translateSentence", "readSession", "deleteSession"
         )
     },
 )
-async def create_session(body: SessionRequest, request: Request, who: CallerDep, parts: ServicesDep) -> SessionCreated:
-    """Its sentences come one by one and are translated with those before them. Counts as one sentence."""
+async def create_session(
+    body: SessionRequest,
+    request: Request,
+    who: CallerDep,
+    parts: ServicesDep,
+    idempotency_key: IdempotencyKey = None,
+) -> SessionCreated:
+    """Its sentences come one by one and are translated with those before them. Counts as one sentence.
+
+    The same Idempotency-Key, a random one, is a retry and gets the same session while it lives.
+    """
     async with admitted(request, parts, who, 1):
-        session_id, session = await parts.sessions.create(who.tenant, body)
-    return SessionCreated(session_id=session_id, model=session.model, window=session.window, next_position=0)
+        return await parts.sessions.create(who.tenant, body, idempotency_key)
 
 
 @router.post(

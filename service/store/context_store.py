@@ -39,8 +39,8 @@ class ContextStore:
         self._withdraw = _script("entries", "withdraw")
         self._read = _script("read")
 
-    async def create(self, document: DocumentKey, session: Session) -> None:
-        """Begin a session under an id that is new."""
+    async def create(self, document: DocumentKey, session: Session) -> State:
+        """Begin a session, or find the one that has this id; gives it without its sentences."""
         fields: dict[str, Any] = {
             "model": session.model,
             "fingerprint": session.fingerprint,
@@ -51,7 +51,8 @@ class ContextStore:
             "ttl": session.ttl_seconds,
             "next": 0,
         }
-        await self._run("create", self._create, document, list(chain.from_iterable(fields.items())))
+        found = await self._run("create", self._create, document, list(chain.from_iterable(fields.items())))
+        return replies.state(found, ())
 
     async def append(
         self,

@@ -2,7 +2,7 @@ import pytest
 
 from loadtests.balancer import CONNECTION_LOST
 from loadtests.conversation import Wrong
-from loadtests.outcomes import ARRIVAL, BEGUN_AGAIN, Outcome, Result
+from loadtests.outcomes import ARRIVAL, Outcome, Result
 from loadtests.scenario import Kind
 from loadtests.stage import Ran
 from loadtests.verdicts import Budget, figures, judge, struck
@@ -51,13 +51,6 @@ def test_what_is_left_behind_is_found() -> None:
     """Sessions in Redis that nobody has, and errors in a log."""
     assert missed(sessions=1) == {"no session is left in Redis"}
     assert missed(errors=("worker_crashed",)) == {"no service has met an unforeseen error"}
-
-
-def test_what_nobody_was_told_of_may_be_left() -> None:
-    """As many sessions as users had to begin again, whose first beginning was not answered; no more."""
-    begun_again = Outcome(Kind.LIVE, Result.NOTED, 4, 4, code=BEGUN_AGAIN)
-    assert missed(begun_again, sessions=1) == set()
-    assert missed(begun_again, sessions=2) == {"no session is left in Redis"}
 
 
 def test_what_never_was_answered_is_not_in_time() -> None:

@@ -67,6 +67,19 @@ def test_idempotency_key(two: tuple[httpx.Client, httpx.Client]) -> None:
     assert say(two[0], session, "二").json()["position"] == 1
 
 
+def test_session_is_begun_once(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """A beginning whose answer was lost is repeated with its key, at any replica, and finds the session."""
+    key, body = {"Idempotency-Key": "a random key"}, PAIR | {"ttl_seconds": 77}
+    first = two[0].post("/v1/sessions", json=body, headers=key).json()
+    say(two[0], f"/v1/sessions/{first['session_id']}", "一")
+    again = two[1].post("/v1/sessions", json=PAIR, headers=key)
+    assert (again.status_code, again.json()) == (201, first | {"next_position": 1})
+    other = two[1].post("/v1/sessions", json=PAIR | {"ttl_seconds": 78}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (409, "session_conflict")
+    another = two[1].post("/v1/sessions", json=PAIR, headers={"Idempotency-Key": "another key"}).json()
+    assert another["session_id"] != first["session_id"]
+
+
 def test_state_and_deletion(two: tuple[httpx.Client, httpx.Client]) -> None:
     """A session shows what it keeps; once deleted it is unknown everywhere, and is not made anew."""
     one, other = two

@@ -184,6 +184,15 @@ def test_idempotency_key_of_another_tenant(clients: Clients, session: str) -> No
     assert (first["position"], first["context_size"]) == (0, 0)
 
 
+def test_session_that_another_tenant_has_begun_with_the_same_key(clients: Clients) -> None:
+    """It is found by all keys of its tenant, and by no other tenant."""
+    ours, theirs, found = (
+        client.post("/v1/sessions", json=PAIR, headers={"Idempotency-Key": "to begin with"}).json()["session_id"]
+        for client in (clients.owner, clients.stranger, clients.colleague)
+    )
+    assert found == ours != theirs
+
+
 @pytest.mark.parametrize("route", OF_A_SESSION | OF_A_TENANT, ids=" ".join)
 def test_administrator_does_not_translate(clients: Clients, session: str, route: Route) -> None:
     """The scope admin holds no other: even of its own tenant's documents it sees nothing, nor whether they exist."""

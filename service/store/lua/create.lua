@@ -1,5 +1,8 @@
--- Begin a session under an id that is new.
+-- Begin a session, or find the one that has this id, with its time-to-live set anew.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys      ARGV  field, value, ... of the session, `ttl` in seconds among them
-redis.call('HSET', KEYS[1], unpack(ARGV))
-redis.call('EXPIRE', KEYS[1], redis.call('HGET', KEYS[1], 'ttl'))
+-- Returns the session as field, value, ...
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], unpack(ARGV)) end
+local ttl = redis.call('HGET', KEYS[1], 'ttl')
+for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, ttl) end
+return redis.call('HGETALL', KEYS[1])

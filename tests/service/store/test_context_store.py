@@ -27,6 +27,8 @@ from tests.support.servers import RedisServer
 from tests.support.session_documents import ANSWER, Document, sources
 
 MAX_SENTENCES = 100
+ANOTHER = Session("other", "fingerprint", "ja", "en", window=5, ttl_seconds=7)
+"""What a session is not that `Document.begin` has begun."""
 
 
 @pytest.fixture
@@ -231,6 +233,7 @@ async def test_every_call_sets_the_time_to_live_of_every_key_anew(
         lambda: document.finish(0),
         lambda: document.correct(0, "corrected"),
         lambda: document.store.read(document.key),
+        lambda: document.store.create(document.key, ANOTHER),
         lambda: document.append("b", key="other"),
     )
     async with connect(redis_server.url, 5) as client:
@@ -255,6 +258,14 @@ async def test_documents_do_not_see_each_other(store: ContextStore) -> None:
         await store.create(key, Session("model", "fingerprint", "ja", "en", window=2, ttl_seconds=100))
     await Document(store, ours).append("secret")
     assert sources(await Document(store, theirs).append("a")) == []
+
+
+async def test_session_that_is_there_stays_as_it_is(document: Document) -> None:
+    """One that is begun again, by whoever got no answer, keeps its sentences, and lives on."""
+    await document.append("a")
+    state = await document.store.create(document.key, ANOTHER)
+    assert (state.session.model, state.session.ttl_seconds, state.next_position) == ("model", 100, 1)
+    assert await document.kept() == [0]
 
 
 async def test_concurrent_appends_get_different_positions(document: Document) -> None:
