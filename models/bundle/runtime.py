@@ -83,9 +83,7 @@ class Runtime:
             raise BundleError(f"{folder}: cannot be loaded: {error}") from error
         place(model, device, computed, threads, to_serve=True)
         if model.architecture.pretrained is not None:
-            # Rounded to 8 bits its states would be another input than the model has learnt to read.
-            exact = "float32" if computed == "int8" else computed
-            model.architecture.pretrained = ConvertedBert(folder / BERT, device, exact, threads)
+            model.architecture.pretrained = ConvertedBert(folder / BERT, device, computed, threads)
         stored = manifest.quantization if compute_type == "auto" else compute_type
         engines: dict[Strategy, Engine] = {}
         if model.architecture.joins_source:

@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from models.bundle.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
+from models.bundle.computation import ctranslate2_type
 from models.bundle.export import export_bundle
 from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime
+from models.data.batches import pad
 from models.data.documents import Sentence
 from models.errors import BundleError
 from models.network.bert import FrozenBert
@@ -80,6 +82,19 @@ def test_half_precision_is_close_and_not_equal(bert: Path, tmp_path: Path) -> No
     encoder = FrozenBert(bert, WIDTH, POSITIONS)
     convert_bert(encoder, tmp_path, "float16")
     assert EXACT_STATES / 5 < states_differ(encoder, converted(tmp_path), TEXTS) < 0.05
+
+
+def test_int8_is_close_and_each_text_its_own(bert: Path, tmp_path: Path) -> None:
+    """Where the CPU has no exact sums of bytes it is float32; a text has the same states alone and among others."""
+    encoder = FrozenBert(bert, WIDTH, POSITIONS)
+    convert_bert(encoder, tmp_path, "float32")
+    found = ConvertedBert(tmp_path, "cpu", "int8", 1)
+    differ = states_differ(encoder, found, TEXTS)
+    assert differ < EXACT_STATES if ctranslate2_type("int8", "cpu") == "float32" else EXACT_STATES < differ < 0.2
+    rows = [[1 + number for number in ids] for ids in found.wordpiece.encode(TEXTS) if ids]
+    together = found.states(pad(rows))
+    for row, states in zip(rows, together, strict=True):
+        assert torch.equal(found.states(torch.tensor([row]))[0], states[: len(row)])
 
 
 def test_what_cannot_be_converted_is_refused(bert: Path, tmp_path: Path) -> None:
