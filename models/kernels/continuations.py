@@ -1,4 +1,4 @@
-"""A step of beam search: of all continuations of a sentence's hypotheses the best, without a table of them."""
+"""A step of search: the likeliest next token, or the best of all continuations of a beam, without a table of them."""
 
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Numba compiles has the types that it is called with
@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import torch
 from numba import njit
+from numpy.typing import NDArray
 from torch import Tensor
 
 from models.kernels.compiled import EXACT, compiled
@@ -47,11 +48,31 @@ def choose(
         )
         for count in (2 * size, size)
     )
-    pairs = np.array(forbidden, np.int64).reshape(-1, 2)
-    _kernel(logits.contiguous().numpy(), totals.contiguous().numpy(), np.array(never), pairs, end, *best, *going)
+    given = logits.contiguous().numpy(), totals.contiguous().numpy(), np.array(never), _pairs(forbidden), end
+    _choose_kernel(*given, *best, *going)
     scores, origins, tokens = map(torch.from_numpy, best)
     on_scores, on_origins, on_tokens = map(torch.from_numpy, going)
     return (scores, origins, tokens), (on_scores, on_origins, on_tokens)
+
+
+def likeliest(logits: Tensor, never: Sequence[int], forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
+    """The next token of each row, of equal ones the lowest, and its log-probability.
+
+    Args:
+        logits: (R, V), float32; overwritten.
+        never: as of `choose`.
+        forbidden: as of `choose`.
+
+    Returns:
+        (R,) each.
+    """
+    tokens, values = np.zeros(len(logits), np.int64), np.empty(len(logits), np.float32)
+    _likeliest_kernel(logits.contiguous().numpy(), np.array(never), _pairs(forbidden), tokens, values)
+    return torch.from_numpy(tokens), torch.from_numpy(values)
+
+
+def _pairs(forbidden: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    return np.array(forbidden, np.int64).reshape(-1, 2)
 
 
 _part: Final = njit(inline="always", **EXACT)
@@ -64,16 +85,8 @@ def _choose(logits, totals, never, forbidden, end, scores, origins, tokens, goin
         found = 0
         for k in range(size):
             row = logits[b * size + k]
-            most = largest(row, vocabulary)
-            for token in range(vocabulary):
-                powers[token] = row[token]
-            exponentials(powers, vocabulary, most, np.float32(1))
-            rest = np.log(total(powers, vocabulary))
-            for token in never:
-                row[token] = -np.inf
-            for f in range(len(forbidden)):
-                if forbidden[f, 0] == b * size + k:
-                    row[forbidden[f, 1]] = -np.inf
+            most, rest = _normalize(row, powers)
+            _hide(row, b * size + k, never, forbidden)
             found = _take(row, most, rest, totals[b, k], k, scores[b], origins[b], tokens[b], found)
         spare = size
         for n in range(size):
@@ -86,6 +99,40 @@ def _choose(logits, totals, never, forbidden, end, scores, origins, tokens, goin
             going_scores[b, n] = scores[b, taken]
             going_origins[b, n] = origins[b, taken]
             going_tokens[b, n] = tokens[b, taken]
+
+
+def _likeliest(logits, never, forbidden, tokens, values):
+    powers = np.empty(logits.shape[1], np.float32)
+    for r in range(len(logits)):
+        row = logits[r]
+        most, rest = _normalize(row, powers)
+        _hide(row, r, never, forbidden)
+        best = largest(row, len(row))
+        while tokens[r] + _BLOCK < len(row) and not largest(row[tokens[r] :], _BLOCK) >= best:
+            tokens[r] += _BLOCK
+        while tokens[r] + 1 < len(row) and not row[tokens[r]] >= best:
+            tokens[r] += 1
+        values[r] = (best - most) - rest
+
+
+@_part
+def _normalize(row, powers):
+    """The largest logit, and the logarithm of what the probabilities sum to after it is taken from all."""
+    most = largest(row, len(row))
+    for token in range(len(row)):
+        powers[token] = row[token]
+    exponentials(powers, len(row), most, np.float32(1))
+    return most, np.log(total(powers, len(row)))
+
+
+@_part
+def _hide(row, number, never, forbidden):
+    """Let no token be taken that may not."""
+    for token in never:
+        row[token] = -np.inf
+    for f in range(len(forbidden)):
+        if forbidden[f, 0] == number:
+            row[forbidden[f, 1]] = -np.inf
 
 
 @_part
@@ -109,4 +156,5 @@ def _take(row, most, rest, before, origin, scores, origins, tokens, found):
     return found
 
 
-_kernel: Final = compiled(_choose, **EXACT)
+_choose_kernel: Final = compiled(_choose, **EXACT)
+_likeliest_kernel: Final = compiled(_likeliest, **EXACT)

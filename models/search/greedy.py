@@ -5,7 +5,7 @@ Sentences with a draft get as many tokens as agree with it when they are added, 
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Generic
+from typing import Any, Generic
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import continues_loop
 from models.search.running import Found, Wanted, worth_moving
 from models.search.verify import verify
-from models.search.vocabulary import log_probabilities, most_likely
+from models.search.vocabulary import likeliest
 
 
 @dataclass
@@ -97,7 +97,7 @@ class GreedySearch(Generic[State]):
             return found
         state, steps = self._state, min(self._decoder.stride, max(row.remaining for row in self._rows))
         drawn = [self._draw(ahead, state) for ahead in range(steps)]
-        tokens, values = (torch.stack(each).tolist() for each in zip(*drawn, strict=True))
+        tokens, values = (_brought(each) for each in zip(*drawn, strict=True))
         found += [each for taken in zip(tokens, values, strict=True) for each in self._append(*taken, state)]
         self._leave_if_worth()
         return found
@@ -127,9 +127,8 @@ class GreedySearch(Generic[State]):
         logits = self._decoder.step(self._tokens, state)
         least = self._options.min_length - ahead
         early = [i for i, row in enumerate(self._rows) if len(row.tokens) < least]
-        scores = log_probabilities(logits, early, self._loops() if ahead == 0 else ())
-        self._tokens = most_likely(scores)
-        return self._tokens, scores.gather(1, self._tokens[:, None])[:, 0]
+        self._tokens, values = likeliest(logits, early, self._loops() if ahead == 0 else ())
+        return self._tokens, values
 
     def _loops(self) -> list[tuple[int, int]]:
         """Rows that repeat themselves, and the token that would go on with it."""
@@ -163,6 +162,11 @@ class GreedySearch(Generic[State]):
         self._tokens = self._tokens[going]
         self._rows = [row for row in self._rows if not row.done]
         self._state = self._state if self._rows else None
+
+
+def _brought(drawn: tuple[Tensor, ...]) -> list[list[Any]]:
+    """What was drawn in some steps, by one transfer."""
+    return torch.stack(drawn).tolist() if len(drawn) > 1 else [drawn[0].tolist()]
 
 
 def _keep(going: Tensor, rows: int, state: State) -> None:

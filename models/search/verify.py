@@ -16,7 +16,7 @@ from models.search.decoder import Decoder, State
 from models.search.hypotheses import SearchOptions
 from models.search.loops import continues_loop
 from models.search.running import Wanted
-from models.search.vocabulary import log_probabilities, most_likely
+from models.search.vocabulary import likeliest
 
 POSITIONS = 256
 """Whose scores are computed together: with more the scores, V for each, would need more memory than the pass itself."""
@@ -59,9 +59,8 @@ def _draw(decoder: Decoder[State], outputs: Tensor, early: Tensor) -> Drawn:
     """The most likely token after each of what was read, (Y, X); `early` where no sentence may end yet."""
     drawn: Drawn = []
     for part, soon in zip(outputs.split(POSITIONS), early.split(POSITIONS), strict=True):
-        scores = log_probabilities(decoder.scores(part), soon.nonzero()[:, 0].tolist())
-        tokens = most_likely(scores)
-        drawn += zip(tokens.tolist(), scores.gather(1, tokens[:, None])[:, 0].tolist(), strict=True)
+        tokens, values = likeliest(decoder.scores(part), soon.nonzero()[:, 0].tolist())
+        drawn += zip(tokens.tolist(), values.tolist(), strict=True)
     return drawn
 
 

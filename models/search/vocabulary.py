@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
+from models.kernels import continuations
 
 
 def log_probabilities(logits: Tensor, early: Sequence[int] = (), forbidden: Sequence[tuple[int, int]] = ()) -> Tensor:
@@ -31,8 +31,24 @@ def log_probabilities(logits: Tensor, early: Sequence[int] = (), forbidden: Sequ
     return result
 
 
-def most_likely(scores: Tensor) -> Tensor:
-    """The best of each row (R, V), of equal ones the lowest: (R,)."""
-    if scores.is_cuda:
-        return scores.argmax(-1)
-    return torch.from_numpy(scores.numpy().argmax(-1))  # ten times as fast as torch's
+def likeliest(
+    logits: Tensor, early: Sequence[int] = (), forbidden: Sequence[tuple[int, int]] = ()
+) -> tuple[Tensor, Tensor]:
+    """The likeliest next token of each row, of equal ones the lowest, and its log-probability, (R,) each.
+
+    On a CPU by a kernel, elsewhere by torch; arguments as of `log_probabilities`.
+    """
+    if logits.device.type != "cpu":
+        return likeliest_by_torch(logits, early, forbidden)
+    if early:
+        logits[early, EOS] = -float("inf")
+    return continuations.likeliest(logits, (PAD, BOS), forbidden)
+
+
+def likeliest_by_torch(
+    logits: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
+) -> tuple[Tensor, Tensor]:
+    """The same without waiting for the device."""
+    scores = log_probabilities(logits, early, forbidden)
+    tokens = scores.argmax(-1)
+    return tokens, scores.gather(1, tokens[:, None])[:, 0]
