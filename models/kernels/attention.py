@@ -34,7 +34,7 @@ def attend(
 
     Args:
         queries: (B, H, N, D/H), float32; like keys and values in any layout whose last dimension is contiguous.
-        keys: (B, H, S, D/H); any number of columns in place of B, with `columns`.
+        keys: (B, H, S, D/H), float32 or bits of float16; any number of columns in place of B, with `columns`.
         values: as the keys.
         mask: (B, 1, 1, S), what is added to the scores: nought, or less than `HIDDEN`.
         causal: the last query sees all keys, each before it one less.

@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from models.kernels.machine import LANES
 from models.kernels.vectors import (
     FLOAT,
+    HALVES,
     SIDE_BY_SIDE,
     VECTOR,
     added,
@@ -40,7 +41,7 @@ def _score(_typing: object, query: Any, keys: Any, at: Any, count: Any, width: A
 
     Args:
         query: at least (width,) float32, in one piece, as all arrays here.
-        keys: float32.
+        keys: float32, or the bits of float16 as int16.
         at: int64; what stands after the last key up to a multiple of `KEYS` is read like it, and scored.
         count: of the keys.
         width: of a head.
@@ -64,7 +65,7 @@ def _score(_typing: object, query: Any, keys: Any, at: Any, count: Any, width: A
             with loop(builder, whole, wide, 1) as i:
                 own = builder.load(builder.gep(q, [i]))
                 for n, place in enumerate(places):
-                    other = builder.load(builder.gep(k, [builder.add(place, i)]))
+                    other = load(builder, k, builder.add(place, i), FLOAT)
                     sum_ = builder.gep(to, [builder.add(s, constant(n))])
                     builder.store(added(builder, own, other, builder.load(sum_)), sum_)
         return context.get_dummy_value()
@@ -90,8 +91,27 @@ def _mix(_typing: object, weights: Any, share: Any, values: Any, at: Any, count:
     return types.void(weights, share, values, at, count, width, result), generate
 
 
+def _halve(_typing: object, numbers: Any, count: Any, result: Any) -> Any:
+    """For Numba's functions: put the first `count` of float32 `numbers` into `result`, as bits of float16 in int16."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        (data, to), (total,) = given(context, builder, signature, arguments, (0, 2), (1,))
+        whole = whole_vectors(builder, total)
+        for first, end, size, kind, half in (
+            (constant(0), whole, LANES, VECTOR, HALVES),
+            (whole, total, 1, FLOAT, HALVES.element),
+        ):
+            with loop(builder, first, end, size) as i:
+                found = builder.fptrunc(load(builder, data, i, kind), half)
+                builder.store(found, pointer_to(builder, to, i, half), align=2)
+        return context.get_dummy_value()
+
+    return types.void(numbers, count, result), generate
+
+
 score: Final[Any] = intrinsic(_score)
 mix: Final[Any] = intrinsic(_mix)
+halve: Final[Any] = intrinsic(_halve)
 
 
 def _mix_columns(builder: ir.IRBuilder, data: Any, bounds: Any, share: Any, kind: Any, beside: int) -> None:

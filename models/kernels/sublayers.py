@@ -14,6 +14,7 @@ from numba import njit
 from models.kernels.attention import attend_rows
 from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import exponentials
+from models.kernels.floats import halve
 from models.kernels.norms import PRE, close, enter, leave
 from models.kernels.products import BLOCK, product
 
@@ -34,7 +35,7 @@ def _feed_forward(x, inner, outer, frame, result):
 
 
 def _attend_fixed(x, query, output, keys, values, hidden, frame, result):
-    """Attention of rows (R, D) to keys and values (B, H, S, W) that are there; R is a multiple of B."""
+    """Attention of rows (R, D) to keys and values (B, H, S, W) in the bits of float16; R is a multiple of B."""
     _look_up(enter(x, frame), query, output, keys, values, hidden, result)
     leave(x, frame, result)
 
@@ -87,16 +88,15 @@ def _attend_itself(x, joined, output, heads, hidden, frame, result):
 
 
 def _attend_past(x, joined, output, heads, past, position, columns, hidden, frame, result):
-    """Self-attention of one more word (R, D), which is put into `past`: keys and values, (room, columns, D) each."""
+    """Self-attention of one more word (R, D), put into `past`: (room, columns, D) twice, in bits of float16."""
     keys, values = past
     rows, inner = len(x), keys.shape[2]
     width = inner // heads
     projected, mixed = np.empty((rows, 3 * inner), np.float32), np.empty((rows, inner), np.float32)
     product(enter(x, frame), joined, projected)
     for r in range(rows):
-        for i in range(inner):
-            keys[position, r, i] = projected[r, inner + i]
-            values[position, r, i] = projected[r, 2 * inner + i]
+        halve(projected[r, inner:], inner, keys[position, r])
+        halve(projected[r, 2 * inner :], inner, values[position, r])
     strides = (inner, width, keys.shape[1] * inner)
     attend_rows(
         projected.reshape(-1),

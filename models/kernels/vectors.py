@@ -21,6 +21,8 @@ _INDEX, _PLACE = ir.IntType(32), ir.IntType(64)
 _PLACES: Final = ir.VectorType(_PLACE, LANES)
 FLOAT: Final = ir.FloatType()
 VECTOR: Final = ir.VectorType(FLOAT, LANES)
+HALVES: Final = ir.VectorType(ir.HalfType(), LANES)
+_BITS: Final = ir.IntType(16)
 SIDE_BY_SIDE: Final = 4
 """Vectors that are summed at once."""
 
@@ -72,8 +74,11 @@ def whole_vectors(builder: ir.IRBuilder, width: Any) -> Any:
 
 
 def load(builder: ir.IRBuilder, data: Any, index: Any, kind: Any = VECTOR) -> Any:
-    """A vector, or one float, of an array."""
-    return builder.load(pointer_to(builder, data, index, kind), align=4)
+    """A vector, or one float, of an array of floats, or of their bits in half precision (int16)."""
+    if data.type.pointee != _BITS:
+        return builder.load(pointer_to(builder, data, index, kind), align=4)
+    halves = HALVES.element if kind is FLOAT else HALVES
+    return builder.fpext(builder.load(pointer_to(builder, data, index, halves), align=2), kind)
 
 
 def pointer_to(builder: ir.IRBuilder, data: Any, index: Any, kind: Any) -> Any:

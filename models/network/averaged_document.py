@@ -129,7 +129,7 @@ class AveragedDocument(Architecture):
         """Keys and values of the sentence before, for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
-            keys, values = sublayer.attention.keys_values(context["states"])
+            keys, values = sublayer.attention.known(context["states"])
             state.fixed |= {f"context.{index}.keys": keys, f"context.{index}.values": values}
             state.fixed["context.mask"] = context["mask"]
 

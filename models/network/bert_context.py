@@ -148,14 +148,14 @@ class BertContext(Architecture):
             return super().encoder_self_attention(layer, x, attend, residual, context)
         sublayer = self.encoder[layer]
         assert isinstance(sublayer, BertAttention)
-        bert = (*sublayer.attention.keys_values(context["states"]), context["mask"])
+        bert = (*sublayer.attention.known(context["states"]), context["mask"])
         return sublayer(x, attend, bert, residual, opens=False)
 
     def start(self, context: Context, state: State) -> None:
         """Keys and values of BERT's states for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, BertAttention)
-            keys, values = sublayer.attention.keys_values(context["states"])
+            keys, values = sublayer.attention.known(context["states"])
             state.fixed |= {f"bert.{index}.keys": keys, f"bert.{index}.values": values, "bert.mask": context["mask"]}
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:

@@ -38,6 +38,8 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
     def attend(x: Tensor) -> Tensor:
         columns = state.look_up(x.size(0), x.size(1)) if kernel is not None else None
         queries, keys, values = attention.project(x)
+        if kernel is not None:
+            keys, values = kernel.kept(keys), kernel.kept(values)
         keys = attention.split(state.extend(f"{name}.keys", keys))
         values = attention.split(state.extend(f"{name}.values", values))
         if x.size(1) == 1:
@@ -48,7 +50,7 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
         columns = state.look_up(x.size(0), x.size(1))
         if kernel is None or columns is None or x.size(1) > 1:
             return None
-        past = state.reserve(f"{name}.keys", x), state.reserve(f"{name}.values", x)
+        past = state.reserve(f"{name}.keys", x, kernel.keeps), state.reserve(f"{name}.values", x, kernel.keeps)
         return kernel.attend_past(x, past, state.position, columns, state.unseen(x.dtype), frame)
 
     return attend if kernel is None else Framed(attend, inside)

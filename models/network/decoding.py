@@ -33,7 +33,7 @@ class ModelDecoder:
 
     def start(self, batch: Batch) -> State:
         """Encode a batch with its context."""
-        return self.model.start(batch, cached=True).settle()
+        return self.model.start(batch, cached=True).settle(self.model.backbone.positions.dtype)
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
         """Scores of the next token, (R, V) in float32, after the last ones (R,)."""

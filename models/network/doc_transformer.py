@@ -104,13 +104,13 @@ class DocTransformer(Architecture):
             return x
         sublayer = self.encoder[layer]
         assert isinstance(sublayer, ContextAttention)
-        return sublayer(x, *sublayer.attention.keys_values(context["states"]), context["mask"])
+        return sublayer(x, *sublayer.attention.known(context["states"]), context["mask"])
 
     def start(self, context: Context, state: State) -> None:
         """Keys and values of the context for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
-            keys, values = sublayer.attention.keys_values(context["states"])
+            keys, values = sublayer.attention.known(context["states"])
             state.fixed |= {
                 f"context.{index}.keys": keys,
                 f"context.{index}.values": values,

@@ -126,6 +126,7 @@ class Int8Attention:
     """What computes an attention whose projections are in int8; satisfies `models.network.layers.AttentionKernel`."""
 
     mix = staticmethod(attend)
+    keeps = torch.int16
 
     def __init__(self, attention: Attention) -> None:
         """Compute `attention`, which has been brought to int8."""
@@ -134,12 +135,23 @@ class Int8Attention:
         if attention.joined is not None:
             self._joined = _arrays(attention.joined), _arrays(attention.output)
 
+    @staticmethod
+    def kept(keys: Tensor) -> Tensor:
+        """In half precision, half as much to read at each step; as bits, since Numba has no name for it."""
+        return keys.half().view(torch.int16)
+
+    @staticmethod
+    def floats(kept: Tensor) -> Tensor:
+        """As numbers again."""
+        return kept.view(torch.float16).float()
+
     def attend_fixed(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Frame = NO_FRAME
     ) -> Tensor:
         """As `Attention.forward`, in a frame."""
         rows, result = _with_room(x)
-        attend_fixed(rows, *self._fixed, _whole(keys), _whole(values), _seen(mask), frame, _flat(result))
+        known = _whole(keys), _whole(values), _seen(mask)
+        attend_fixed(rows, *self._fixed, *known, frame, _flat(result))
         return torch.from_numpy(result)
 
     def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:

@@ -39,6 +39,15 @@ def sinusoidal_positions(length: int, width: int, first: int = 1) -> Tensor:
 class AttentionKernel(Protocol):
     """What computes attention in inference in place of torch; `models.network.int8_sublayers.Int8Attention`."""
 
+    keeps: torch.dtype
+    """Of the keys and values that are read at each step; as it has them, not as numbers of that type."""
+
+    def kept(self, keys: Tensor) -> Tensor:
+        """Keys or values as they are kept."""
+
+    def floats(self, kept: Tensor) -> Tensor:
+        """Them as numbers again."""
+
     def mix(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, columns: Tensor | None
     ) -> Tensor:
@@ -107,7 +116,15 @@ class Attention(nn.Module):
         Returns:
             Keys and values, each (B, H, S, D/H).
         """
-        keys, values = self.key_value(memory).chunk(2, dim=-1)
+        return self._split_both(self.key_value(memory))
+
+    def known(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """The same as they are kept to be read at each step: a kernel may want less of each number."""
+        both = self.key_value(memory)
+        return self._split_both(both if self.kernel is None else self.kernel.kept(both))
+
+    def _split_both(self, keys_values: Tensor) -> tuple[Tensor, Tensor]:
+        keys, values = keys_values.chunk(2, dim=-1)
         return self.split(keys), self.split(values)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -166,6 +183,7 @@ class Attention(nn.Module):
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
         """What `forward` mixes the values by, (B, H, N x T, S); only for looking at, arguments as there."""
+        keys = keys if self.kernel is None else self.kernel.floats(keys)
         scores = self._fold(self.query(x), keys.size(0)) @ keys.transpose(2, 3) / math.sqrt(keys.size(-1))
         return scores.masked_fill(~mask, -math.inf).softmax(-1)
 

@@ -57,13 +57,13 @@ class State:
         cache[self.position : end, : new.size(0)] = new.transpose(0, 1)
         return cache[:end].transpose(0, 1)
 
-    def reserve(self, name: str, new: Tensor) -> Tensor:
-        """Where what new words leave, (R, T, X), is to be put: (more than position + T, R or more, X)."""
+    def reserve(self, name: str, new: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """Where what new words leave, like `new` (R, T, X), is to be put: (more than position + T, R or more, X)."""
         rows, end = new.size(0), self.position + new.size(1)
         cache = self.past.get(name)
         if cache is None or cache.size(0) < end or cache.size(1) < rows:
             used = 0 if cache is None else self._used_columns(cache)
-            grown = new.new_empty(_room(end), max(rows, used), new.size(2))
+            grown = new.new_empty(_room(end), max(rows, used), new.size(2), dtype=dtype)
             if cache is not None:
                 grown[: self.position, :used] = cache[: self.position, :used]
             cache = self.past[name] = grown
@@ -109,9 +109,8 @@ class State:
             self._unseen = additive((here >= self.starts[:, None])[:, None, None], dtype)
         return self._unseen
 
-    def settle(self) -> State:
+    def settle(self, dtype: torch.dtype = torch.float32) -> State:
         """Get ready for many steps: what each of them reads in one piece, masks as what they add to scores."""
-        dtype = next(tensor.dtype for tensor in self.fixed.values() if tensor.is_floating_point())
         for name, tensor in self.fixed.items():
             self.fixed[name] = additive(tensor, dtype) if name.endswith(MASK) else tensor.contiguous()
         return self

@@ -104,7 +104,7 @@ class Transformer(nn.Module):
         fixed = {"source.mask": padding_mask(tokens, PAD)}
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
-            fixed[f"source.{index}.keys"], fixed[f"source.{index}.values"] = layer.source_attention.keys_values(memory)
+            fixed[f"source.{index}.keys"], fixed[f"source.{index}.values"] = layer.source_attention.known(memory)
         return State(fixed, cached=cached)
 
     def decode(self, tokens: Tensor, architecture: Architecture, state: State) -> Tensor:

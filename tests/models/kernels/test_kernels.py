@@ -107,7 +107,7 @@ def test_a_gate_opens_for_few_rows_as_for_many() -> None:
 def test_one_call_attends_as_its_steps_do(hypotheses: int, order: Norm) -> None:
     """To the bit, with keys that a sentence's hypotheses share, some of them hidden; alone and in its connection."""
     attention, residual = ready(Attention(WIDTH, 5)), ready(Residual(WIDTH, order, 0))
-    keys, values = attention.keys_values(rows(6, 9))
+    keys, values = attention.known(rows(6, 9))
     mask = additive(torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None, None, None], torch.float32)
     x, kernel = rows(6 * hypotheses), attention.kernel
     for seen in (mask, None):
@@ -136,7 +136,7 @@ def test_one_call_lets_context_in_as_its_steps_do(order: Norm) -> None:
     """Zhang et al.'s context sub-layer, close to that of floats; for few rows as for many, to the bit."""
     config = BackboneConfig(width=WIDTH, heads=5, norm=order)
     sublayer = ready(ContextAttention(config, 0, gating=True))
-    keys, values = sublayer.attention.keys_values(rows(6, 9))
+    keys, values = sublayer.attention.known(rows(6, 9))
     mask = additive(torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None, None, None], torch.float32)
     x = rows(6, 7)
     together = sublayer(x, keys, values, mask)
@@ -161,8 +161,8 @@ def step_by_step(attention: Attention, state: State, x: Tensor) -> Tensor:
     """Self-attention of one more word each, by torch between the products."""
     columns = state.look_up(len(x), 1)
     queries, keys, values = attention.project(x)
-    keys = attention.split(state.extend("self.keys", keys))
-    values = attention.split(state.extend("self.values", values))
+    keys = attention.split(state.extend("self.keys", attention.kernel.kept(keys)))
+    values = attention.split(state.extend("self.values", attention.kernel.kept(values)))
     return attention.mix(queries, keys, values, state.unseen(x.dtype), columns=columns)
 
 
@@ -179,6 +179,7 @@ def test_one_call_attends_to_the_past_as_its_steps_do(order: Norm) -> None:
             for state in (quick, slow):
                 state.reorder(places)
         x = rows(3 if word >= 40 else 4 if word < 5 else 5)
+        x *= 10.0 ** (word % 10 - 6)  # what is kept of it is large, small or next to nought
         found = residual(x, over_past("self", attention, quick))
         assert torch.equal(found, residual(x, partial(step_by_step, attention, slow)))
         for state in (quick, slow):
