@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import exponentials
-from models.kernels.floats import KEYS, mix, score
+from models.kernels.floats import KEYS, QUERIES, mix, mix_several, score, score_several
 from models.kernels.reductions import largest, total
 
 HIDDEN: Final = -1e30
@@ -70,7 +70,8 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
     """
     batch, count, heads, width = result.shape
     room = length + KEYS
-    weights = np.empty(room, np.float32)
+    weights, shares = np.empty((QUERIES, room), np.float32), np.empty(QUERIES, np.float32)
+    mixed, scale = result.reshape(-1), np.float32(width**-0.5)
     seen, key_at, value_at = np.empty(length, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     for b in range(batch):
         visible = _see(hidden, b, length, seen)
@@ -82,14 +83,23 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
             key_at[s] = key_at[visible - 1]
         for h in range(heads):
             own_keys, own_values = keys[h * to_key[1] :], values[h * to_value[1] :]
-            for n in range(count):
+            own_queries = queries[b * to_query[0] + h * to_query[1] :]
+            several = count // QUERIES * QUERIES if first >= length else 0
+            for n in range(0, several, QUERIES):
+                own = own_queries[n * to_query[2] :]
+                score_several(own, to_query[2], own_keys, key_at, visible, width, weights.reshape(-1), room)
+                for q in range(QUERIES):
+                    shares[q] = soften(weights[q], visible, scale)
+                to = mixed[((b * count + n) * heads + h) * width :]
+                wide = heads * width
+                mix_several(weights.reshape(-1), room, shares, own_values, value_at, visible, width, to, wide)
+            for n in range(several, count):
                 read = visible
                 while read > 1 and seen[read - 1] >= first + n:
                     read -= 1
-                query = queries[b * to_query[0] + h * to_query[1] + n * to_query[2] :]
-                score(query, own_keys, key_at, read, width, weights)
-                share = soften(weights, read, np.float32(width**-0.5))
-                mix(weights, share, own_values, value_at, read, width, result[b, n, h])
+                score(own_queries[n * to_query[2] :], own_keys, key_at, read, width, weights[0])
+                share = soften(weights[0], read, scale)
+                mix(weights[0], share, own_values, value_at, read, width, result[b, n, h])
 
 
 @_part

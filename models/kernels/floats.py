@@ -5,8 +5,10 @@ by halves; over keys one after the other.
 """
 
 # mypy: disable-error-code="no-untyped-call"
-# ruff: noqa: ANN401 - neither package says what its types are
+# ruff: noqa: ANN401, PLR0913, PLR0917 - neither package says what its types are; each argument is one of a function
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
 
 from llvmlite import ir
@@ -34,6 +36,8 @@ from models.kernels.vectors import (
 
 KEYS: Final = 4
 """Keys that are scored at once."""
+QUERIES: Final = 4 if LANES == 16 else 2
+"""Queries that look at the same keys at once: as many as leave their sums in registers, of which there are 32 or 16."""
 
 
 def _score(_typing: object, query: Any, keys: Any, at: Any, count: Any, width: Any, scores: Any) -> Any:
@@ -50,27 +54,33 @@ def _score(_typing: object, query: Any, keys: Any, at: Any, count: Any, width: A
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         (q, k, where, to), (number, wide) = given(context, builder, signature, arguments, (0, 1, 2, 5), (3, 4))
-        whole, totals = whole_vectors(builder, wide), [cgutils.alloca_once(builder, VECTOR) for _ in range(KEYS)]
-        with loop(builder, constant(0), number, KEYS) as s:
-            places = [builder.load(builder.gep(where, [builder.add(s, constant(n))])) for n in range(KEYS)]
-            for total in totals:
-                builder.store(nought(), total)
-            with loop(builder, constant(0), whole, LANES) as i:
-                own = load(builder, q, i)
-                for place, total in zip(places, totals, strict=True):
-                    other = load(builder, k, builder.add(place, i))
-                    builder.store(added(builder, own, other, builder.load(total)), total)
-            sums = summed(builder, [builder.load(total) for total in totals])
-            builder.store(sums, pointer_to(builder, to, s, sums.type), align=4)
-            with loop(builder, whole, wide, 1) as i:
-                own = builder.load(builder.gep(q, [i]))
-                for n, place in enumerate(places):
-                    other = load(builder, k, builder.add(place, i), FLOAT)
-                    sum_ = builder.gep(to, [builder.add(s, constant(n))])
-                    builder.store(added(builder, own, other, builder.load(sum_)), sum_)
+        _build_scores(builder, [q], (k, where, number, wide), [to])
         return context.get_dummy_value()
 
     return types.void(query, keys, at, count, width, scores), generate
+
+
+def _score_several(
+    _typing: object,
+    queries: Any,
+    to_query: Any,
+    keys: Any,
+    at: Any,
+    count: Any,
+    width: Any,
+    scores: Any,
+    to_scores: Any,
+) -> Any:
+    """The same for `QUERIES` queries, each `to_query` after the one before, and their scores: each key is read once."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        (q, k, where, to), numbers = given(context, builder, signature, arguments, (0, 2, 3, 6), (1, 4, 5, 7))
+        to_next, number, wide, to_other = numbers
+        _build_scores(builder, _every(builder, q, to_next), (k, where, number, wide), _every(builder, to, to_other))
+        return context.get_dummy_value()
+
+    kinds = queries, to_query, keys, at, count, width, scores, to_scores
+    return types.void(*kinds), generate
 
 
 def _mix(_typing: object, weights: Any, share: Any, values: Any, at: Any, count: Any, width: Any, result: Any) -> Any:
@@ -79,16 +89,36 @@ def _mix(_typing: object, weights: Any, share: Any, values: Any, at: Any, count:
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         (w, v, where, to), (number, wide) = given(context, builder, signature, arguments, (0, 2, 3, 6), (4, 5))
         part = context.cast(builder, arguments[1], signature.args[1], types.float32)
-        wider = builder.and_(wide, constant(-SIDE_BY_SIDE * LANES))
-        for first, end, kind, beside in (
-            (constant(0), wider, VECTOR, SIDE_BY_SIDE),
-            (wider, whole_vectors(builder, wide), VECTOR, 1),
-            (whole_vectors(builder, wide), wide, FLOAT, 1),
-        ):
-            _mix_columns(builder, (w, v, where, to), (first, end, number), part, kind, beside)
+        _build_mixtures(builder, [w], [part], (v, where, number, wide), [to])
         return context.get_dummy_value()
 
     return types.void(weights, share, values, at, count, width, result), generate
+
+
+def _mix_several(
+    _typing: object,
+    weights: Any,
+    to_weights: Any,
+    shares: Any,
+    values: Any,
+    at: Any,
+    count: Any,
+    width: Any,
+    result: Any,
+    to_result: Any,
+) -> Any:
+    """The same for `QUERIES` rows of weights, each `to_weights` after the one before, and as many results."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        (w, s, v, where, to), numbers = given(context, builder, signature, arguments, (0, 2, 3, 4, 7), (1, 5, 6, 8))
+        to_next, number, wide, to_other = numbers
+        parts = [builder.load(each) for each in _every(builder, s, constant(1))]
+        known = v, where, number, wide
+        _build_mixtures(builder, _every(builder, w, to_next), parts, known, _every(builder, to, to_other))
+        return context.get_dummy_value()
+
+    kinds = weights, to_weights, shares, values, at, count, width, result, to_result
+    return types.void(*kinds), generate
 
 
 def _halve(_typing: object, numbers: Any, count: Any, result: Any) -> Any:
@@ -110,24 +140,74 @@ def _halve(_typing: object, numbers: Any, count: Any, result: Any) -> Any:
 
 
 score: Final[Any] = intrinsic(_score)
+score_several: Final[Any] = intrinsic(_score_several)
 mix: Final[Any] = intrinsic(_mix)
+mix_several: Final[Any] = intrinsic(_mix_several)
 halve: Final[Any] = intrinsic(_halve)
 
 
-def _mix_columns(builder: ir.IRBuilder, data: Any, bounds: Any, share: Any, kind: Any, beside: int) -> None:
-    """Some columns of the result, so many of a kind at a time."""
-    (weights, values, at, result), (first, end, count) = data, bounds
+def _every(builder: ir.IRBuilder, first: Any, distance: Any) -> list[Any]:
+    """Where each of `QUERIES` arrays begins."""
+    return [builder.gep(first, [builder.mul(distance, constant(n))]) for n in range(QUERIES)]
+
+
+def _build_scores(builder: ir.IRBuilder, queries: Sequence[Any], known: Any, scores: Sequence[Any]) -> None:
+    """Of each query with each key; a score is the same sum in the same order, however many are computed at once."""
+    keys, at, count, width = known
+    whole = whole_vectors(builder, width)
+    totals = [[cgutils.alloca_once(builder, VECTOR) for _ in range(KEYS)] for _ in queries]
+    with loop(builder, constant(0), count, KEYS) as s:
+        places = [builder.load(builder.gep(at, [builder.add(s, constant(n))])) for n in range(KEYS)]
+        for total in chain(*totals):
+            builder.store(nought(), total)
+        with loop(builder, constant(0), whole, LANES) as i:
+            own = [load(builder, query, i) for query in queries]
+            for n, place in enumerate(places):
+                other = load(builder, keys, builder.add(place, i))
+                for query, row in zip(own, totals, strict=True):
+                    builder.store(added(builder, query, other, builder.load(row[n])), row[n])
+        for row, to in zip(totals, scores, strict=True):
+            sums = summed(builder, [builder.load(total) for total in row])
+            builder.store(sums, pointer_to(builder, to, s, sums.type), align=4)
+        with loop(builder, whole, width, 1) as i:
+            for n, place in enumerate(places):
+                other = load(builder, keys, builder.add(place, i), FLOAT)
+                for query, to in zip(queries, scores, strict=True):
+                    sum_ = builder.gep(to, [builder.add(s, constant(n))])
+                    own = builder.load(builder.gep(query, [i]))
+                    builder.store(added(builder, own, other, builder.load(sum_)), sum_)
+
+
+def _build_mixtures(
+    builder: ir.IRBuilder, weights: Sequence[Any], shares: Sequence[Any], known: Any, results: Sequence[Any]
+) -> None:
+    """Of the values by each row of weights."""
+    width = known[-1]
+    wider, whole = builder.and_(width, constant(-SIDE_BY_SIDE * LANES)), whole_vectors(builder, width)
+    for first, end, kind, beside in (
+        (constant(0), wider, VECTOR, SIDE_BY_SIDE),
+        (wider, whole, VECTOR, 1),
+        (whole, width, FLOAT, 1),
+    ):
+        _build_columns(builder, (weights, shares, results), known, (first, end), kind, beside)
+
+
+def _build_columns(builder: ir.IRBuilder, rows: Any, known: Any, bounds: Any, kind: Any, beside: int) -> None:
+    """Some columns of the mixtures, so many of a kind at a time."""
+    (weights, shares, results), (values, at, count, _) = rows, known
     size = LANES if kind is VECTOR else 1
-    totals = [cgutils.alloca_once(builder, kind) for _ in range(beside)]
-    with loop(builder, first, end, size * beside) as i:
-        for total in totals:
+    totals = [[cgutils.alloca_once(builder, kind) for _ in range(beside)] for _ in weights]
+    with loop(builder, bounds[0], bounds[1], size * beside) as i:
+        for total in chain(*totals):
             builder.store(nought(kind), total)
         with loop(builder, constant(0), count, 1) as s:
-            weight = everywhere(builder, builder.load(builder.gep(weights, [s])), kind)
+            own = [everywhere(builder, builder.load(builder.gep(each, [s])), kind) for each in weights]
             start = builder.add(builder.load(builder.gep(at, [s])), i)
-            for n, total in enumerate(totals):
+            for n in range(beside):
                 value = load(builder, values, builder.add(start, constant(n * size)), kind)
-                builder.store(added(builder, weight, value, builder.load(total)), total)
-        for n, total in enumerate(totals):
-            to = pointer_to(builder, result, builder.add(i, constant(n * size)), kind)
-            builder.store(builder.fmul(builder.load(total), everywhere(builder, share, kind)), to, align=4)
+                for weight, row in zip(own, totals, strict=True):
+                    builder.store(added(builder, weight, value, builder.load(row[n])), row[n])
+        for row, share, result in zip(totals, shares, results, strict=True):
+            for n, total in enumerate(row):
+                to = pointer_to(builder, result, builder.add(i, constant(n * size)), kind)
+                builder.store(builder.fmul(builder.load(total), everywhere(builder, share, kind)), to, align=4)

@@ -7,13 +7,19 @@ from numba import config
 
 
 def supports_int8() -> bool:
-    """Whether there are products for this CPU: an x86 with AVX2.
+    """Whether there are kernels for this CPU: an x86 with AVX2, and with F16C, which goes with it.
 
     And whether it is this one that Numba compiles for: told of another, it would end the process over instructions
     which that one lacks.
     """
     told = vars(config)  # Numba defines them while it is imported, from the environment
-    return bool(_has("avx2") and told["ENABLE_AVX"] and told["CPU_NAME"] is None and told["CPU_FEATURES"] is None)
+    return bool(
+        _has("avx2")
+        and _has("f16c")
+        and told["ENABLE_AVX"]
+        and told["CPU_NAME"] is None
+        and told["CPU_FEATURES"] is None
+    )
 
 
 def has_vnni() -> bool:

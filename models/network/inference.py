@@ -104,9 +104,20 @@ def _has_kernel(module: nn.Module) -> bool:
 
 def _direct(kind: type[nn.Module]) -> type[nn.Module]:
     """The same module, called without a look for hooks; a list of modules that gives its members at once."""
-    own = _OF_LISTS if kind is nn.ModuleList else {"__call__": _plain_norm if kind is nn.LayerNorm else kind.forward}
+    own = _OF_LISTS if kind is nn.ModuleList else {"__call__": _PLAIN.get(kind, kind.forward)}
     return type(kind.__name__, (kind,), own | {"hooked": kind})
 
 
 def _plain_norm(norm: nn.LayerNorm, x: Tensor) -> Tensor:
     return torch.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+
+def _plain_embedding(embedding: nn.Embedding, tokens: Tensor) -> Tensor:
+    return torch.embedding(embedding.weight, tokens)
+
+
+_PLAIN: Final[Mapping[type[nn.Module], Callable[..., Tensor]]] = {
+    nn.LayerNorm: _plain_norm,
+    nn.Embedding: _plain_embedding,
+}
+"""What torch computes of its own modules, without what else they ask."""

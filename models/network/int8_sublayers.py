@@ -111,13 +111,14 @@ class Int8ContextAttention(ContextAttention):
         self._arrays = _arrays(self.attention.query), _arrays(self.attention.output)
         self._gate_arrays = self.gate.arrays
         self._frame = _frame(self.norm, pre=self.order == "pre")
+        self._known = _Known()
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """Mix the context into x (R, T, D); keys, values and mask as in `Attention`."""
         if any(self._watchers):
             return super().forward(x, keys, values, mask)
         rows, result = _with_room(x)
-        known = _whole(keys), _whole(values), _seen(mask)
+        known = self._known.arrays(keys, values, mask)
         let_context_in(rows, *self._arrays, *known, *self._gate_arrays, self._frame, _flat(result))
         return torch.from_numpy(result)
 
@@ -132,6 +133,7 @@ class Int8Attention:
         """Compute `attention`, which has been brought to int8."""
         self._heads = attention.heads
         self._fixed = _arrays(attention.query), _arrays(attention.output)
+        self._known = _Known()
         if attention.joined is not None:
             self._joined = _arrays(attention.joined), _arrays(attention.output)
 
@@ -150,7 +152,7 @@ class Int8Attention:
     ) -> Tensor:
         """As `Attention.forward`, in a frame."""
         rows, result = _with_room(x)
-        known = _whole(keys), _whole(values), _seen(mask)
+        known = self._known.arrays(keys, values, mask)
         attend_fixed(rows, *self._fixed, *known, frame, _flat(result))
         return torch.from_numpy(result)
 
@@ -184,6 +186,20 @@ class Int8Attention:
         arrays = (past[0].numpy(), past[1].numpy()), position, columns.numpy(), _seen(unseen)
         attend_past(rows, *self._joined, self._heads, *arrays, frame, _flat(result))
         return torch.from_numpy(result)
+
+
+class _Known:
+    """Arrays of what is attended to: at each step of decoding it is the same again, and to ask torch takes longer."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Tensor, Tensor, Tensor | None, tuple[Floats, Floats, Floats]] | None = None
+
+    def arrays(self, keys: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Floats, Floats, Floats]:
+        """Of tensors that nobody changes."""
+        last = self._last
+        if last is None or last[0] is not keys or last[1] is not values or last[2] is not mask:
+            last = self._last = keys, values, mask, (_whole(keys), _whole(values), _seen(mask))
+        return last[3]
 
 
 def _frame(layer: nn.Module, *, pre: bool) -> Frame:

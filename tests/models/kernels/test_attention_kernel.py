@@ -53,6 +53,24 @@ def test_a_row_depends_on_nothing_else_in_its_batch(queries: int) -> None:
         assert torch.equal(alone, together[row : row + 1])
 
 
+@pytest.mark.parametrize("width", [8, 20, 64])
+def test_a_query_depends_on_no_other(width: int) -> None:
+    """Among others, of which several look at the keys together, it finds what it finds alone, to the bit."""
+    q, k, v = tensors(3, 11, 29, width)
+    mask = additive(visible(3, 29), torch.float32)
+    alone = [attend(q[:, :, n : n + 1], k, v, mask, False) for n in range(11)]
+    assert torch.equal(torch.cat(alone, dim=1), attend(q, k, v, mask, False))
+
+
+@pytest.mark.parametrize("queries", [1, 6])
+def test_keys_and_values_may_be_kept_in_half_precision(queries: int) -> None:
+    """Their bits are read as the numbers that they stand for, exactly."""
+    q, k, v = tensors(3, queries, 29, 20)
+    halves = [each.half() for each in (k, v)]
+    floats = attend(q, *(each.float() for each in halves), None, False)
+    assert torch.equal(attend(q, *(each.view(torch.int16) for each in halves), None, False), floats)
+
+
 @pytest.mark.parametrize("queries", [1, 4])
 def test_keys_are_found_where_they_are(queries: int) -> None:
     """Looked up, word by word, they give what they give where they have been put in order, to the bit."""
