@@ -13,11 +13,9 @@ from models.bundle.requests import CacheUse, Options, Translation, TranslationRe
 
 LOAD = "tests.support.phrase_book:load"
 _PHRASES = {
-    "小野小町は平安時代前期の女流歌人である。": "ONO no Komachi was a female poet in the early Heian period.",
-    "随心院は京都市山科区にある真言宗の寺院である。": (
-        "Zuishin-in Temple is a Buddhist temple belonging to the Shingon sect located in Yamashina Ward, Kyoto City."
-    ),
-    "絶世の美女としても知られている。": "She is also known as a beautiful woman.",
+    "紫式部は平安時代中期の女流歌人である。": "Murasaki Shikibu was a female poet in the mid-Heian period.",
+    "藤原為時の娘である。": "She was a daughter of FUJIWARA no Tametoki.",
+    "源氏物語を書いた。": "She wrote the Tale of Genji.",
     "晩年は山科で静かに暮らしたと伝えられる。": "It is said that he lived in Yamashina in his later years.",
 }
 
