@@ -181,7 +181,8 @@ class Worker:
         """End the process: at once if it is idle, after a while in any case."""
         self._writer.close()
         try:
-            await asyncio.wait_for(self._process.wait(), _STOP_SECONDS)
+            async with asyncio.timeout(_STOP_SECONDS):
+                await self._process.wait()
         except TimeoutError:
             await self._kill_stuck()
 
@@ -189,7 +190,8 @@ class Worker:
         """Kill it; one that is stuck in its disk ends when the disk lets go, which may be never."""
         self._kill()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), _STOP_SECONDS)
+            async with asyncio.timeout(_STOP_SECONDS):
+                await self._process.wait()
 
     async def _frame(self) -> bytes:
         try:

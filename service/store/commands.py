@@ -19,6 +19,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisClusterException, RedisError
 
 from service.errors import StoreUnavailableError
+from service.store.cancellation import obeyed
 from service.store.connection import RedisClient, forget_connections
 from service.store.failures import code_of, is_outage, is_passing, is_silence
 from service.store.nodes import Node, Nodes, Policy
@@ -77,7 +78,7 @@ class Commands:
         """
         attempt = partial(self._attempt, operation, command, key)
         try:
-            with self._span(operation):
+            with self._span(operation), obeyed():
                 async with asyncio.timeout(self._total_seconds):
                     return await self._retry.call_with_retry(attempt, _go_on, is_retryable=is_passing)
         except TimeoutError as error:

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from redis.exceptions import RedisClusterException, RedisError
 
 from service.store.breaker import Breaker
+from service.store.cancellation import obeyed
 from service.store.connection import RedisClient, node_name, probe
 from service.store.failures import code_of
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
+
+_SILENCE = (RedisError, RedisClusterException, OSError, RuntimeError)  # the last as `is_silence` has it
 
 _log = get_logger(__name__)
 
@@ -84,7 +87,7 @@ class Nodes:
     async def _probe_until_back(self, node: Node) -> None:
         while node.breaker.is_open:
             await asyncio.sleep(self._policy.probe_seconds)
-            with suppress(RedisError, RedisClusterException, OSError, RuntimeError):  # the last as `is_silence` has it
+            with suppress(*_SILENCE), obeyed():
                 async with asyncio.timeout(self._policy.total_seconds):
                     await probe(self._redis, node.name)
                 self.answered(node)

@@ -138,7 +138,8 @@ class _Server:
             return
         process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+            async with asyncio.timeout(_STOP_SECONDS):
+                await process.wait()
         except TimeoutError:
             with suppress(ProcessLookupError):  # it has ended in this moment
                 process.kill()

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 session  2 entries  3 idempotency keys      ARGV  field, value, ... of the session, `ttl` in seconds among them
 -- Returns the session as field, value, ...
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], unpack(ARGV)) end
+if not redis.call('HGET', KEYS[1], 'ttl') then redis.call('HSET', KEYS[1], unpack(ARGV)) end
 local ttl = redis.call('HGET', KEYS[1], 'ttl')
 for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, ttl) end
 return redis.call('HGETALL', KEYS[1])

@@ -131,3 +131,20 @@ async def test_caller_that_leaves_harms_nobody(redis_server: RedisServer) -> Non
                 await asyncio.sleep(0)
             call.cancel()
             assert await commands.run("echo", lambda redis, n=number: redis.echo(str(n))) == str(number)
+
+
+async def test_caller_that_leaves_as_its_command_is_sent_has_left(redis_server: RedisServer) -> None:
+    """Before Python 3.12 asyncio forgets a cancellation that comes as what it waits for succeeds."""
+    sent = asyncio.get_running_loop().create_future()
+
+    async def command(redis: RedisClient) -> str:
+        await asyncio.wait_for(sent, 60)  # as redis-py sends
+        return str(await redis.echo("answered"))
+
+    async with running(redis_server.url, Policy()) as commands:
+        call = asyncio.create_task(commands.run("echo", command))
+        await asyncio.sleep(0.01)
+        sent.set_result(None)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
