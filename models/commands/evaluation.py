@@ -1,6 +1,7 @@
 """How good a model is."""
 
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,6 +17,7 @@ from models.commands.options import (
     GainsFile,
     JsonFile,
     Kind,
+    Only,
     OutcomesFile,
     Seed,
     Sentences,
@@ -23,7 +25,7 @@ from models.commands.options import (
     TranslationsFile,
 )
 from models.commands.output import report, write_lines
-from models.data.documents import read_documents, read_translations
+from models.data.documents import Sentence, read_documents, read_translations
 
 
 def evaluate(
@@ -100,13 +102,17 @@ def cxmi(
     source: Annotated[Path, typer.Option(metavar="F", help="Source documents.", show_default=False)],
     reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
     out: GainsFile = None,
+    only: Only = None,
     sentences: Sentences = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
     threads: Threads = 1,
     json_file: JsonFile = None,
 ) -> None:
-    """Find which translations the context makes likelier: the nats that each reference gains by its context."""
+    """Find which translations the context makes likelier: the nats that each reference gains by its context.
+
+    With --only, of those that match alone: the others have 0 in what --out writes, and are not in the figures.
+    """
     from tqdm import tqdm
 
     from models.bundle.runtime import Runtime
@@ -116,8 +122,16 @@ def cxmi(
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     documents, setting = read_documents(source, reference), Setting(runtime, "real", 1, sentences)
     translator = translator_of(runtime, "real", None)
+
+    def asked(sentence: Sentence) -> bool:
+        return only is None or only.search(sentence.target or "") is not None
+
+    def scored(sentence: Sentence) -> bool:
+        return asked(sentence) and translator.fits(sentence)
+
     with tqdm(total=sum(len(document.sentences) for document in documents), unit="sentence") as bar:
-        gains = pointwise(translator, documents, setting.window, fits=translator.fits, advance=bar.update)
+        gains = pointwise(translator, documents, setting.window, fits=scored, advance=bar.update)
     if out is not None:
         write_gains(out, gains)
-    report(asdict(summary(gains)) | setting.figures, json_file)
+    each = zip((sentence for document in documents for sentence in document.sentences), chain(*gains), strict=True)
+    report(asdict(summary([gain for sentence, gain in each if asked(sentence)])) | setting.figures, json_file)

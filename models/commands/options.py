@@ -1,5 +1,6 @@
 """Arguments and options that several commands have."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,14 @@ def _with_folder(file: Path | None) -> Path | None:
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
     return file
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """A regular expression, or what is wrong with it."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise typer.BadParameter(f"{text} is no regular expression: {error}") from None
 
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of a run.", show_default=False)]
@@ -45,6 +54,10 @@ Kind = Annotated[ContextKind, typer.Option("--context", help="What the model is 
 Seed = Annotated[int, typer.Option(help="Of replaced context.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 ComputeType = Annotated[str, typer.Option(help="auto, float32, bfloat16 or int8.")]
+Only = Annotated[
+    re.Pattern[str] | None,
+    typer.Option(metavar="REGEX", parser=_pattern, help="Only sentences in whose translation this is found."),
+]
 Sentences = Annotated[
     int | None, typer.Option(min=0, metavar="N", help="Of context at most; without it, as many as the model reads.")
 ]

@@ -55,13 +55,12 @@ class Summary:
     """And of those that it makes likelier by more than a nat, that is, 2.7 times as likely."""
 
 
-def summary(gains: Sequence[Sequence[float]]) -> Summary:
-    """What the values of all sentences come to.
+def summary(values: Sequence[float]) -> Summary:
+    """What the values of sentences come to.
 
     Raises:
         DataError: there is no sentence.
     """
-    values = [gain for document in gains for gain in document]
     if not values:
         raise DataError("there is no sentence to score")
     count = len(values)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -104,6 +105,23 @@ def test_cxmi_writes_what_each_sentence_gains(bundle: Path, corpus: tuple[Path, 
     assert found["sentences"] == len(values)
     assert found["cxmi"] == pytest.approx(sum(values) / len(values), abs=1e-4)
     assert any(abs(value) > 0.01 for value in values)
+
+
+def test_cxmi_of_sentences_whose_translation_matches(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """With `--only`, those gain what they gain among all, the others nothing, and the figures are of those alone."""
+    both, only = ("--source", corpus[0], "--reference", corpus[1]), "[らり]かo"
+    gains = {}
+    for name, options in (("all", []), ("some", ["--only", only])):
+        done = run("cxmi", bundle, *both, *options, "--out", tmp_path / name, "--json", tmp_path / "json")
+        assert done.returncode == 0, done.stderr
+        gains[name] = [float(line) for line in (tmp_path / name).read_text(encoding="utf-8").split()]
+    match = [re.search(only, line) is not None for line in corpus[1].read_text(encoding="utf-8").split("\n") if line]
+    assert set(match) == {True, False}
+    assert gains["some"] == pytest.approx([gain * it for gain, it in zip(gains["all"], match, strict=True)], abs=2e-4)
+    assert figures(tmp_path / "json")["sentences"] == sum(match)
+    refused = run("cxmi", bundle, *both, "--only", "(")
+    assert refused.returncode == 2
+    assert "no regular expression" in refused.stderr
 
 
 def test_table_puts_results_side_by_side(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_corpus_without_references_is_refused() -> None:
 
 def test_summary() -> None:
     """The mean, and how many sentences gain at all, or much."""
-    found = summary([[0, 2.0], [-1.0, 0.6]])
+    found = summary([0, 2.0, -1.0, 0.6])
     assert (found.sentences, found.cxmi, found.helped, found.helped_by_a_nat) == (4, pytest.approx(0.4), 0.5, 0.25)
 
 
