@@ -16,6 +16,8 @@ from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import exponentials
 from models.kernels.reductions import largest, total
 
+Tokens = tuple[int, int]
+_NONE: Final = np.empty((0, 2), np.int64)
 _BLOCK: Final = 64
 """Tokens of which the best one says whether the others are looked at."""
 
@@ -24,7 +26,7 @@ Continuations = tuple[Tensor, Tensor, Tensor]
 
 
 def choose(
-    logits: Tensor, totals: Tensor, never: Sequence[int], forbidden: Sequence[tuple[int, int]], end: int
+    logits: Tensor, totals: Tensor, never: Tokens, forbidden: Sequence[tuple[int, int]], end: int
 ) -> tuple[Continuations, Continuations]:
     """The 2N best continuations of N hypotheses, and those N that go on.
 
@@ -48,14 +50,14 @@ def choose(
         )
         for count in (2 * size, size)
     )
-    given = logits.contiguous().numpy(), totals.contiguous().numpy(), np.array(never), _pairs(forbidden), end
+    given = logits.contiguous().numpy(), totals.contiguous().numpy(), never, _pairs(forbidden), end
     _choose_kernel(*given, *best, *going)
     scores, origins, tokens = map(torch.from_numpy, best)
     on_scores, on_origins, on_tokens = map(torch.from_numpy, going)
     return (scores, origins, tokens), (on_scores, on_origins, on_tokens)
 
 
-def likeliest(logits: Tensor, never: Sequence[int], forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
+def likeliest(logits: Tensor, never: Tokens, forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
     """The next token of each row, of equal ones the lowest, and its log-probability.
 
     Args:
@@ -67,12 +69,12 @@ def likeliest(logits: Tensor, never: Sequence[int], forbidden: Sequence[tuple[in
         (R,) each.
     """
     tokens, values = np.zeros(len(logits), np.int64), np.empty(len(logits), np.float32)
-    _likeliest_kernel(logits.contiguous().numpy(), np.array(never), _pairs(forbidden), tokens, values)
+    _likeliest_kernel(logits.contiguous().numpy(), never, _pairs(forbidden), tokens, values)
     return torch.from_numpy(tokens), torch.from_numpy(values)
 
 
 def _pairs(forbidden: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
-    return np.array(forbidden, np.int64).reshape(-1, 2)
+    return np.array(forbidden, np.int64).reshape(-1, 2) if forbidden else _NONE
 
 
 _part: Final = njit(inline="always", **EXACT)

@@ -26,6 +26,12 @@ NO_FRAME: Final[Frame] = BARE, _NOTHING, _NOTHING, np.float32(0)
 
 
 @njit(**EXACT)
+def rows_of(x):
+    """Vectors (..., D) as rows (R, D)."""
+    return x.reshape(-1, x.shape[-1])
+
+
+@njit(**EXACT)
 def norm_rows(x, weight, bias, epsilon, result):
     """Layer norm of rows (R, D), into other ones or in their place."""
     width = x.shape[1]
@@ -68,7 +74,7 @@ def close(frame, result):
 
 
 def _norm(x, weight, bias, epsilon, result):
-    norm_rows(x, weight, bias, epsilon, result)
+    norm_rows(rows_of(x), weight, bias, epsilon, rows_of(result))
 
 
 norm: Final = compiled(_norm, **EXACT)

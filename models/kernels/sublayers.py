@@ -15,29 +15,31 @@ from models.kernels.attention import attend_rows
 from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import exponentials
 from models.kernels.floats import halve
-from models.kernels.norms import PRE, close, enter, leave
+from models.kernels.norms import PRE, close, enter, leave, rows_of
 from models.kernels.products import BLOCK, product
 
 
 def _feed_forward(x, inner, outer, frame, result):
-    """W_2 max(0, W_1 x + b_1) + b_2 of rows (R, D)."""
-    read = enter(x, frame)
-    hidden = np.empty((min(len(x), BLOCK), inner[-1]), np.float32)
-    for top in range(0, len(x), BLOCK):
-        some = hidden[: min(BLOCK, len(x) - top)]
+    """W_2 max(0, W_1 x + b_1) + b_2 of vectors (..., D)."""
+    rows, left = rows_of(x), rows_of(result)
+    read = enter(rows, frame)
+    hidden = np.empty((min(len(rows), BLOCK), inner[-1]), np.float32)
+    for top in range(0, len(rows), BLOCK):
+        some = hidden[: min(BLOCK, len(rows) - top)]
         product(read[top : top + BLOCK], inner, some)
         for r in range(len(some)):
             for i in range(some.shape[1]):
                 if some[r, i] < 0:  # noqa: PLR1730 - what is no number stays none
                     some[r, i] = 0
-        product(some, outer, result[top : top + BLOCK])
-    leave(x, frame, result)
+        product(some, outer, left[top : top + BLOCK])
+    leave(rows, frame, left)
 
 
 def _attend_fixed(x, query, output, keys, values, hidden, frame, result):
-    """Attention of rows (R, D) to keys and values (B, H, S, W) in the bits of float16; R is a multiple of B."""
-    _look_up(enter(x, frame), query, output, keys, values, hidden, result)
-    leave(x, frame, result)
+    """Attention of vectors (R, T, D) to keys and values (B, H, S, W) in the bits of float16; R is a multiple of B."""
+    rows, left = rows_of(x), rows_of(result)
+    _look_up(enter(rows, frame), query, output, keys, values, hidden, left)
+    leave(rows, frame, left)
 
 
 @njit(**EXACT)
@@ -65,8 +67,8 @@ def _look_up(x, query, output, keys, values, hidden, result):
 
 def _attend_itself(x, joined, output, heads, hidden, frame, result):
     """Self-attention of sentences (B, S, D), each to its own words."""
-    sentences, words, width = x.shape
-    rows, inner = x.reshape(-1, width), joined[-1] // 3
+    sentences, words, _ = x.shape
+    rows, left, inner = rows_of(x), rows_of(result), joined[-1] // 3
     projected, mixed = np.empty((len(rows), 3 * inner), np.float32), np.empty((len(rows), inner), np.float32)
     product(enter(rows, frame), joined, projected)
     flat, strides = projected.reshape(-1), (3 * inner * words, inner // heads, 3 * inner)
@@ -83,18 +85,18 @@ def _attend_itself(x, joined, output, heads, hidden, frame, result):
         words,
         words,
     )
-    product(mixed, output, result.reshape(-1, width))
-    leave(rows, frame, result.reshape(-1, width))
+    product(mixed, output, left)
+    leave(rows, frame, left)
 
 
 def _attend_past(x, joined, output, heads, past, position, columns, hidden, frame, result):
-    """Self-attention of one more word (R, D), put into `past`: (room, columns, D) twice, in bits of float16."""
+    """Self-attention of one more word (R, 1, D), put into `past`: (room, columns, D) twice, in bits of float16."""
     keys, values = past
-    rows, inner = len(x), keys.shape[2]
+    rows, left, inner = rows_of(x), rows_of(result), keys.shape[2]
     width = inner // heads
-    projected, mixed = np.empty((rows, 3 * inner), np.float32), np.empty((rows, inner), np.float32)
-    product(enter(x, frame), joined, projected)
-    for r in range(rows):
+    projected, mixed = np.empty((len(rows), 3 * inner), np.float32), np.empty((len(rows), inner), np.float32)
+    product(enter(rows, frame), joined, projected)
+    for r in range(len(rows)):
         halve(projected[r, inner:], inner, keys[position, r])
         halve(projected[r, 2 * inner :], inner, values[position, r])
     strides = (inner, width, keys.shape[1] * inner)
@@ -107,29 +109,30 @@ def _attend_past(x, joined, output, heads, past, position, columns, hidden, fram
         strides,
         columns,
         hidden,
-        mixed.reshape(rows, 1, heads, width),
+        mixed.reshape(len(rows), 1, heads, width),
         position + 1,
         position + 1,
     )
-    product(mixed, output, result)
-    leave(x, frame, result)
+    product(mixed, output, left)
+    leave(rows, frame, left)
 
 
 def _let_context_in(x, query, output, keys, values, hidden, of_x, of_y, frame, result):
-    """Of rows x and what attention finds for them, y: x + (1 - g) y, or the norm of g x + (1 - g) y."""
-    read, gate = enter(x, frame), np.empty(x.shape, np.float32)
-    _look_up(read, query, output, keys, values, hidden, result)
-    _open(read, result, of_x, of_y, gate)
+    """Of vectors x (R, T, D) and what attention finds for them, y: x + (1 - g) y, or the norm of g x + (1 - g) y."""
+    rows, left = rows_of(x), rows_of(result)
+    read, gate = enter(rows, frame), np.empty(rows.shape, np.float32)
+    _look_up(read, query, output, keys, values, hidden, left)
+    _open(read, left, of_x, of_y, gate)
     one = np.float32(1)
-    for r in range(len(x)):
-        for i in range(x.shape[1]):
-            own = x[r, i] if frame[0] == PRE else gate[r, i] * x[r, i]
-            result[r, i] = own + (one - gate[r, i]) * result[r, i]
-    close(frame, result)
+    for r in range(len(rows)):
+        for i in range(rows.shape[1]):
+            own = rows[r, i] if frame[0] == PRE else gate[r, i] * rows[r, i]
+            left[r, i] = own + (one - gate[r, i]) * left[r, i]
+    close(frame, left)
 
 
 def _open_gate(x, y, of_x, of_y, result):
-    _open(x, y, of_x, of_y, result)
+    _open(rows_of(x), rows_of(y), of_x, of_y, rows_of(result))
 
 
 @njit(**EXACT)

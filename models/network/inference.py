@@ -5,7 +5,7 @@ that read the same input become one, modules that do nothing go, and nobody look
 are those of `Int8Linear`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -23,10 +23,11 @@ from models.network.int8_sublayers import (
     Int8Norm,
     Int8Residual,
 )
+from models.network.kernel_embedding import KernelEmbedding
 from models.network.layers import Attention, FeedForward, Gate, Residual
 
 _IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] = (
-    {nn.Linear: Int8Linear, nn.LayerNorm: Int8Norm},
+    {nn.Linear: Int8Linear, nn.LayerNorm: Int8Norm, nn.Embedding: KernelEmbedding},
     {FeedForward: Int8FeedForward, Gate: Int8Gate, Residual: Int8Residual},
     {ContextAttention: Int8ContextAttention},
 )
@@ -85,18 +86,20 @@ def _one_of(*layers: nn.Linear) -> nn.Linear:
 
 def _quantize(model: nn.Module) -> None:
     for kinds in _IN_INT8:
+        replaced = {module: kinds[type(module)](module) for module in model.modules() if _has_kernel(module, kinds)}
         for module in list(model.modules()):
-            for name, child in module.named_children():
-                kernel = kinds.get(type(child))
-                if kernel is not None and _has_kernel(child):
-                    setattr(module, name, kernel(child))
+            for name, child in list(module._modules.items()):  # noqa: SLF001 - one that two share has two names here
+                if child in replaced:
+                    setattr(module, name, replaced[child])
     for module in model.modules():
         if isinstance(module, Attention):
             module.kernel = Int8Attention(module)
 
 
-def _has_kernel(module: nn.Module) -> bool:
-    """Whether what computes modules of its kind in int8 computes this one, too."""
+def _has_kernel(module: nn.Module, kinds: Container[type[nn.Module]]) -> bool:
+    """Whether one of these computes modules of its kind in int8, and this one, too."""
+    if type(module) not in kinds:
+        return False
     if isinstance(module, FeedForward):
         return module.activation is F.relu
     return not isinstance(module, ContextAttention) or module.gate is not None

@@ -1,7 +1,7 @@
 """Sub-layers in int8, each in one call, with the norm and the residual connection around it."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from models.network.layers import Attention, FeedForward, Gate, Residual, additi
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
 Floats = NDArray[np.float32]
+_Three = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 class Int8Norm(nn.LayerNorm):
@@ -37,8 +38,8 @@ class Int8Norm(nn.LayerNorm):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
-        rows, result = _with_room(x)
-        norm(rows, *self.arrays, _flat(result))
+        given, result = _with_room(x)
+        norm(given, *self.arrays, result)
         return torch.from_numpy(result)
 
     def frame(self, *, pre: bool) -> Frame:
@@ -77,8 +78,8 @@ class Int8FeedForward(FeedForward):
 
     def inside(self, x: Tensor, frame: Frame) -> Tensor:
         """The same in a frame."""
-        rows, result = _with_room(x)
-        feed_forward(rows, *self._arrays, frame, _flat(result))
+        given, result = _with_room(x)
+        feed_forward(given, *self._arrays, frame, result)
         return torch.from_numpy(result)
 
 
@@ -93,8 +94,8 @@ class Int8Gate(Gate):
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Weight of x against y, both (B, S, D)."""
-        rows, result = _with_room(x)
-        open_gate(rows, _flat(_whole(y)), *self.arrays, _flat(result))
+        given, result = _with_room(x)
+        open_gate(given, _whole(y), *self.arrays, result)
         return torch.from_numpy(result)
 
 
@@ -111,15 +112,15 @@ class Int8ContextAttention(ContextAttention):
         self._arrays = _arrays(self.attention.query), _arrays(self.attention.output)
         self._gate_arrays = self.gate.arrays
         self._frame = _frame(self.norm, pre=self.order == "pre")
-        self._known = _Known()
+        self._known = _Known(_to_read)
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """Mix the context into x (R, T, D); keys, values and mask as in `Attention`."""
         if any(self._watchers):
             return super().forward(x, keys, values, mask)
-        rows, result = _with_room(x)
+        given, result = _with_room(x)
         known = self._known.arrays(keys, values, mask)
-        let_context_in(rows, *self._arrays, *known, *self._gate_arrays, self._frame, _flat(result))
+        let_context_in(given, *self._arrays, *known, *self._gate_arrays, self._frame, result)
         return torch.from_numpy(result)
 
 
@@ -133,7 +134,7 @@ class Int8Attention:
         """Compute `attention`, which has been brought to int8."""
         self._heads = attention.heads
         self._fixed = _arrays(attention.query), _arrays(attention.output)
-        self._known = _Known()
+        self._known, self._past = _Known(_to_read), _Known(_to_write)
         if attention.joined is not None:
             self._joined = _arrays(attention.joined), _arrays(attention.output)
 
@@ -151,16 +152,15 @@ class Int8Attention:
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Frame = NO_FRAME
     ) -> Tensor:
         """As `Attention.forward`, in a frame."""
-        rows, result = _with_room(x)
+        given, result = _with_room(x)
         known = self._known.arrays(keys, values, mask)
-        attend_fixed(rows, *self._fixed, *known, frame, _flat(result))
+        attend_fixed(given, *self._fixed, *known, frame, result)
         return torch.from_numpy(result)
 
     def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
         """Self-attention of sentences (B, S, D), each to its own words, in a frame."""
-        whole = _whole(x)
-        result = np.empty(whole.shape, np.float32)
-        attend_itself(whole, *self._joined, self._heads, _seen(mask), frame, result)
+        given, result = _with_room(x)
+        attend_itself(given, *self._joined, self._heads, _seen(mask), frame, result)
         return torch.from_numpy(result)
 
     def attend_past(
@@ -182,24 +182,35 @@ class Int8Attention:
             unseen: what is added to the scores, (R, 1, 1, position + 1), if not all words are seen.
             frame: what stands around it.
         """
-        rows, result = _with_room(x)
-        arrays = (past[0].numpy(), past[1].numpy()), position, columns.numpy(), _seen(unseen)
-        attend_past(rows, *self._joined, self._heads, *arrays, frame, _flat(result))
+        given, result = _with_room(x)
+        keys, values, where = self._past.arrays(*past, columns)
+        arrays = (keys, values), position, where, _seen(unseen)
+        attend_past(given, *self._joined, self._heads, *arrays, frame, result)
         return torch.from_numpy(result)
 
 
 class _Known:
     """Arrays of what is attended to: at each step of decoding it is the same again, and to ask torch takes longer."""
 
-    def __init__(self) -> None:
-        self._last: tuple[Tensor, Tensor, Tensor | None, tuple[Floats, Floats, Floats]] | None = None
+    def __init__(self, of: Callable[[Tensor, Tensor, Tensor | None], _Three]) -> None:
+        self._of = of
+        self._last: tuple[Tensor, Tensor, Tensor | None, _Three] | None = None
 
-    def arrays(self, keys: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Floats, Floats, Floats]:
-        """Of tensors that nobody changes."""
+    def arrays(self, keys: Tensor, values: Tensor, third: Tensor | None) -> _Three:
+        """Of tensors that stay where they are."""
         last = self._last
-        if last is None or last[0] is not keys or last[1] is not values or last[2] is not mask:
-            last = self._last = keys, values, mask, (_whole(keys), _whole(values), _seen(mask))
+        if last is None or last[0] is not keys or last[1] is not values or last[2] is not third:
+            last = self._last = keys, values, third, self._of(keys, values, third)
         return last[3]
+
+
+def _to_read(keys: Tensor, values: Tensor, mask: Tensor | None) -> _Three:
+    return _whole(keys), _whole(values), _seen(mask)
+
+
+def _to_write(keys: Tensor, values: Tensor, columns: Tensor | None) -> _Three:
+    assert columns is not None
+    return keys.numpy(), values.numpy(), columns.numpy()
 
 
 def _frame(layer: nn.Module, *, pre: bool) -> Frame:
@@ -213,13 +224,9 @@ def _arrays(layer: nn.Module) -> Arrays:
 
 
 def _with_room(x: Tensor) -> tuple[Floats, Floats]:
-    """Rows (R, D) of x (..., D), and room for a result of x's shape."""
+    """What is in x, and room for a result of its shape."""
     whole = _whole(x)
-    return _flat(whole), np.empty(whole.shape, np.float32)
-
-
-def _flat(whole: Floats) -> Floats:
-    return whole.reshape(-1, whole.shape[-1])
+    return whole, np.empty(whole.shape, np.float32)
 
 
 def _whole(x: Tensor) -> Floats:

@@ -73,7 +73,7 @@ class AttentionKernel(Protocol):
         """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added, in a frame."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Framed:
     """A sub-layer that can also be computed together with what stands around it."""
 

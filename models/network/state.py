@@ -59,11 +59,11 @@ class State:
 
     def reserve(self, name: str, new: Tensor, dtype: torch.dtype | None = None) -> Tensor:
         """Where what new words leave, like `new` (R, T, X), is to be put: (more than position + T, R or more, X)."""
-        rows, end = new.size(0), self.position + new.size(1)
-        cache = self.past.get(name)
+        (rows, words, width), cache = new.shape, self.past.get(name)
+        end = self.position + words
         if cache is None or cache.size(0) < end or cache.size(1) < rows:
             used = 0 if cache is None else self._used_columns(cache)
-            grown = new.new_empty(_room(end), max(rows, used), new.size(2), dtype=dtype)
+            grown = new.new_empty(_room(end), max(rows, used), width, dtype=dtype)
             if cache is not None:
                 grown[: self.position, :used] = cache[: self.position, :used]
             cache = self.past[name] = grown

@@ -66,9 +66,13 @@ class Transformer(nn.Module):
 
     def embed(self, embedding: nn.Embedding, tokens: Tensor, places: Tensor | slice) -> Tensor:
         """Scaled embeddings plus those of the positions `places`, S or (B, S): (B, S) to (B, S, D)."""
+        scale, at_once = math.sqrt(self.config.width), getattr(embedding, "at_once", None)
+        if at_once is not None:
+            embedded: Tensor = at_once(tokens, scale, self.positions, places)
+            return embedded
         if isinstance(places, Tensor):  # a hypothesis that is done may be taken along for some steps
             places = places.clamp(max=len(self.positions) - 1)
-        return embedding(tokens) * math.sqrt(self.config.width) + self.positions[places]
+        return embedding(tokens) * scale + self.positions[places]
 
     def encode(self, tokens: Tensor, architecture: Architecture, context: Context) -> Tensor:
         """Encode a source.

@@ -23,8 +23,10 @@ from models.network.context import over_past
 from models.network.context_attention import ContextAttention
 from models.network.inference import prepare
 from models.network.int8_sublayers import Int8Norm
+from models.network.kernel_embedding import KernelEmbedding
 from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
 from models.network.state import State
+from models.network.transformer import Transformer
 
 WIDTH = 40
 needs_int8 = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
@@ -155,6 +157,21 @@ def test_a_norm_is_torchs(offset: float, tolerance: float) -> None:
     found, expected = norm(x), torch.layer_norm(x, (WIDTH,), norm.weight, norm.bias, norm.eps)
     assert torch.allclose(found, expected, rtol=tolerance, atol=tolerance)
     assert torch.equal(torch.cat([norm(row) for row in x.split(1)]), found)
+
+
+@needs_int8
+@torch.inference_mode()
+def test_words_are_placed_as_by_torch() -> None:
+    """To the bit, wherever rows stand, also beyond the last place, where one that is done may be taken along."""
+    torch.manual_seed(1)
+    backbone = Transformer(BackboneConfig(width=WIDTH, heads=5, max_length=12), 30, 30).eval()
+    tokens = torch.randint(0, 30, (4, 3))
+    places = [slice(3), slice(9, 12), torch.arange(3) + torch.tensor([0, 4, 9, 11])[:, None]]
+    expected = [backbone.embed(backbone.source_embedding, tokens, place) for place in places]
+    prepare(backbone, int8=True)
+    assert isinstance(backbone.source_embedding, KernelEmbedding)
+    found = [backbone.embed(backbone.source_embedding, tokens, place) for place in places]
+    assert all(map(torch.equal, found, expected))
 
 
 def step_by_step(attention: Attention, state: State, x: Tensor) -> Tensor:

@@ -1,0 +1,21 @@
+"""Vectors of tokens, scaled, with those of their places added: four calls of torch for a few rows of a table."""
+
+# mypy: disable-error-code="no-untyped-def"
+# ruff: noqa: ANN001, ANN202 - what Numba compiles has the types that it is called with
+
+from typing import Final
+
+from models.kernels.compiled import EXACT, compiled
+
+
+def _embed(tokens, table, scale, positions, places, result):
+    """Of tokens (R, T) at `places`, (R, T) or (1, T) for all rows alike, (R, T, D); beyond the last place, there."""
+    last, alike = len(positions) - 1, len(places) == 1
+    for r in range(tokens.shape[0]):
+        for t in range(tokens.shape[1]):
+            vector, place = table[tokens[r, t]], positions[min(places[0 if alike else r, t], last)]
+            for i in range(table.shape[1]):
+                result[r, t, i] = vector[i] * scale + place[i]
+
+
+embed: Final = compiled(_embed, **EXACT)
