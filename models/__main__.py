@@ -13,7 +13,7 @@ from models.commands.comparison import compare
 from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
 from models.commands.tables import changes, significance, table
-from models.commands.training import bert, describe, survey, tokenizer, train
+from models.commands.training import average, bert, describe, survey, tokenizer, train
 from models.errors import AntecedentError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ for command in (
     survey,
     bert,
     train,
+    average,
     describe,
     evaluate,
     contrast,

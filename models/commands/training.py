@@ -76,6 +76,20 @@ def bert(
     typer.echo(f"BERT: {train_bert(documents, plan, out, resume=resume)}")
 
 
+def average(
+    checkpoints: Annotated[list[Path], typer.Argument(metavar="CHECKPOINT...", help="Folders.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder of the checkpoint to write.", show_default=False)],
+) -> None:
+    """Make one checkpoint of several that were trained from the same weights: the mean of each of theirs.
+
+    It has the name of the first; one that is given twice counts twice.
+    """
+    from models.training.averaging import average_runs
+
+    average_runs(checkpoints, out)
+    typer.echo(f"average of {len(checkpoints)} checkpoints: {out}")
+
+
 def describe(
     model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
 ) -> None:

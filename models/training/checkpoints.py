@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -187,22 +186,6 @@ def remove_checkpoint(folder: Path) -> None:
     """Delete a checkpoint; its description goes first, so that half of one is never taken for a whole."""
     (folder / DESCRIPTION).unlink()
     shutil.rmtree(folder)
-
-
-def average(folders: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), summed in float64.
-
-    A tensor that is the same in all of them, as a frozen one, stays the same to the bit.
-    """
-    first = load_checkpoint(folders[0]).weights
-    total = {name: tensor.double() for name, tensor in first.items()}
-    constant = dict.fromkeys(first, True)
-    for folder in folders[1:]:
-        for name, tensor in load_checkpoint(folder).weights.items():
-            total[name] += tensor
-            constant[name] = constant[name] and torch.equal(tensor, first[name])
-    mean = {name: (tensor / len(folders)).to(first[name].dtype) for name, tensor in total.items()}
-    return {name: first[name] if constant[name] else tensor for name, tensor in mean.items()}
 
 
 def _describe(folder: Path) -> dict[str, Any]:

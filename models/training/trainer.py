@@ -17,10 +17,10 @@ from models.data.noise import ContextNoise
 from models.data.tokenizer import Tokenizer
 from models.errors import CheckpointError, ConfigError
 from models.network.model import TranslationModel
+from models.training.averaging import average
 from models.training.checkpoints import (
     Checkpoint,
     Progress,
-    average,
     build_model,
     is_checkpoint,
     list_checkpoints,

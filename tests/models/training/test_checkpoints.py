@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from models.config import load_config
 from models.errors import CheckpointError
 from models.training import checkpoints
-from models.training.checkpoints import average, list_checkpoints, load_checkpoint
+from models.training.checkpoints import list_checkpoints, load_checkpoint
 from models.training.run import make_tokenizer
 from tests.support.training import train
 
@@ -101,14 +100,6 @@ def test_a_checkpoint_that_cannot_take_its_place_leaves_the_one_before(
     (run / ".final.1.replaced").mkdir()
     checkpoints.remove_leftovers(run)
     assert not list(run.glob(".*"))
-
-
-def test_average_is_the_mean(run: Path) -> None:
-    """Averaging gives the arithmetic mean of each tensor."""
-    folders = list_checkpoints(run)[-3:]
-    name = "backbone.target_embedding.weight"
-    expected = torch.stack([load_file(folder / "model.safetensors")[name] for folder in folders]).mean(0)
-    torch.testing.assert_close(average(folders)[name], expected)
 
 
 def test_weights_of_another_model_do_not_load(run: Path, make_run: Callable[..., Path]) -> None:

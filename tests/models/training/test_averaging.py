@@ -1,0 +1,78 @@
+"""Means of checkpoints: of one run, and of several that began with the same weights."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from models.__main__ import app
+from models.config import load_config
+from models.errors import CheckpointError
+from models.training.averaging import average, average_runs
+from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model
+from models.training.run import make_tokenizer
+from tests.support.training import train
+
+NAME = "backbone.target_embedding.weight"
+
+
+@pytest.fixture
+def run(make_run: Callable[..., Path]) -> Path:
+    """The folder of a run with a few checkpoints."""
+    config = load_config(make_run(training={"updates": 4}))
+    make_tokenizer(config)
+    return train(config).parent
+
+
+@pytest.fixture
+def twins(run: Path, make_run: Callable[..., Path]) -> list[Path]:
+    """The final checkpoints of two runs that went on from the same one, each its own way."""
+    went_on = {"init": str(run / "final"), "updates": 3}
+    return [
+        train(load_config(make_run(f"twin-{seed}", training=went_on | {"seed": seed}))).parent / "final"
+        for seed in (1, 2)
+    ]
+
+
+def _weights(folder: Path) -> torch.Tensor:
+    return load_file(folder / "model.safetensors")[NAME]
+
+
+def test_average_is_the_mean(run: Path) -> None:
+    """Averaging gives the arithmetic mean of each tensor."""
+    folders = list_checkpoints(run)[-3:]
+    expected = torch.stack([_weights(folder) for folder in folders]).mean(0)
+    torch.testing.assert_close(average(folders)[NAME], expected)
+
+
+def test_average_of_runs_is_a_checkpoint(twins: list[Path], tmp_path: Path) -> None:
+    """It has the name of the first run and weights between theirs; one that is given twice counts twice."""
+    done = CliRunner().invoke(app, ["average", *map(str, (*twins, twins[0])), "--out", str(tmp_path / "soup")])
+    assert done.exit_code == 0, done.output
+    soup = load_checkpoint(tmp_path / "soup")
+    first, second = map(_weights, twins)
+    assert not torch.equal(first, second)
+    torch.testing.assert_close(soup.weights[NAME], (2 * first + second) / 3)
+    assert soup.config.name == load_checkpoint(twins[0]).config.name
+    load_model(soup)
+
+
+def test_unlike_runs_have_no_average(twins: list[Path], make_run: Callable[..., Path], tmp_path: Path) -> None:
+    """Another network, another vocabulary, and a place that is taken are refused; nothing is written."""
+    out = tmp_path / "soup"
+    wider = {"width": 32, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
+    other_network = train(load_config(make_run("wide", backbone=wider, training={"updates": 1})))
+    with pytest.raises(CheckpointError, match="another network than the first checkpoint: backbone"):
+        average_runs([twins[0], other_network], out)
+    words = {"path": str(tmp_path / "other"), "vocabulary": 55, "byte_fallback": False}
+    config = load_config(make_run("words", tokenizer=words, training={"updates": 1}))
+    make_tokenizer(config)
+    with pytest.raises(CheckpointError, match="another vocabulary"):
+        average_runs([twins[0], train(config)], out)
+    assert not out.exists()
+    out.mkdir()
+    with pytest.raises(CheckpointError, match="is there already"):
+        average_runs(twins, out)
