@@ -67,6 +67,12 @@ _Declared = Annotated[object, Depends(_BEARER)]
 """Says in the API's description that a key is needed; `AuthenticationMiddleware` has seen to it by then."""
 
 
+async def key_holder(connection: HTTPConnection, _key: _Declared) -> Caller:
+    """Who asks for what every key may see."""
+    who: Caller = connection.state.caller
+    return who
+
+
 async def caller(connection: HTTPConnection, _key: _Declared) -> Caller:
     """Who asks for a translation.
 
@@ -89,6 +95,7 @@ async def admin(connection: HTTPConnection, _key: _Declared) -> Caller:
     return who
 
 
+KeyHolderDep = Annotated[Caller, Depends(key_holder)]
 CallerDep = Annotated[Caller, Depends(caller)]
 AdminDep = Annotated[Caller, Depends(admin)]
 

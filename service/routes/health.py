@@ -10,8 +10,8 @@ from service.errors import StoreUnavailableError
 from service.http.responses import problems
 from service.inference.catalogue import Model
 from service.model_changes import NotLoaded
-from service.routes.dependencies import CallerDep, Services, ServicesDep
-from service.routes.raised import BY_KEY
+from service.routes.dependencies import KeyHolderDep, Services, ServicesDep
+from service.routes.raised import BY_ANY_KEY
 from service.schemas import Dependencies, Dependency, Health, ServiceInfo
 from service.telemetry.build import release
 
@@ -22,9 +22,9 @@ _BUGS: Final = problems(checked=False)
 
 
 @router.get(
-    "/v1/info", operation_id="readInfo", summary="Which release this is", responses=problems(*BY_KEY, checked=False)
+    "/v1/info", operation_id="readInfo", summary="Which release this is", responses=problems(*BY_ANY_KEY, checked=False)
 )
-async def info(_who: CallerDep, parts: ServicesDep) -> ServiceInfo:
+async def info(_who: KeyHolderDep, parts: ServicesDep) -> ServiceInfo:
     """And what it accepts, so that a client need not find out by being refused."""
     return ServiceInfo(version=release(), limits=parts.limits)
 

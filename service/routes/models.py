@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, status
 from service.http.json_body import StrictRoute
 from service.http.responses import problems
 from service.inference.catalogue import Catalogue, Model
-from service.routes.dependencies import AdminDep, CallerDep, ServicesDep
-from service.routes.raised import BY_ADMINISTRATION, BY_KEY, BY_LOADING
+from service.routes.dependencies import AdminDep, KeyHolderDep, ServicesDep
+from service.routes.raised import BY_ADMINISTRATION, BY_ANY_KEY, BY_LOADING
 from service.schemas import ModelInfo, ModelList, ModelRequest, ModelState, ModelToLoad
 
 router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute)
@@ -16,10 +16,9 @@ router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute
 Name = Annotated[str, Path(min_length=1, max_length=128, description="A model by name.")]
 
 
-@router.get("", operation_id="listModels", summary="List the models", responses=problems(*BY_KEY, checked=False))
-async def list_models(who: CallerDep, parts: ServicesDep) -> ModelList:
+@router.get("", operation_id="listModels", summary="List the models", responses=problems(*BY_ANY_KEY, checked=False))
+async def list_models(_who: KeyHolderDep, parts: ServicesDep) -> ModelList:
     """What the replica that answers has loaded, and what it should have loaded and could not."""
-    del who
     catalogue = parts.models.catalogue
     return ModelList(
         models=[_info(model, catalogue) for model in catalogue.models],

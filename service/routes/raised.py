@@ -33,8 +33,10 @@ from service.errors import (
 
 Kinds = tuple[type[AntecedentError], ...]
 
+BY_ANY_KEY: Final[Kinds] = (UnauthenticatedError, KeysUnavailableError)
+"""Asks for a key, whichever."""
 BY_KEY: Final[Kinds] = (UnauthenticatedError, ForbiddenError, KeysUnavailableError)
-"""Asks for a key."""
+"""Asks for a key of a scope."""
 BY_LIMITS: Final[Kinds] = (*BY_KEY, RateLimitedError, ConcurrencyLimitError)
 """Counts against a key's limits."""
 BY_CHOICE: Final[Kinds] = (ModelNotFoundError, LanguagePairError)

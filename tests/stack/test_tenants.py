@@ -60,10 +60,14 @@ OF_A_SESSION: dict[Route, Call] = {
 OF_A_TENANT: dict[Route, Call] = {
     ("POST", "/v1/documents"): lambda client, _: client.post("/v1/documents", json=PAIR | {"text": "座った。"}),
     ("POST", "/v1/sessions"): lambda client, _: client.post("/v1/sessions", json=PAIR),
+}
+"""Other routes for whoever translates."""
+
+OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v1/models"): lambda client, _: client.get("/v1/models"),
     ("GET", "/v1/info"): lambda client, _: client.get("/v1/info"),
 }
-"""Other routes for whoever translates."""
+"""Routes that show what the service is."""
 
 OF_AN_ADMINISTRATOR: dict[Route, Call] = {
     ("POST", "/v1/models"): lambda client, _: client.post("/v1/models", json={"bundle": "nothing"}),
@@ -72,7 +76,7 @@ OF_AN_ADMINISTRATOR: dict[Route, Call] = {
 """Routes that change the service."""
 
 _OF_THE_MOMENT = {"connection", "date", "x-request-id"}
-PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_AN_ADMINISTRATOR
+PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_ANY_KEY | OF_AN_ADMINISTRATOR
 
 
 @dataclass(frozen=True)
@@ -199,6 +203,14 @@ def test_administrator_does_not_translate(clients: Clients, session: str, route:
     answer = PROTECTED[route](clients.administrator, session)
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
     assert look(answer) == look(PROTECTED[route](clients.administrator, NOBODYS))
+
+
+@pytest.mark.parametrize("route", OF_ANY_KEY, ids=" ".join)
+def test_every_key_sees_what_the_service_is(clients: Clients, route: Route) -> None:
+    """Who administers has to see what is loaded, and who translates what there is to choose."""
+    for client in (clients.administrator, clients.owner, clients.stranger):
+        assert OF_ANY_KEY[route](client, "").status_code == 200
+    assert OF_ANY_KEY[route](clients.nobody, "").status_code == 401
 
 
 @pytest.mark.parametrize("route", OF_AN_ADMINISTRATOR, ids=" ".join)
