@@ -1,6 +1,7 @@
 """HTTP connections as uvicorn runs them, but that nobody makes one keep what has no end.
 
-Whoever reads nothing is not waited for, and a request whose header fields go on and on is refused.
+Whoever reads nothing is not waited for, and a request whose header fields go on and on is refused, as are requests on
+requests without waiting for an answer.
 """
 
 import asyncio
@@ -12,38 +13,60 @@ STUCK_SECONDS: Final = 10.0
 """In which the other side of a connection that is being closed has to read something of what is left."""
 
 
-MOST_HEAD_BYTES: Final = 65_536
-"""Of a request line and header fields that have not ended, which nobody has authenticated yet."""
+MOST_BARE_BYTES: Final = 65_536
+"""Of a request, in a row, that are no body: request line, header fields, what stands before chunks, and trailers."""
+
+
+MOST_PIPELINED: Final = 32
+"""Requests that one connection may have sent before the first one's answer; each costs a hundred times its bytes."""
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """A connection that ends soon after it has been closed; one that becomes a WebSocket keeps that."""
+    """A connection that ends soon after it has been closed; one that becomes a WebSocket keeps that.
+
+    What is bounded here nobody has authenticated yet.
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
         super().__init__(*arguments, **options)
-        self._head_bytes: int | None = 0
-        """Of the request that begins; None while its body comes."""
+        self._bare_bytes = 0
+        self._head_has_ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, on a transport that does not wait for ever."""
         super().connection_made(cast(asyncio.Transport, ImpatientTransport(cast(asyncio.Transport, transport))))
 
     def data_received(self, data: bytes) -> None:
-        """Read on, but not for ever before the body."""
-        if self._head_bytes is not None:
-            self._head_bytes += len(data)
+        """Read on, but not for ever what is no body."""
+        self._bare_bytes += len(data)
         super().data_received(data)
-        if self._head_bytes is not None and self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
+        if self._bare_bytes > MOST_BARE_BYTES and not self.transport.is_closing():
             self.send_400_response("Header fields too large.")
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header field; nobody asks for trailers, which would be added to them."""
+        if not self._head_has_ended:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        """The head has ended."""
-        self._head_bytes = None
+        """The head has ended, and its answer is waited for.
+
+        Raises:
+            ValueError: too many are; the parser stops, and uvicorn answers with 400.
+        """
+        self._bare_bytes, self._head_has_ended = 0, True
         super().on_headers_complete()
+        if len(self.pipeline) > MOST_PIPELINED:
+            raise ValueError("requests without an answer")
+
+    def on_body(self, body: bytes) -> None:
+        """How long a body may be is not for a connection to say."""
+        self._bare_bytes = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Another head may follow."""
-        self._head_bytes = 0
+        self._bare_bytes, self._head_has_ended = 0, False
         super().on_message_complete()
 
 

@@ -1,8 +1,17 @@
 """WebSocket connections as uvicorn runs them, but for how they end."""
 
+from typing import Final
+
 from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+
+MOST_FRAGMENTS: Final = 1024
+"""Of one message; those without a byte do not count as bytes of it."""
+
+MOST_UNREAD_BYTES: Final = 1_048_576
+"""That wait for a client to read them: answers to its pings, since for anything else it is waited for."""
 
 
 class StreamProtocol(WebSocketsSansIOProtocol):
@@ -31,16 +40,34 @@ class StreamProtocol(WebSocketsSansIOProtocol):
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True  # or else uvicorn logs that it is not
 
+    def handle_ping(self) -> None:
+        """Answer, unless the client sends pings and reads no answer."""
+        super().handle_ping()
+        if self.transport.get_write_buffer_size() > MOST_UNREAD_BYTES:
+            self.transport.abort()
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a fragment; too many end the connection with 1009, as too many bytes do."""
+        if self.close_sent:
+            return
+        super().handle_cont(event)
+        if len(self.frames) > MOST_FRAGMENTS:
+            self._refuse(1009)
+
     def send_receive_event_to_app(self) -> None:
         """Refuse what is no UTF-8 with close code 1007: uvicorn does too, but logs it as an error of the server."""
         if not self.handshake_complete:
             self.transport.close()  # a client has to wait for the answer
         elif self.curr_msg_data_type == "text" and not self.close_sent and not _is_utf8(self.frames):
-            self.frames = []
-            self.conn.send_close(1007)
-            self.handle_parser_exception()
+            self._refuse(1007)
         else:
             super().send_receive_event_to_app()
+
+    def _refuse(self, code: int) -> None:
+        self.frames = []
+        if self.handshake_complete:
+            self.conn.send_close(code)
+        self.handle_parser_exception()
 
     def handle_parser_exception(self) -> None:
         """End the connection; before the handshake has been answered there is no way to say why."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from service.http.stream_protocol import MOST_FRAGMENTS
 from tests.support.client import begin, measured
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
 from tests.support.streams import connected, handshake_of, opened, read_all
@@ -91,6 +92,31 @@ def test_frames_before_the_handshake_is_answered(replicas: Replicas, mortal_redi
         mortal_redis.resume()
     logged = [json.loads(line) for line in replica.log.splitlines()]
     assert {line["event"] for line in logged} <= {"redis_failed", "redis_away", "redis_back"}
+
+
+def test_message_in_fragments_without_end(replica: Replica, session: str) -> None:
+    """Fragments of no bytes are never too many bytes: their number is bounded, too."""
+    with connected(replica.url) as connection:
+        connection.sendall(handshake_of(session))
+        read_until(connection, b"next_position", 1)
+        connection.sendall(frame(0x1, b"", first_bits=0) + frame(0x0, b"", first_bits=0) * MOST_FRAGMENTS)
+        assert read_all(connection).endswith((1009).to_bytes(2, "big"))
+
+
+def test_message_in_fragments(replica: Replica, session: str) -> None:
+    """As any client may send it."""
+    with opened(replica.url, session) as stream:
+        stream.socket.send([*'{"text": "refuse"}', *[""] * 500])
+        assert stream.receive()["code"] == "invalid_request"
+
+
+def test_pings_whose_answers_nobody_reads(replica: Replica, session: str) -> None:
+    """They end the connection before their answers fill the memory."""
+    with connected(replica.url) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(handshake_of(session))
+        with pytest.raises(ConnectionError):
+            connection.sendall(frame(0x9, b"p" * 125) * 500_000)
 
 
 def attack(url: str, session: str, chooser: random.Random, connections: int) -> None:

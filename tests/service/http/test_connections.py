@@ -18,13 +18,18 @@ ANSWER = 30_000_000
 
 async def app(
     scope: MutableMapping[str, Any],
-    receive: Callable[[], Awaitable[object]],
+    receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
     send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
 ) -> None:
-    """Answers every request with more than sockets hold, at once."""
-    length = str(ANSWER).encode()
+    """Answers GET with more than sockets hold, at once, and POST with the number of its header fields, once it ends."""
+    body = bytes(ANSWER)
+    if scope["method"] == "POST":
+        while (await receive())["more_body"]:
+            pass
+        body = str(len(scope["headers"])).encode()
+    length = str(len(body)).encode()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
-    await send({"type": "http.response.body", "body": bytes(ANSWER)})
+    await send({"type": "http.response.body", "body": body})
 
 
 @pytest.fixture
@@ -70,6 +75,7 @@ def answer_to(server: uvicorn.Server, *parts: bytes) -> bytes:
 
 
 BEGINNING = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -78,18 +84,41 @@ BEGINNING = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
         [b"GET /", *[b"a" * 1000] * 1000],
         [BEGINNING, b"X: ", *[b"a" * 1000] * 1000],
         [BEGINNING, *[b"X: a\r\n"] * 20_000],
+        [CHUNKED, b"1;", *[b"a" * 1000] * 1000],
+        [CHUNKED, b"0\r\nX: ", *[b"a" * 1000] * 1000],
+        [CHUNKED, b"0\r\n", *[b"X: a\r\n"] * 20_000],
     ],
-    ids=["path", "value", "fields"],
+    ids=["path", "value", "fields", "chunk", "trailer", "trailers"],
 )
-def test_head_without_end_is_refused(server: uvicorn.Server, endless: list[bytes]) -> None:
+def test_what_has_no_end_and_is_no_body_is_refused(server: uvicorn.Server, endless: list[bytes]) -> None:
     """Nobody can fill the memory before a key has been asked for."""
     assert answer_to(server, *endless) == b"HTTP/1.1 400 Bad Request"
+
+
+def test_trailers_are_no_header_fields(server: uvicorn.Server) -> None:
+    """What comes after the body is neither kept nor taken for what came before it."""
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.sendall(CHUNKED + b"1\r\na\r\n0\r\nAuthorization: Bearer another\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answer.endswith(b"\r\n\r\n2")
+
+
+@pytest.mark.parametrize(("requests", "status"), [(10, b"200 OK"), (10_000, b"400 Bad Request")])
+def test_requests_that_wait_for_no_answer(server: uvicorn.Server, requests: int, status: bytes) -> None:
+    """A few may; each costs a hundred times what it takes to send."""
+    assert answer_to(server, (BEGINNING + b"\r\n") * requests) == b"HTTP/1.1 " + status
 
 
 def test_long_body_after_a_long_head_is_read(server: uvicorn.Server) -> None:
     """What a body may have is not for a connection to say."""
     head = b"POST / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 50_000 + b"\r\nContent-Length: 900000\r\n\r\n"
     assert answer_to(server, head, *[bytes(100_000)] * 9) == b"HTTP/1.1 200 OK"
+
+
+def test_long_body_in_chunks_is_read(server: uvicorn.Server) -> None:
+    """However many."""
+    chunks = [b"1000\r\n" + bytes(0x1000) + b"\r\n"] * 200
+    assert answer_to(server, CHUNKED, *chunks, b"0\r\n\r\n") == b"HTTP/1.1 200 OK"
 
 
 def test_who_reads_slowly_gets_everything(server: uvicorn.Server) -> None:
