@@ -89,6 +89,8 @@ class SessionModel:
             self.next -= 1
             return True
         sentence.holder, sentence.wanted, sentence.failed = None, False, failed
+        if failed:
+            self._forget()
         return False
 
     def _get(self, at: int) -> Sentence:
@@ -111,17 +113,23 @@ class SessionModel:
 
     def _settle(self, sentence: Sentence) -> None:
         sentence.holder, sentence.wanted, sentence.failed = None, False, False
+        self._forget_token(sentence)
+        self._forget()
+
+    def _forget_token(self, sentence: Sentence) -> None:
         if sentence.key.startswith("token:"):
             del self.keys[sentence.key]
             sentence.key = ""
-        self._forget()
 
     def _forget(self) -> None:
-        """A sentence is kept for a while, and as long as it, or one that is read with it, is unfinished."""
+        """A sentence is kept for a while, and as long as it, or one that is read with it, may get an answer."""
         for at in [at for at in self.kept if at < self.next - HORIZON]:
-            readers = (self.kept.get(later) for later in range(at, at + WINDOW + 1))
-            if all(reader is None or reader.answer is not None for reader in readers):
-                del self.kept[at]
+            readers = [(later, self.kept.get(later)) for later in range(at, at + WINDOW + 1)]
+            if not any(reader is not None and self._is_needed(later, reader) for later, reader in readers):
+                self._forget_token(self.kept.pop(at))
+
+    def _is_needed(self, at: int, sentence: Sentence) -> bool:
+        return sentence.answer is None and (at >= self.next - HORIZON or not sentence.failed)
 
 
 @dataclass(frozen=True)

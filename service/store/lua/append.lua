@@ -45,7 +45,6 @@ else
   redis.call('HSET', KEYS[1], 'next', session.next)
   for _, name in ipairs({KEYS[2], KEYS[3]}) do redis.call('EXPIRE', name, session.ttl) end
   -- What has just grown too old to be retried goes, unless an unfinished sentence after it still needs it as context.
-  local old = session.next - session.horizon - 1
-  if old >= 0 then forget_unless_needed(old, session) end
+  forget_up_to(session.next - session.horizon - 1, session)
 end
 return claim(position, session, ARGV[4], ARGV[5])

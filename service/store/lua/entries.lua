@@ -6,17 +6,24 @@
 local function entry(field, position) return redis.call('HGET', KEYS[2], field .. position) end
 local function write(field, position, value) redis.call('HSET', KEYS[2], field .. position, value) end
 
--- Next position, window, horizon and model of the session, with its time-to-live set anew; nil where there is none.
-local function open_session()
+-- Next position, window, horizon and model of the session; nil where there is none.
+local function read_session()
   local session = redis.call('HMGET', KEYS[1], 'next', 'window', 'horizon', 'ttl', 'model', 'fingerprint')
   if not session[1] then return nil end
-  -- A Redis without memory refuses only the first write of a script, and never EXPIRE: so this one, which changes nothing.
-  redis.call('HSET', KEYS[1], 'ttl', session[4])
-  for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, session[4]) end
   return {
     next = tonumber(session[1]), window = tonumber(session[2]), horizon = tonumber(session[3]), ttl = session[4],
     model = session[5], fingerprint = session[6]
   }
+end
+
+-- The same, with its time-to-live set anew.
+local function open_session()
+  local session = read_session()
+  if not session then return nil end
+  -- A Redis without memory refuses only the first write of a script, and never EXPIRE: so this one, which changes nothing.
+  redis.call('HSET', KEYS[1], 'ttl', session.ttl)
+  for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, session.ttl) end
+  return session
 end
 
 local function lease_of(position)
@@ -24,12 +31,35 @@ local function lease_of(position)
   return token, tonumber(expiry)
 end
 
--- An entry that has no answer needs itself, and those in its window.
+-- A client's key is there for its retries; that of a call only while the call is under way.
+local function forget_token(position)
+  local key = entry('k', position)
+  if key and string.sub(key, 1, 6) == 'token:' then
+    redis.call('HDEL', KEYS[3], key)
+    redis.call('HDEL', KEYS[2], 'k' .. position)
+  end
+end
+
+-- An entry that has no answer needs itself, and those in its window; beyond the horizon, where it cannot be retried any more,
+-- one that will never have an answer does not.
+local function is_needed(position, session)
+  if not entry('s', position) or entry('a', position) then return false end
+  return position >= session.next - session.horizon or not entry('f', position)
+end
+
 local function forget_unless_needed(old, session)
   for later = old, math.min(old + session.window, session.next - 1) do
-    if entry('s', later) and not entry('a', later) then return end
+    if is_needed(later, session) then return end
   end
-  redis.call('HDEL', KEYS[2], 's' .. old, 'a' .. old, 'k' .. old)
+  forget_token(old)
+  redis.call('HDEL', KEYS[2], 's' .. old, 'a' .. old, 'k' .. old, 'f' .. old)
+end
+
+-- What is over once the sentence at a position is: of those beyond the horizon it may have needed itself and its window.
+local function forget_up_to(position, session)
+  for old = math.max(0, position - session.window), math.min(position, session.next - session.horizon - 1) do
+    forget_unless_needed(old, session)
+  end
 end
 
 -- A sentence as its caller sees it: {'ok', position, source, next position, model, fingerprint, answer or false, milliseconds for
@@ -57,16 +87,10 @@ local function claim(position, session, token, milliseconds)
   return {'ok', position, entry('s', position), session.next, session.model, session.fingerprint, answer, wait, preceding}
 end
 
--- What is over once a sentence has its answer; entries beyond the horizon were kept only while one near was unfinished.
+-- What is over once a sentence has its answer.
 local function settle(position, session)
-  local key = entry('k', position)
-  if key and string.sub(key, 1, 6) == 'token:' then
-    redis.call('HDEL', KEYS[3], key)
-    redis.call('HDEL', KEYS[2], 'k' .. position)
-  end
+  forget_token(position)
   redis.call('HDEL', KEYS[2], 'l' .. position, 'w' .. position, 'f' .. position)
-  for old = math.max(0, position - session.window), math.min(position, session.next - session.horizon - 1) do
-    forget_unless_needed(old, session)
-  end
+  forget_up_to(position, session)
 end
 

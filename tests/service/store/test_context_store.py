@@ -171,6 +171,31 @@ async def test_unfinished_sentence_is_kept_with_its_window(document: Document) -
     assert (await document.kept())[0] == 8
 
 
+async def test_sentences_that_will_never_have_an_answer_do_not_pile_up(
+    document: Document, redis_server: RedisServer
+) -> None:
+    """Those that can be retried are kept, with their windows, as answered ones are; nothing is left of the others."""
+    for number in range(KEPT_POSITIONS):
+        await document.append("too long", who=f"call {number}")
+        await document.append("waits behind it", who="another")
+        await document.withdraw(2 * number, f"call {number}", "sentence_too_long")
+        await document.finish(2 * number + 1)
+    assert await document.kept() == list(range(KEPT_POSITIONS - 2, 2 * KEPT_POSITIONS))
+    async with connect(redis_server.url, 5) as client:
+        _, entries, keys = document.key.names()
+        assert not {"f0", "k0", "s0", "l0"} & set(await client.hkeys(entries))
+        assert len(await client.hkeys(keys)) == KEPT_POSITIONS // 2 + 1
+
+
+async def test_sentence_that_fails_when_it_is_old_already(document: Document) -> None:
+    """It goes at once, and so does what was kept for it alone."""
+    await document.grow(2)
+    await document.append("stuck", who="slow")
+    await document.grow(KEPT_POSITIONS + 5)
+    await document.withdraw(2, "slow", "sentence_too_long")
+    assert (await document.kept())[0] == 8
+
+
 async def test_idempotency_key_outlives_its_sentence(document: Document) -> None:
     """A very late repetition is told so, and does not append the sentence a second time."""
     await document.append("a", key="k")
