@@ -5,7 +5,7 @@ first, then writes the record, then serves the model. Without a record, what the
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -70,6 +70,8 @@ class Models:
         self._folders = folders
         self._can_change = can_change
         self._changing = asyncio.Lock()
+        self._taking_over: asyncio.Task[None] | None = None
+        """What holds the lock to follow others, and may be interrupted."""
         self._configured: tuple[WantedModel, ...] = ()
         self._failed = _Failed((), 0.0)
         self.not_loaded: tuple[NotLoaded, ...] = ()
@@ -118,7 +120,7 @@ class Models:
             return
         if wanted != self._failed.wanted or asyncio.get_running_loop().time() >= self._failed.again_at:
             async with self._changing:
-                await self._take_over(wanted, one_by_one=True)
+                await self._until_interrupted(self._take_over(wanted, one_by_one=True))
 
     async def load(self, bundle: str) -> Model:
         """Serve a bundle beside the others, or in place of the one of its name; what is served already stays.
@@ -210,10 +212,26 @@ class Models:
         """One change at a time, of the record that it gives."""
         if not self._can_change:
             raise ModelChangesDisabledError
-        if self._changing.locked():
+        if self._changing.locked() and not self._interrupt():
             raise ModelChangeInProgressError
         async with self._changing:
             yield await self._records.read()
+
+    async def _until_interrupted(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._taking_over = asyncio.create_task(work)
+        try:
+            await asyncio.wait({task})
+        finally:
+            self._taking_over = None
+            task.cancel()
+            await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()
+
+    def _interrupt(self) -> bool:
+        """Whether what is under way only follows others: an administrator need not wait for what may never load."""
+        task, self._taking_over = self._taking_over, None
+        return task is not None and task.cancel()
 
     async def _replace(self, read: ModelRecord | None, wanted: Sequence[WantedModel]) -> None:
         if wanted != await self._wanted(read) and not await self._records.replace(read, wanted):

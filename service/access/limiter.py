@@ -74,11 +74,12 @@ class Limiter:
             return
         demand = Demand(demand.sentences, demand.per_minute, self._new_id(), places)
         limits, quota = await self._admit(caller, demand)
-        renewing = asyncio.create_task(self._renew(limits, caller.key_id, demand.token))
+        given_up = asyncio.Event()
+        renewing = asyncio.create_task(self._renew(limits, caller.key_id, demand.token, given_up))
         try:
             yield quota
         finally:
-            renewing.cancel()
+            given_up.set()  # a renewal that is under way ends first, or it would take the place anew
             await asyncio.wait({renewing})
             with suppress(StoreUnavailableError):  # then the lease runs out
                 await limits.release(caller.key_id, demand.token)
@@ -101,15 +102,21 @@ class Limiter:
             raise _refusal(demand, verdict)
         return limits, Quota.after(demand, verdict) if demand.per_minute else None
 
-    async def _renew(self, limits: KeyedLimits, key_id: str, token: str) -> None:
-        while True:
-            await asyncio.sleep(self._lease_seconds / _RENEWALS)
+    async def _renew(self, limits: KeyedLimits, key_id: str, token: str, given_up: asyncio.Event) -> None:
+        while not await _is_set_within(self._lease_seconds / _RENEWALS, given_up):
             try:
                 await limits.renew(key_id, token)
             except StoreUnavailableError:
                 continue
             except Exception:  # noqa: BLE001 - whatever it was, the next renewal may do better
                 _log.exception("place_not_renewed")
+
+
+async def _is_set_within(seconds: float, event: asyncio.Event) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
 
 
 def _refusal(demand: Demand, verdict: Verdict) -> RateLimitedError | ConcurrencyLimitError:

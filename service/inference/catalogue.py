@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 from models.bundle.manifest import Manifest
 from service.errors import LanguagePairError, ModelNotFoundError, SessionModelNotLoadedError
@@ -11,6 +12,9 @@ from service.inference.batcher import Batcher
 from service.inference.pool import WorkerPool
 from service.inference.worker import Worker
 from service.telemetry.worker_metrics import Workers
+
+LONGEST_HOLD_SECONDS: Final = 3600.0
+"""That a model which is served no longer waits for those who have begun with it; its memory is another one's."""
 
 
 @dataclass(eq=False, slots=True)
@@ -63,9 +67,14 @@ class Model:
                 self._let_go.set()
 
     async def retire(self) -> None:
-        """Finish what it has, then end; for a model that the catalogue has no longer, so that nothing new comes."""
-        await self._let_go.wait()
-        await self.batcher.drained()
+        """Finish what it has, if that has an end, then end; for a model that the catalogue has no longer.
+
+        So nothing new comes; but a document whose reader takes its sentences ever so slowly is not waited for.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_HOLD_SECONDS):
+                await self._let_go.wait()
+                await self.batcher.drained()
         await self.close()
 
     async def close(self) -> None:

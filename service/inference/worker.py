@@ -163,6 +163,9 @@ class Worker:
         except ValueError as error:
             self._kill()
             raise WorkerDiedError from error
+        except WorkerDiedError:
+            asyncio.get_running_loop().call_later(_STOP_SECONDS, self._kill)  # if it has not ended by itself
+            raise
         except asyncio.CancelledError:
             if self._owed:
                 self._kill()  # nobody will read what it would answer

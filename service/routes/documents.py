@@ -32,7 +32,8 @@ async def translate_document(
     """
     async with AsyncExitStack() as held:
         prepared = await held.enter_async_context(parts.documents.prepare(body))
-        await held.enter_async_context(admitted(request, parts, who, len(prepared.sentences)))
+        counted = max(1, len(prepared.sentences))  # a text without any has been looked through as well
+        await held.enter_async_context(admitted(request, parts, who, counted))
         as_events = wants_events(request)
         stream = held.enter_context(parts.documents.stream(prepared, awaited=as_events))
         if not as_events:

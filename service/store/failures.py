@@ -12,8 +12,8 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-_PASSING = {"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"}
-"""Refusals that end by themselves, or elsewhere: a restart, a failover, slots on their way to another node."""
+_PASSING = {"BUSY", "LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"}
+"""Refusals that end by themselves, or elsewhere: somebody's script, a restart, a failover, slots on their way."""
 
 _LASTING = {"MISCONF", "NOAUTH", "NOPERM", "NOREPLICAS", "OOM", "WRONGPASS"}
 """Refusals that a person has to end."""

@@ -4,7 +4,6 @@ A Cluster's masters fail one by one, so each has a breaker and a bound on calls 
 """
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 
 from redis.exceptions import RedisClusterException, RedisError
@@ -87,7 +86,12 @@ class Nodes:
     async def _probe_until_back(self, node: Node) -> None:
         while node.breaker.is_open:
             await asyncio.sleep(self._policy.probe_seconds)
-            with suppress(*_SILENCE), obeyed():
-                async with asyncio.timeout(self._policy.total_seconds):
-                    await probe(self._redis, node.name)
+            try:
+                with obeyed():
+                    async with asyncio.timeout(self._policy.total_seconds):
+                        await probe(self._redis, node.name)
                 self.answered(node)
+            except _SILENCE:
+                continue
+            except Exception:  # noqa: BLE001 - whatever it was, nobody else would ever ask again
+                _log.exception("redis_not_asked", node=node.name)

@@ -89,6 +89,13 @@ def test_a_keys_minute_is_one_at_all_replicas(deployment: Deployment) -> None:
         assert one.get(session).json()["next_position"] == 2
 
 
+def test_text_without_a_sentence_counts_as_one(deployment: Deployment) -> None:
+    """It has been looked through for sentences, which is work as well."""
+    with deployment.clients(FIVE_A_MINUTE) as (client, _):
+        statuses = [client.post("/v1/documents", json={"text": " \n", **PAIR}).status_code for _ in range(6)]
+    assert statuses == [200] * 5 + [429]
+
+
 def test_one_keys_minute_is_not_anothers(deployment: Deployment) -> None:
     """A key that has nothing left takes nothing from another one, even of its own tenant."""
     with deployment.clients(FIVE_A_MINUTE) as (one, _), deployment.clients(FIVE_A_MINUTE) as (another, _):

@@ -138,6 +138,20 @@ def test_replica_that_cannot_load_a_model_keeps_its_old_one(
         eventually(lambda: second.get("/v1/models").json()["not_loaded"] == [], "nothing is missing")
 
 
+def test_administrator_need_not_wait_for_what_does_not_load(
+    client: httpx.Client, other: Replica, own_root: Path
+) -> None:
+    """A replica that only follows the others is interrupted: the call may be the one that ends what hangs there."""
+    (own_root / "two" / "held").touch()
+    with other.start().client() as second:
+        assert load(client, "two").status_code == 200
+        eventually(lambda: len(workers(other)) == 2, "the other is loading, too")
+        assert load(second, "one").status_code == 200
+        assert translate(second, "a").json()["text"] == "A"
+        eventually(lambda: len(workers(other)) == 1, "what was loading has ended")
+        eventually(lambda: translate(client, "a").json()["text"] == "A", "and the first has followed")
+
+
 def test_replica_starts_with_what_it_can_load(client: httpx.Client, other: Replica, own_root: Path) -> None:
     """Of what is wanted all that is there; if nothing is, what its settings name."""
     assert load(client, "two").status_code == 200

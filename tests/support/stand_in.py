@@ -27,7 +27,7 @@ _WAIT_FOR = re.compile(r"wait-for:(\S+)")
 
 
 class StandIn:
-    """Obeys words in the source: `crash`, `crash-once:MARK`, `grow`, `raise`, `refuse`, `wait-for:FILE`.
+    """Obeys words in the source: `crash`, `crash-once:MARK`, `grow`, `hang-up`, `raise`, `refuse`, `wait-for:FILE`.
 
     Every translation ends with `accent`.
     """
@@ -111,6 +111,9 @@ def _obey(source: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
     if "raise" in source.split():
         raise ValueError(source)
+    if "hang-up" in source.split():
+        os.closerange(3, 1024)
+        time.sleep(600)
     if "crash" in source.split():
         os.kill(os.getpid(), signal.SIGKILL)
 

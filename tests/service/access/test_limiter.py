@@ -157,6 +157,33 @@ async def test_renewal_that_fails_unforeseen_is_tried_again(
     assert [line["event"] for line in lines] == ["place_not_renewed"]
 
 
+async def test_place_is_given_back_after_a_renewal_that_is_under_way(
+    new_replica: NewReplica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the other order Redis would take the place for lost, and take it anew for nobody."""
+    under_way, go_on = asyncio.Event(), asyncio.Event()
+    renew = SharedLimits.renew
+    sent: list[asyncio.Task[None]] = []
+
+    async def arrive(limits: SharedLimits, key_id: str, token: str) -> None:
+        await go_on.wait()
+        await renew(limits, key_id, token)
+
+    async def slow(limits: SharedLimits, key_id: str, token: str) -> None:
+        sent.append(asyncio.create_task(arrive(limits, key_id, token)))
+        under_way.set()
+        await asyncio.shield(sent[-1])
+
+    monkeypatch.setattr(SharedLimits, "renew", slow)
+    limiter = new_replica(concurrency=1, lease_seconds=30)
+    monkeypatch.setattr(limiter, "_lease_seconds", 0.03)
+    async with limiter.hold(CALLER), asyncio.timeout(60):
+        await under_way.wait()
+        asyncio.get_running_loop().call_later(0.05, go_on.set)
+    await asyncio.gather(*sent)
+    await _hold(limiter)
+
+
 async def test_each_replica_counts_alone_while_redis_is_away(
     new_replica: NewReplica, mortal_redis: RedisServer
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from models.bundle.manifest import Manifest
 from service.errors import LanguagePairError, ModelNotFoundError, SessionModelNotLoadedError, ShuttingDownError
+from service.inference import catalogue as catalogue_module
 from service.inference.batcher import Batcher
 from service.inference.catalogue import Catalogue, Model
 from service.inference.pool import WorkerPool
@@ -104,3 +105,17 @@ async def test_model_that_is_held_goes_on_after_it_is_retired(tmp_path: Path, be
     await ending
     with pytest.raises(ShuttingDownError):
         await used.translate("c")
+
+
+async def test_model_that_is_held_without_end_ends_all_the_same(
+    tmp_path: Path, bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes ever so long over a document is told so, and keeps no memory from another model."""
+    monkeypatch.setattr(catalogue_module, "LONGEST_HOLD_SECONDS", 0.05)
+    used = bench()
+    pool = WorkerPool(partial(Worker.start, cast(WorkerCommand, None)), 1, used.metrics)
+    model = Model(Manifest.load(bundle(tmp_path)), pool, cast("Batcher[Worker]", used.batcher), "held")
+    with model.hold():
+        await model.retire()
+        with pytest.raises(ShuttingDownError):
+            await used.translate("a")

@@ -18,6 +18,7 @@ from models.bundle.requests import Options, Translation, TranslationRequest
 from models.data.documents import Sentence
 from models.errors import BundleError, RequestError, SelfTestError, SentenceTooLongError
 from service.errors import WorkerDiedError
+from service.inference import worker as worker_module
 from service.inference.pool import WorkerPool
 from service.inference.wire import Batch, Drop, Failure, Job
 from service.inference.worker import Worker, WorkerCommand, error_of
@@ -236,6 +237,18 @@ async def test_silent_worker_is_killed(stand_in_bundle: Path, tmp_path: Path) ->
     with pytest.raises(WorkerDiedError):
         await translated(worker, f"wait-for:{tmp_path / 'never'}")
     await worker.ended()
+
+
+async def test_worker_that_hangs_up_and_does_not_end_is_killed(
+    stand_in_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or else its place would be its own for ever."""
+    monkeypatch.setattr(worker_module, "_STOP_SECONDS", 0.05)
+    worker = await Worker.start(command(stand_in_bundle))
+    with pytest.raises(WorkerDiedError):
+        await translated(worker, "hang-up")
+    async with asyncio.timeout(60):
+        await worker.ended()
 
 
 async def test_worker_that_nobody_listens_to_ends(stand_in_bundle: Path, tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from redis.exceptions import ResponseError
 from structlog.testing import capture_logs
 
 from service.errors import StoreUnavailableError
+from service.store import nodes
 from service.store.commands import Commands, read_script
-from service.store.connection import RedisClient, connect
+from service.store.connection import RedisClient, connect, probe
 from service.store.nodes import Policy
 from service.telemetry.metrics import Metrics
 from tests.support.servers import RedisServer, free_port
@@ -90,6 +91,29 @@ async def test_after_failures_in_a_row_redis_is_not_asked(fragile_redis: RedisSe
                     await asyncio.sleep(0.01)
             assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 0
     assert [line["event"] for line in logs if line["event"] != "redis_failed"] == ["redis_away", "redis_back"]
+
+
+async def test_asking_goes_on_whatever_it_meets(fragile_redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that nobody has foreseen is logged, and does not leave Redis away for ever."""
+    failures = iter([ZeroDivisionError("a password")])
+
+    async def probe_once(redis: RedisClient, node: str) -> None:
+        for failure in failures:
+            raise failure
+        await probe(redis, node)
+
+    monkeypatch.setattr(nodes, "probe", probe_once)
+    with capture_logs() as logs:
+        async with running(fragile_redis.url, IMPATIENT) as commands:
+            fragile_redis.pause()
+            for _ in range(IMPATIENT.failures):
+                assert not await _served(commands)
+            fragile_redis.resume()
+            async with asyncio.timeout(60):
+                while not await _served(commands):
+                    await asyncio.sleep(0.01)
+    events = [line["event"] for line in logs if line["event"] != "redis_failed"]
+    assert events == ["redis_away", "redis_not_asked", "redis_back"]
 
 
 async def test_calls_at_once_are_bounded(redis_server: RedisServer) -> None:

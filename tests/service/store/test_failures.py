@@ -23,6 +23,7 @@ _IN_A_SCRIPT = "ERR Error running script (call to f_1): @user_script:1: @user_sc
         ("TRYAGAIN Multiple keys request during rehashing of slot", "TRYAGAIN", True),
         ("READONLY You can't write against a read only replica.", "READONLY", True),
         (f"{_IN_A_SCRIPT}-READONLY You can't write against a read only replica.", "READONLY", True),
+        ("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "BUSY", True),
         ("OOM command not allowed when used memory > 'maxmemory'.", "OOM", False),
         (f"{_IN_A_SCRIPT}-OOM command not allowed when used memory > 'maxmemory'.", "OOM", False),
         ("MISCONF Errors writing to the AOF file: No space left on device", "MISCONF", False),
