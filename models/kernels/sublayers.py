@@ -1,6 +1,8 @@
 """Sub-layers as one function each: for few rows, torch and Python take longer to go from step to step than to compute.
 
-Each gives what its steps give one by one, to the bit: products as in `products`, attention by the same code.
+Each gives what its steps give one by one, to the bit: products as in `products`, attention by the same code. Those that
+read whole sentences leave padding out (`padding`), which in a batch of unlike sentences is most of it: `real` is a mask
+(B, S), and nought comes out where it is false.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -16,13 +18,15 @@ from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import exponentials
 from models.kernels.floats import halve
 from models.kernels.norms import PRE, close, enter, leave, rows_of
+from models.kernels.padding import find, gather, room, scatter
 from models.kernels.products import BLOCK, product
 
 
-def _feed_forward(x, inner, outer, frame, result):
+def _feed_forward(x, real, inner, outer, frame, result):
     """W_2 max(0, W_1 x + b_1) + b_2 of vectors (..., D)."""
-    rows, left = rows_of(x), rows_of(result)
-    read = enter(rows, frame)
+    _, places = find(real)
+    rows = gather(rows_of(x), places)
+    read, left = enter(rows, frame), room(rows_of(result), places)
     hidden = np.empty((min(len(rows), BLOCK), inner[-1]), np.float32)
     for top in range(0, len(rows), BLOCK):
         some = hidden[: min(BLOCK, len(rows) - top)]
@@ -33,60 +37,88 @@ def _feed_forward(x, inner, outer, frame, result):
                     some[r, i] = 0
         product(some, outer, left[top : top + BLOCK])
     leave(rows, frame, left)
+    scatter(left, places, rows_of(result))
+
+
+def _keys_values(memory, real, layer, result):
+    """Keys and values of vectors (..., D), side by side, in the bits of float16."""
+    _, places = find(real)
+    rows, kept = gather(rows_of(memory), places), rows_of(result)
+    if len(places):
+        kept[:] = 0
+    projected = np.empty((min(len(rows), BLOCK), kept.shape[1]), np.float32)
+    for top in range(0, len(rows), BLOCK):
+        some = projected[: min(BLOCK, len(rows) - top)]
+        product(rows[top : top + BLOCK], layer, some)
+        for r in range(len(some)):
+            halve(some[r], kept.shape[1], kept[places[top + r] if len(places) else top + r])
 
 
 def _attend_fixed(x, query, output, keys, values, hidden, frame, result):
     """Attention of vectors (R, T, D) to keys and values (B, H, S, W) in the bits of float16; R is a multiple of B."""
     rows, left = rows_of(x), rows_of(result)
-    _look_up(enter(rows, frame), query, output, keys, values, hidden, left)
+    _look_up(enter(rows, frame), np.empty(0, np.int64), query, output, keys, values, hidden, left)
     leave(rows, frame, left)
 
 
 @njit(**EXACT)
-def _look_up(x, query, output, keys, values, hidden, result):
+def _look_up(x, counts, query, output, keys, values, hidden, result):
+    """Attention of rows to what their sentence knows: `counts` of each sentence, or as many of each."""
     sentences, heads, total, width = keys.shape
-    inner, count = heads * width, len(x) // sentences
+    inner = heads * width
     queries, mixed = np.empty((len(x), inner), np.float32), np.empty((len(x), inner), np.float32)
     product(x, query, queries)
-    strides = (heads * total * width, total * width, width)
-    attend_rows(
-        queries.reshape(-1),
-        (count * inner, width, inner),
-        keys.reshape(-1),
-        strides,
-        values.reshape(-1),
-        strides,
-        np.empty((0, 0), np.int64),
-        hidden,
-        mixed.reshape(sentences, count, heads, width),
-        total,
-        total,
-    )
+    strides, nowhere = (heads * total * width, total * width, width), np.empty((0, 0), np.int64)
+    first = 0
+    for b in range(len(counts) or 1):
+        some, count = (slice(b, b + 1), counts[b]) if len(counts) else (slice(0, sentences), len(x) // sentences)
+        attend_rows(
+            queries[first:].reshape(-1),
+            (count * inner, width, inner),
+            keys[some].reshape(-1),
+            strides,
+            values[some].reshape(-1),
+            strides,
+            nowhere,
+            hidden[some],
+            mixed[first : first + len(keys[some]) * count].reshape(-1, count, heads, width),
+            total,
+            total,
+        )
+        first += count
     product(mixed, output, result)
 
 
-def _attend_itself(x, joined, output, heads, hidden, frame, result):
+def _attend_itself(x, joined, output, heads, real, frame, result):
     """Self-attention of sentences (B, S, D), each to its own words."""
     sentences, words, _ = x.shape
-    rows, left, inner = rows_of(x), rows_of(result), joined[-1] // 3
+    counts, places = find(real)
+    rows, inner = gather(rows_of(x), places), joined[-1] // 3
+    read, left = enter(rows, frame), room(rows_of(result), places)
     projected, mixed = np.empty((len(rows), 3 * inner), np.float32), np.empty((len(rows), inner), np.float32)
-    product(enter(rows, frame), joined, projected)
-    flat, strides = projected.reshape(-1), (3 * inner * words, inner // heads, 3 * inner)
-    attend_rows(
-        flat,
-        strides,
-        flat[inner:],
-        strides,
-        flat[2 * inner :],
-        strides,
-        np.empty((0, 0), np.int64),
-        hidden,
-        mixed.reshape(sentences, words, heads, inner // heads),
-        words,
-        words,
-    )
+    product(read, joined, projected)
+    strides, nowhere = (0, inner // heads, 3 * inner), np.empty((0, 0), np.int64)
+    first = 0
+    for b in range(sentences):
+        count = counts[b] if len(counts) else words
+        flat = projected[first : first + count].reshape(-1)
+        attend_rows(
+            flat,
+            strides,
+            flat[inner:],
+            strides,
+            flat[2 * inner :],
+            strides,
+            nowhere,
+            np.empty((0, 0), np.float32),
+            mixed[first : first + count].reshape(1, count, heads, inner // heads),
+            count,
+            count,
+        )
+        first += count
     product(mixed, output, left)
     leave(rows, frame, left)
+    scatter(left, places, rows_of(result))
 
 
 def _attend_past(x, joined, output, heads, past, position, columns, hidden, frame, result):
@@ -117,11 +149,13 @@ def _attend_past(x, joined, output, heads, past, position, columns, hidden, fram
     leave(rows, frame, left)
 
 
-def _let_context_in(x, query, output, keys, values, hidden, of_x, of_y, frame, result):
+def _let_context_in(x, real, query, output, keys, values, hidden, of_x, of_y, frame, result):
     """Of vectors x (R, T, D) and what attention finds for them, y: x + (1 - g) y, or the norm of g x + (1 - g) y."""
-    rows, left = rows_of(x), rows_of(result)
-    read, gate = enter(rows, frame), np.empty(rows.shape, np.float32)
-    _look_up(read, query, output, keys, values, hidden, left)
+    counts, places = find(real)
+    rows = gather(rows_of(x), places)
+    read, left = enter(rows, frame), room(rows_of(result), places)
+    gate = np.empty(rows.shape, np.float32)
+    _look_up(read, counts, query, output, keys, values, hidden, left)
     _open(read, left, of_x, of_y, gate)
     one = np.float32(1)
     for r in range(len(rows)):
@@ -129,6 +163,7 @@ def _let_context_in(x, query, output, keys, values, hidden, of_x, of_y, frame, r
             own = rows[r, i] if frame[0] == PRE else gate[r, i] * rows[r, i]
             left[r, i] = own + (one - gate[r, i]) * left[r, i]
     close(frame, left)
+    scatter(left, places, rows_of(result))
 
 
 def _open_gate(x, y, of_x, of_y, result):
@@ -162,6 +197,7 @@ def _squash(rows):
 
 
 feed_forward: Final = compiled(_feed_forward, **EXACT)
+keys_values: Final = compiled(_keys_values, **EXACT)
 attend_fixed: Final = compiled(_attend_fixed, **EXACT)
 attend_itself: Final = compiled(_attend_itself, **EXACT)
 attend_past: Final = compiled(_attend_past, **EXACT)

@@ -41,7 +41,7 @@ class ContextLayer(EncoderLayer):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Context states (B, C, D) of the last shared layer's output (B, C, D)."""
         x = self.self_residual(x, self.self_attention.over_itself(mask))
-        return self.norm(self.feed_residual(x, self.feed_forward))
+        return self.norm(self.feed_residual(x, self.feed_forward.over(mask)))
 
 
 class ContextAttention(nn.Module):
@@ -129,7 +129,7 @@ class AveragedDocument(Architecture):
         """Keys and values of the sentence before, for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
-            keys, values = sublayer.attention.known(context["states"])
+            keys, values = sublayer.attention.known(context["states"], context["mask"])
             state.fixed |= {f"context.{index}.keys": keys, f"context.{index}.values": values}
             state.fixed["context.mask"] = context["mask"]
 

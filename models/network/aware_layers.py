@@ -70,7 +70,7 @@ class SourceContextLayer(Block):
         """FFN(a * g), g = sigmoid(W [a; CrossAttn(a, memory)] + b); a (B, K x M, D), memory (B, S, D)."""
         if self.input_attention is not None and self.gate is not None:
             query = self.input_norm(a)
-            c = self.input_attention(query, *self.input_attention.known(memory), mask)
+            c = self.input_attention(query, *self.input_attention.known(memory, mask), mask)
             a = a * self.gate(query, c)
         return self.feed_residual(a, self.feed_forward)
 
@@ -86,8 +86,8 @@ class AwareSourceLayer(Block):
     def forward(self, x: Tensor, mask: Tensor, states: Tensor, visible: Tensor) -> Tensor:
         """Of the last encoder layer's output (B, S, D) and the source context (B, K x M, D)."""
         x = self.self_residual(x, self.self_attention.over_itself(mask))
-        x = self.context(x, *self.context.attention.known(states), visible)
-        return self.norm(self.feed_residual(x, self.feed_forward))
+        x = self.context(x, *self.context.attention.known(states, visible), visible)
+        return self.norm(self.feed_residual(x, self.feed_forward.over(mask)))
 
 
 class AwareDecoderLayer(Block):
@@ -102,7 +102,7 @@ class AwareDecoderLayer(Block):
         """Keys and values of what is read, once a sentence."""
         for part, sublayer in self.reads.items():
             assert isinstance(sublayer, GatedAttention)
-            keys, values = sublayer.attention.known(context[part])
+            keys, values = sublayer.attention.known(context[part], context[f"{part}.visible"])
             state.fixed |= {f"{name}.{part}.keys": keys, f"{name}.{part}.values": values}
             state.fixed[f"{name}.{part}.mask"] = context[f"{part}.visible"]
 

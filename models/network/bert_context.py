@@ -141,21 +141,21 @@ class BertContext(Architecture):
         return {"states": states, "mask": padding_mask(tokens, PAD)}
 
     def encoder_self_attention(
-        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context
+        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context, real: Tensor
     ) -> Tensor:
         """Self-attention and attention to BERT, mixed."""
         if not self.encoder:
-            return super().encoder_self_attention(layer, x, attend, residual, context)
+            return super().encoder_self_attention(layer, x, attend, residual, context, real)
         sublayer = self.encoder[layer]
         assert isinstance(sublayer, BertAttention)
-        bert = (*sublayer.attention.known(context["states"]), context["mask"])
+        bert = (*sublayer.attention.known(context["states"], context["mask"]), context["mask"])
         return sublayer(x, attend, bert, residual, opens=False)
 
     def start(self, context: Context, state: State) -> None:
         """Keys and values of BERT's states for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, BertAttention)
-            keys, values = sublayer.attention.known(context["states"])
+            keys, values = sublayer.attention.known(context["states"], context["mask"])
             state.fixed |= {f"bert.{index}.keys": keys, f"bert.{index}.values": values, "bert.mask": context["mask"]}
 
     def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:

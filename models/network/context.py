@@ -145,9 +145,9 @@ class Architecture(nn.Module):
         return backbone.embed(backbone.target_embedding, tokens, state.places(tokens.size(1)))
 
     def encoder_self_attention(
-        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context
+        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context, real: Tensor
     ) -> Tensor:
-        """Self-attention sub-layer of the encoder, (B, S, D)."""
+        """Self-attention sub-layer of the encoder, (B, S, D); nobody reads it where `real` (B, 1, 1, S) is false."""
         return residual(x, attend)
 
     def encoder_output(self, layers: list[Tensor], memory: Tensor, context: Context) -> Tensor:

@@ -17,8 +17,16 @@ class ContextAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.order: Norm = config.norm
 
-    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Mix the context into x (R, T, D); keys, values and mask as in `Attention`."""
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, real: Tensor | None = None) -> Tensor:
+        """Mix the context into x (R, T, D).
+
+        Args:
+            x: (R, T, D).
+            keys: like values and mask as in `Attention`.
+            values: as there.
+            mask: as there.
+            real: (R, 1, 1, T), false where x is padding, which need not be computed.
+        """
         query = self.norm(x) if self.order == "pre" else x
         y = self.attention(query, keys, values, mask)
         if self.gate is None:

@@ -39,7 +39,7 @@ class ContextEncoder(nn.Module):
         for layer in self.layers:
             assert isinstance(layer, EncoderLayer)
             x = layer.self_residual(x, layer.self_attention.over_itself(mask))
-            x = layer.feed_residual(x, layer.feed_forward)
+            x = layer.feed_residual(x, layer.feed_forward.over(mask))
         return self.norm(x)
 
 
@@ -96,21 +96,22 @@ class DocTransformer(Architecture):
         return {"states": states, "mask": padding_mask(tokens, PAD)}
 
     def encoder_self_attention(
-        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context
+        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context, real: Tensor
     ) -> Tensor:
         """The backbone's sub-layer, then context attention."""
-        x = super().encoder_self_attention(layer, x, attend, residual, context)
+        x = super().encoder_self_attention(layer, x, attend, residual, context, real)
         if not self.encoder:
             return x
         sublayer = self.encoder[layer]
         assert isinstance(sublayer, ContextAttention)
-        return sublayer(x, *sublayer.attention.known(context["states"]), context["mask"])
+        states, mask = context["states"], context["mask"]
+        return sublayer(x, *sublayer.attention.known(states, mask), mask, real)
 
     def start(self, context: Context, state: State) -> None:
         """Keys and values of the context for each decoder layer."""
         for index, sublayer in enumerate(self.decoder):
             assert isinstance(sublayer, ContextAttention)
-            keys, values = sublayer.attention.known(context["states"])
+            keys, values = sublayer.attention.known(context["states"], context["mask"])
             state.fixed |= {
                 f"context.{index}.keys": keys,
                 f"context.{index}.values": values,

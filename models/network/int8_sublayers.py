@@ -10,17 +10,19 @@ from torch import Tensor, nn
 
 from models.kernels.attention import attend
 from models.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
+from models.kernels.padding import ALL_REAL
 from models.kernels.sublayers import (
     attend_fixed,
     attend_itself,
     attend_past,
     feed_forward,
+    keys_values,
     let_context_in,
     open_gate,
 )
 from models.network.context_attention import ContextAttention
 from models.network.int8 import Arrays, Int8Linear
-from models.network.layers import Attention, FeedForward, Gate, Residual, additive
+from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
 Floats = NDArray[np.float32]
@@ -76,11 +78,15 @@ class Int8FeedForward(FeedForward):
         """Map (..., D) to (..., D)."""
         return self.inside(x, NO_FRAME)
 
-    def inside(self, x: Tensor, frame: Frame) -> Tensor:
-        """The same in a frame."""
+    def inside(self, x: Tensor, frame: Frame, mask: Tensor | None = None) -> Tensor:
+        """The same in a frame, and without padding."""
         given, result = _with_room(x)
-        feed_forward(given, *self._arrays, frame, result)
+        feed_forward(given, _real(mask), *self._arrays, frame, result)
         return torch.from_numpy(result)
+
+    def over(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
+        """The same of sentences (B, S, D); nought comes out where there is padding."""
+        return Framed(self, lambda x, frame: self.inside(x, frame, mask))
 
 
 class Int8Gate(Gate):
@@ -114,13 +120,13 @@ class Int8ContextAttention(ContextAttention):
         self._frame = _frame(self.norm, pre=self.order == "pre")
         self._known = _Known(_to_read)
 
-    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Mix the context into x (R, T, D); keys, values and mask as in `Attention`."""
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, real: Tensor | None = None) -> Tensor:
+        """Mix the context into x (R, T, D); nought comes out where x is padding."""
         if any(self._watchers):
-            return super().forward(x, keys, values, mask)
+            return super().forward(x, keys, values, mask, real)
         given, result = _with_room(x)
         known = self._known.arrays(keys, values, mask)
-        let_context_in(given, *self._arrays, *known, *self._gate_arrays, self._frame, result)
+        let_context_in(given, _real(real), *self._arrays, *known, *self._gate_arrays, self._frame, result)
         return torch.from_numpy(result)
 
 
@@ -134,6 +140,7 @@ class Int8Attention:
         """Compute `attention`, which has been brought to int8."""
         self._heads = attention.heads
         self._fixed = _arrays(attention.query), _arrays(attention.output)
+        self._key_value = _arrays(attention.key_value)
         self._known, self._past = _Known(_to_read), _Known(_to_write)
         if attention.joined is not None:
             self._joined = _arrays(attention.joined), _arrays(attention.output)
@@ -142,6 +149,13 @@ class Int8Attention:
     def kept(keys: Tensor) -> Tensor:
         """In half precision, half as much to read at each step; as bits, since Numba has no name for it."""
         return keys.half().view(torch.int16)
+
+    def known(self, memory: Tensor, mask: Tensor | None) -> Tensor:
+        """Keys and values of (B, S, D) side by side as they are kept, (B, S, 2D); nought where there is padding."""
+        given = _whole(memory)
+        result = np.empty((*given.shape[:-1], self._key_value[-1]), np.int16)
+        keys_values(given, _real(mask), self._key_value, result)
+        return torch.from_numpy(result)
 
     @staticmethod
     def floats(kept: Tensor) -> Tensor:
@@ -158,9 +172,9 @@ class Int8Attention:
         return torch.from_numpy(result)
 
     def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
-        """Self-attention of sentences (B, S, D), each to its own words, in a frame."""
+        """Self-attention of sentences (B, S, D), each to its own words, in a frame; nought comes out at padding."""
         given, result = _with_room(x)
-        attend_itself(given, *self._joined, self._heads, _seen(mask), frame, result)
+        attend_itself(given, *self._joined, self._heads, _real(mask), frame, result)
         return torch.from_numpy(result)
 
     def attend_past(
@@ -239,3 +253,8 @@ def _seen(mask: Tensor | None) -> Floats:
         return _ALL_SEEN
     hidden = additive(mask, torch.float32).numpy()
     return hidden.reshape(len(hidden), -1)
+
+
+def _real(mask: Tensor | None) -> NDArray[np.bool_]:
+    """Where there are words, of (B, 1, 1, S)."""
+    return ALL_REAL if mask is None else np.ascontiguousarray(mask.numpy()).reshape(len(mask), -1)

@@ -45,6 +45,9 @@ class AttentionKernel(Protocol):
     def kept(self, keys: Tensor) -> Tensor:
         """Keys or values as they are kept."""
 
+    def known(self, memory: Tensor, mask: Tensor | None) -> Tensor:
+        """Both of (B, S, D), side by side, as they are kept, (B, S, 2D)."""
+
     def floats(self, kept: Tensor) -> Tensor:
         """Them as numbers again."""
 
@@ -59,7 +62,7 @@ class AttentionKernel(Protocol):
         """As `Attention.forward`, in a frame."""
 
     def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
-        """Self-attention (B, S, D) of whole sentences, in a frame."""
+        """Self-attention (B, S, D) of whole sentences, in a frame; padding is left out."""
 
     def attend_past(
         self,
@@ -118,10 +121,17 @@ class Attention(nn.Module):
         """
         return self._split_both(self.key_value(memory))
 
-    def known(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """The same as they are kept to be read at each step: a kernel may want less of each number."""
-        both = self.key_value(memory)
-        return self._split_both(both if self.kernel is None else self.kernel.kept(both))
+    def known(self, memory: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The same as they are kept to be read at each step: a kernel may want less of each number.
+
+        Args:
+            memory: (B, S, D).
+            mask: (B, 1, 1, S); false where there is padding, which need not be projected.
+
+        Returns:
+            Keys and values, each (B, H, S, D/H).
+        """
+        return self._split_both(self.key_value(memory) if self.kernel is None else self.kernel.known(memory, mask))
 
     def _split_both(self, keys_values: Tensor) -> tuple[Tensor, Tensor]:
         keys, values = keys_values.chunk(2, dim=-1)
@@ -188,7 +198,7 @@ class Attention(nn.Module):
         return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
     def over_itself(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
-        """Self-attention under `mask` as a function of (B, S, D)."""
+        """Self-attention of sentences (B, S, D) as a function; `mask` (B, 1, 1, S) is false where there is padding."""
 
         def attend(x: Tensor) -> Tensor:
             queries, keys, values = self.project(x)
@@ -255,6 +265,10 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
         return self.outer(self.activation(self.inner(x)))
+
+    def over(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
+        """This layer over sentences (B, S, D), which need not compute padding: `mask` (B, 1, 1, S) is false there."""
+        return self
 
 
 class Gate(nn.Module):

@@ -98,17 +98,19 @@ class Transformer(nn.Module):
         for index, layer in enumerate(self.encoder[:depth]):
             assert isinstance(layer, EncoderLayer)
             attend = layer.self_attention.over_itself(mask)
-            x = architecture.encoder_self_attention(index, x, attend, layer.self_residual, context)
-            x = layer.feed_residual(x, layer.feed_forward)
+            x = architecture.encoder_self_attention(index, x, attend, layer.self_residual, context, mask)
+            x = layer.feed_residual(x, layer.feed_forward.over(mask))
             outputs.append(x)
         return outputs
 
     def start(self, tokens: Tensor, memory: Tensor, *, cached: bool) -> State:
         """The state before the first target token; keys and values of the source are computed once, here."""
-        fixed = {"source.mask": padding_mask(tokens, PAD)}
+        mask = padding_mask(tokens, PAD)
+        fixed = {"source.mask": mask}
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
-            fixed[f"source.{index}.keys"], fixed[f"source.{index}.values"] = layer.source_attention.known(memory)
+            keys, values = layer.source_attention.known(memory, mask)
+            fixed |= {f"source.{index}.keys": keys, f"source.{index}.values": values}
         return State(fixed, cached=cached)
 
     def decode(self, tokens: Tensor, architecture: Architecture, state: State) -> Tensor:

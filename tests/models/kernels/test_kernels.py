@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import partial
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,15 @@ def ready(module: nn.Module) -> Any:
 def rows(count: int, words: int = 1) -> Tensor:
     """Random rows of very different sizes, (count, words, WIDTH)."""
     return torch.randn(count, words, WIDTH) * torch.logspace(-3, 1, count)[:, None, None]
+
+
+SENTENCES = (torch.arange(9) < torch.tensor([9, 1, 4, 8, 0, 2, 5])[:, None])[:, None, None]
+"""The mask of sentences of different lengths, one of them without a word."""
+
+
+def without_padding(x: Tensor, mask: Tensor) -> Tensor:
+    """Vectors (B, S, ...) with nought where no word is."""
+    return x.masked_fill(~mask[:, 0, 0, :, None], 0)
 
 
 def one_by_one(count: int) -> list[slice]:
@@ -124,11 +134,32 @@ def test_one_call_attends_as_its_steps_do(hypotheses: int, order: Norm) -> None:
 @pytest.mark.parametrize("order", ["pre", "post"])
 def test_one_call_attends_to_its_own_words_as_its_steps_do(order: Norm) -> None:
     """To the bit, over sentences of different lengths, and for heads narrower than the stream."""
-    mask = (torch.arange(9) < torch.tensor([9, 1, 4, 8, 2, 5])[:, None])[:, None, None]
-    for inner in (None, 20):
+    for mask, inner in product((SENTENCES, SENTENCES[:1]), (None, 20)):
         attention, residual = ready(Attention(WIDTH, 5, inner=inner)), ready(Residual(WIDTH, order, 0))
-        x, framed = rows(6, 9), attention.over_itself(mask)
-        assert torch.equal(residual(x, framed), residual(x, framed.bare))
+        x, framed = rows(len(mask), 9), attention.over_itself(mask)
+        assert torch.equal(residual(x, framed), without_padding(residual(x, framed.bare), mask))
+
+
+@needs_int8
+@torch.inference_mode()
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_padding_is_not_fed_forward(order: Norm) -> None:
+    """Words come out to the bit as without a mask, whatever padding holds, and nought comes out there."""
+    fed, residual, x = ready(FeedForward(WIDTH, 4 * WIDTH, "relu")), ready(Residual(WIDTH, order, 0)), rows(7, 9)
+    expected = without_padding(residual(x, fed), SENTENCES)
+    x[~SENTENCES[:, 0, 0]] = float("nan")
+    assert torch.equal(residual(x, fed.over(SENTENCES)), expected)
+
+
+@needs_int8
+@torch.inference_mode()
+def test_padding_has_no_keys_nor_values() -> None:
+    """Those of words are to the bit what the projection gives, in half precision, whatever padding holds."""
+    attention, x = ready(Attention(WIDTH, 5)), rows(7, 9)
+    both = without_padding(attention.key_value(x), SENTENCES)
+    expected = [attention.split(attention.kernel.kept(each.contiguous())) for each in both.chunk(2, dim=-1)]
+    x[~SENTENCES[:, 0, 0]] = float("nan")
+    assert all(map(torch.equal, attention.known(x, SENTENCES), expected))
 
 
 @needs_int8
@@ -145,6 +176,9 @@ def test_one_call_lets_context_in_as_its_steps_do(order: Norm) -> None:
     one_by_one = [sublayer(x[i : i + 1], keys[i : i + 1], values[i : i + 1], mask[i : i + 1]) for i in range(6)]
     assert torch.equal(torch.cat(one_by_one), together)
     assert torch.equal(ContextAttention.forward(sublayer, x, keys, values, mask), together)
+    real = (torch.arange(7) < torch.tensor([3, 7, 0, 1, 6, 7])[:, None])[:, None, None]
+    x[~real[:, 0, 0]] = float("nan")
+    assert torch.equal(sublayer(x, keys, values, mask, real), without_padding(together, real))
 
 
 @needs_int8
