@@ -311,6 +311,8 @@ class TrainingConfig(Frozen):
     """Padded tokens of the longer side in a batch of one process."""
     accumulation: int = Field(1, ge=1)
     schedule: ScheduleConfig = ScheduleConfig()
+    optimizer: Literal["adam", "muon"] = "adam"
+    """`muon` moves the matrices inside the network by Muon, all else by Adam; a learning rate means the same."""
     adam_betas: tuple[Decay, Decay] = (0.9, 0.98)
     adam_epsilon: float = 1e-9
     dropout: float = Field(0.1, ge=0, lt=1)

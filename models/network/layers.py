@@ -184,10 +184,10 @@ class Attention(nn.Module):
         folded = self._fold(queries, keys.size(0) if columns is None else columns.size(0))
         if self.kernel is not None:
             mixed = self.kernel.mix(folded, keys, values, additive(mask, folded.dtype), causal, columns)
-        elif queries.size(1) == 1 and not torch.is_grad_enabled():
-            mixed = _look_up(folded, keys, values, mask)
+        elif _in_products(queries):
+            mixed = _look_up(folded, keys, values, mask, causal=causal)
         else:
-            mixed = _look_up_many(folded, keys, values, mask, causal=causal)
+            mixed = _look_up_at_once(folded, keys, values, mask, causal=causal)
         output: Tensor = self.output(mixed.reshape(queries.shape))
         return output
 
@@ -214,17 +214,24 @@ class Attention(nn.Module):
         return self.split(queries.reshape(sentences, -1, queries.size(-1)))
 
 
-def _look_up_many(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+def _in_products(queries: Tensor) -> bool:
+    """Whether two products are faster than torch's fused kernels: for one query, and, on a CPU, in training."""
+    if torch.is_grad_enabled():
+        return queries.device.type == "cpu"
+    return queries.size(1) == 1
+
+
+def _look_up_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
     """Attention of queries (B, H, N, D/H), (B, N, H, D/H)."""
     count, total = queries.size(2), keys.size(2)
     if causal and count < total:
-        causal, mask = False, torch.ones(count, total, dtype=torch.bool, device=keys.device).tril(total - count)
+        causal, mask = False, _not_after(count, total, keys.device)
     mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, is_causal=causal)
     return mixed.transpose(1, 2)
 
 
-def _look_up(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-    """The same for few queries: on a CPU two products are twice as fast as the fused kernel."""
+def _look_up(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+    """The same by two products."""
     batch, heads, count, width = queries.shape
     scores = torch.baddbmm(
         queries.new_empty(()),
@@ -233,10 +240,17 @@ def _look_up(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None)
         beta=0,
         alpha=width**-0.5,
     )
+    if causal and count > 1:
+        mask = _not_after(count, keys.size(2), keys.device)
     if mask is not None:
         scores.view(batch, heads, count, -1).add_(additive(mask, scores.dtype))
     mixed = torch.bmm(scores.softmax(-1), values.flatten(0, 1))
     return mixed.view(batch, heads, count, width).transpose(1, 2)
+
+
+def _not_after(count: int, total: int, device: torch.device) -> Tensor:
+    """Mask (N, S) of the last queries, each of which sees the keys up to its own."""
+    return torch.ones(count, total, dtype=torch.bool, device=device).tril(total - count)
 
 
 @overload

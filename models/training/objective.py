@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from models.config import ScheduleConfig
@@ -11,6 +10,7 @@ from models.data.batches import Batch
 from models.data.tokenizer import PAD
 from models.errors import DataError
 from models.network.model import TranslationModel
+from models.training.cross_entropy import cross_entropy
 
 
 def target_of(batch: Batch) -> Tensor:
@@ -36,8 +36,7 @@ def token_losses(model: TranslationModel, batch: Batch, label_smoothing: float =
     expected = target[:, 1:]
     real = expected.ne(PAD)
     # The projection is the widest product of all, so padding is left out of it.
-    logits = model.logits(hidden[real]).float()
-    losses = F.cross_entropy(logits, expected[real], reduction="none", label_smoothing=label_smoothing)
+    losses = cross_entropy(model.logits(hidden[real]), expected[real], label_smoothing)
     return torch.zeros(expected.shape, dtype=losses.dtype, device=losses.device).masked_scatter(real, losses)
 
 

@@ -1,27 +1,17 @@
-"""Which numbers training computes in, and with which kernels."""
+"""Which numbers training computes in."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
-@contextmanager
-def computing(precision: Literal["auto", "float32", "bfloat16"], device: torch.device) -> Iterator[None]:
+def computing(precision: Literal["auto", "float32", "bfloat16"], device: torch.device) -> torch.autocast:
     """Forward passes of training.
 
-    Mixed precision in bfloat16, where asked for, or with `auto` on a GPU and on a CPU with bfloat16 instructions. On a
-    CPU, attention in plain products: torch's fused kernel goes backward through blocks of 32 rows one by one there, and
-    takes twice as long for sentences.
+    Mixed precision in bfloat16, where asked for, or with `auto` on a GPU and on a CPU with bfloat16 instructions.
     """
-    with ExitStack() as stack:
-        if precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device)):
-            stack.enter_context(torch.autocast(device.type, torch.bfloat16))
-        if device.type == "cpu":
-            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
-        yield
+    mixed = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
+    return torch.autocast(device.type, torch.bfloat16, enabled=mixed)
 
 
 def computes_bfloat16(device: torch.device) -> bool:

@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.optim import Adam
 
 from models.config import RunConfig, TrainingConfig
 from models.data.batches import Batch
@@ -34,6 +32,7 @@ from models.training.checkpoints import (
 from models.training.curves import Curves
 from models.training.distributed import World
 from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
+from models.training.optimizer import Optimizer
 from models.training.precision import computing
 
 Validate = Callable[[TranslationModel], dict[str, float]]
@@ -60,11 +59,9 @@ class Trainer:
         self.model = self._new_model().to(world.device)
         remembered = self.model.architecture.remember(config.architecture)
         self.config = config.model_copy(update={"architecture": remembered})
-        self.trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
-        if not self.trained:
+        self.optimizer = Optimizer(self.model, self.settings)
+        if not self.optimizer.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
-        betas, epsilon = self.settings.adam_betas, self.settings.adam_epsilon
-        self.optimizer = Adam(self.trained.values(), betas=betas, eps=epsilon, fused=True)
         self.updates = self.settings.updates or self._updates_of_epochs(self.settings.epochs or 1)
 
     def resume(self) -> bool:
@@ -83,7 +80,7 @@ class Trainer:
             )
         self._check_vocabulary(checkpoint, checkpoints[-1])
         load_weights(self.model, checkpoint.weights)
-        self._load_optimizer(checkpoint)
+        self.optimizer.load(checkpoint.optimizer)
         self.progress = checkpoint.progress
         return True
 
@@ -147,22 +144,14 @@ class Trainer:
             loss = weighted_sum(losses, batch) / weight
             loss.backward()
             total += loss.detach()
-        self._step(progress.update + 1)
+        self.world.sum_gradients(self.optimizer.gradients)
         progress.update += 1
+        self.optimizer.step(learning_rate(settings.schedule, progress.update, self.updates, progress.plateaus))
         progress.position += self.world.size * settings.accumulation
         progress.target_tokens += int(tokens)
         curves.advance(int(tokens))
         if progress.update % settings.log_every == 0:
             curves.add({"loss": self.world.sum(total.item())}, "train", progress.update)
-
-    def _step(self, update: int) -> None:
-        gradients = [p.grad for p in self.trained.values() if p.grad is not None]
-        self.world.sum_gradients(gradients)
-        torch.nn.utils.clip_grad_norm_(self.trained.values(), self.settings.clip_norm)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.settings.schedule, update, self.updates, self.progress.plateaus)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
 
     def _report(self, validate: Validate, curves: Curves) -> None:
         settings, update = self.settings, self.progress.update
@@ -191,8 +180,8 @@ class Trainer:
         folder = self.config.output / "checkpoints" / f"update-{self.progress.update:08d}"
         if is_checkpoint(folder):
             return
-        state = self._optimizer_tensors()
-        save_checkpoint(folder, self.config, self.tokenizer, weights_of(self.model), self.progress, state)
+        state, weights = self.optimizer.tensors(), weights_of(self.model)
+        save_checkpoint(folder, self.config, self.tokenizer, weights, self.progress, state)
         for old in list_checkpoints(self.config.output)[: -max(self.settings.keep, self.settings.average)]:
             remove_checkpoint(old)
 
@@ -247,17 +236,6 @@ class Trainer:
     def _updates_of_epochs(self, epochs: float) -> int:
         batches = self._plan(0)
         return max(1, int(epochs * (len(batches) // (self.world.size * self.settings.accumulation))))
-
-    def _optimizer_tensors(self) -> dict[str, Tensor]:
-        state = self.optimizer.state
-        return {f"{key}/{name}": state[p][key] for name, p in self.trained.items() for key in state[p]}
-
-    def _load_optimizer(self, checkpoint: Checkpoint) -> None:
-        for key, tensor in checkpoint.optimizer.items():
-            kind, _, name = key.partition("/")
-            if name not in self.trained:
-                raise CheckpointError(f"the optimiser state does not fit: {name} is not trained here")
-            self.optimizer.state[self.trained[name]][kind] = tensor.to(self.world.device)
 
 
 def _same_run(one: RunConfig, other: RunConfig) -> bool:

@@ -65,9 +65,10 @@ def one_thread() -> None:
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun) -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: str) -> None:
     """A run that is killed twice, at any moment, ends with the weights of one that was not, to the bit."""
-    settings = {"updates": 60, "dropout": 0.2, "accumulation": 2, "keep": 3}
+    settings = {"updates": 60, "dropout": 0.2, "accumulation": 2, "keep": 3, "optimizer": optimizer}
     whole, broken = make_run("whole", training=settings), make_run("broken", training=settings)
     make_tokenizer(load_config(whole))
     final = train(load_config(whole))

@@ -1,0 +1,72 @@
+"""Cross-entropy over a vocabulary, a few rows at a time.
+
+torch's own, with label smoothing, goes over tensors of the size of all logits some ten times, forward and backward,
+each time from memory: a sixth of what a small model takes for an update. Here rows go through all steps while they are
+in the processor's cache.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+_AT_ONCE: Final = {"cpu": 1 << 18, "cuda": 1 << 28}
+"""Logits that are computed with at once, by device: what a core's cache holds, and what a GPU has room for."""
+
+
+def cross_entropy(logits: Tensor, expected: Tensor, label_smoothing: float = 0.0) -> Tensor:
+    """Minus the log-probability of each expected class, in nats; in float32 at least, whatever the logits are in.
+
+    Args:
+        logits: (N, V).
+        expected: (N,) of classes.
+        label_smoothing: probability mass e spread over all classes (Szegedy et al. 2016):
+            -(1 - e) log p_expected - e/V sum_v log p_v.
+
+    Returns:
+        (N,).
+    """
+    losses: Tensor = _CrossEntropy.apply(logits, expected, label_smoothing)  # type: ignore[no-untyped-call]
+    return losses
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, logits: Tensor, expected: Tensor, smoothing: float) -> Tensor:  # noqa: ANN401
+        totals = torch.empty(len(logits), dtype=_computed_in(logits), device=logits.device)
+        losses = torch.empty_like(totals)
+        for rows, some in _pieces(logits):
+            totals[rows] = some.logsumexp(1)
+            losses[rows] = totals[rows] - (1 - smoothing) * some.gather(1, expected[rows, None])[:, 0]
+            if smoothing:
+                losses[rows] -= smoothing * some.mean(1)
+        context.save_for_backward(logits, expected, totals)
+        context.smoothing = smoothing
+        return losses
+
+    @staticmethod
+    @once_differentiable
+    def backward(context: Any, gradients: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
+        """The softmax of the logits less the smoothed target, each row times its gradient."""
+        logits, expected, totals = context.saved_tensors
+        smoothing, result = context.smoothing, torch.empty_like(logits)
+        for rows, some in _pieces(logits):
+            found = some.sub_(totals[rows, None]).exp_()
+            found -= smoothing / logits.size(1)
+            found.scatter_add_(1, expected[rows, None], found.new_full((len(found), 1), smoothing - 1))
+            result[rows] = found.mul_(gradients[rows, None])
+        return result, None, None
+
+
+def _computed_in(logits: Tensor) -> torch.dtype:
+    return torch.promote_types(logits.dtype, torch.float32)
+
+
+def _pieces(logits: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """Rows of the logits and a copy of them to compute with, a few at a time."""
+    count = max(1, _AT_ONCE[logits.device.type] // logits.size(1))
+    for top in range(0, len(logits), count):
+        rows = slice(top, top + count)
+        yield rows, logits[rows].to(_computed_in(logits), copy=True)

@@ -1,0 +1,80 @@
+"""What moves the parameters: Adam, or Muon for the matrices inside the network and Adam for all else."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam, Muon
+from torch.optim import Optimizer as TorchOptimizer
+
+from models.config import TrainingConfig
+from models.errors import CheckpointError
+from models.network.model import TranslationModel
+
+
+class Optimizer:
+    """The optimiser of a run.
+
+    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") moves a matrix by its momentum
+    made nearly orthogonal. It is scaled as by Liu et al. 2025 ("Muon is scalable for LLM training"), to the size of
+    Adam's steps: a learning rate means the same with both.
+    """
+
+    def __init__(self, model: TranslationModel, settings: TrainingConfig) -> None:
+        """Move the parameters of `model` that are trained."""
+        self.trained: Final = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        matrices = _inner_matrices(model) if settings.optimizer == "muon" else set()
+        by_muon = [p for p in self.trained.values() if p in matrices]
+        by_adam = [p for p in self.trained.values() if p not in matrices]
+        self._parts: Final[list[TorchOptimizer]] = []
+        if by_muon:
+            self._parts.append(Muon(by_muon, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"))
+        if by_adam:
+            betas, epsilon = settings.adam_betas, settings.adam_epsilon
+            self._parts.append(Adam(by_adam, betas=betas, eps=epsilon, fused=True))
+        self._clip_norm: Final = settings.clip_norm
+
+    @property
+    def gradients(self) -> list[Tensor]:
+        """Of the trained parameters that have one."""
+        return [p.grad for p in self.trained.values() if p.grad is not None]
+
+    def step(self, rate: float) -> None:
+        """Move by the gradients, at most `clip_norm` of them, at a learning rate, and forget them."""
+        torch.nn.utils.clip_grad_norm_(self.trained.values(), self._clip_norm)
+        for part in self._parts:
+            for group in part.param_groups:
+                group["lr"] = rate
+            part.step()
+            part.zero_grad(set_to_none=True)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that it remembers, by `what/parameter`."""
+        return {
+            f"{key}/{name}": value
+            for name, p in self.trained.items()
+            for part in self._parts
+            for key, value in part.state.get(p, {}).items()
+        }
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Remember what `tensors` gave.
+
+        Raises:
+            CheckpointError: it is of parameters that are not trained here.
+        """
+        part_of = {p: part for part in self._parts for group in part.param_groups for p in group["params"]}
+        for key, tensor in tensors.items():
+            kind, _, name = key.partition("/")
+            if name not in self.trained:
+                raise CheckpointError(f"the optimiser state does not fit: {name} is not trained here")
+            p = self.trained[name]
+            part_of[p].state[p][kind] = tensor.to(p.device)
+
+
+def _inner_matrices(model: TranslationModel) -> set[Tensor]:
+    """The weights of linear layers between embeddings and output, which are tables of words rather than maps."""
+    return {module.weight for module in model.modules() if isinstance(module, nn.Linear)} - {
+        model.backbone.output.weight
+    }

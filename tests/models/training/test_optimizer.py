@@ -1,0 +1,88 @@
+"""Muon moves matrices by nearly orthogonal steps of the size of Adam's, and leaves all else to Adam."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.config import BackboneConfig, SentenceConfig, TrainingConfig
+from models.data.batches import make_batch
+from models.errors import CheckpointError
+from models.network.model import TranslationModel
+from models.training.objective import token_losses
+from models.training.optimizer import Optimizer
+
+V, RATE = 20, 1e-2
+BACKBONE = BackboneConfig(
+    width=16, feed_forward=24, heads=2, encoder_layers=1, decoder_layers=1, max_length=16, embeddings="separate"
+)
+MATRIX, TABLES = (
+    "backbone.decoder.0.feed_forward.inner.weight",
+    ("backbone.output.weight", "backbone.target_embedding.weight"),
+)
+
+
+def a_model() -> TranslationModel:
+    """A tiny random sentence model with a gradient."""
+    torch.manual_seed(1)
+    model = TranslationModel(BACKBONE, SentenceConfig(), V, V)
+    model.initialize()
+    words = torch.randint(5, V, (2, 100, 9)).tolist()
+    token_losses(model, make_batch(*words, {})).sum().backward()
+    return model
+
+
+def moves(kind: str) -> dict[str, Tensor]:
+    """What the first step at a rate adds to each parameter, in units of the rate."""
+    model = a_model()
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    Optimizer(model, TrainingConfig(updates=1, optimizer=kind)).step(RATE)
+    return {name: (p.detach() - before[name]) / RATE for name, p in model.named_parameters()}
+
+
+def test_muon_moves_matrices_by_orthogonal_steps() -> None:
+    """The singular values of a step are alike where those of the gradient are not, and its size is that of Adam's."""
+    step, gradient = moves("muon")[MATRIX], dict(a_model().named_parameters())[MATRIX].grad
+    assert gradient is not None
+    values = torch.linalg.svdvals(step) / (0.2 * math.sqrt(max(step.shape)))
+    unlike = torch.linalg.svdvals(gradient)
+    assert values.median() > 0.7
+    assert values.max() < 1.3
+    assert unlike.max() > 5 * unlike.median()
+
+
+def test_muon_leaves_tables_and_vectors_to_adam() -> None:
+    """Embeddings, the output layer, norms and biases move as with Adam, whose first step is the gradient's sign."""
+    muon, adam = moves("muon"), moves("adam")
+    matrices = {
+        name for name, step in adam.items() if step.ndim == 2 and name not in TABLES and "embedding" not in name
+    }
+    for name, step in adam.items():
+        assert torch.equal(muon[name], step) == (name not in matrices), name
+
+
+@pytest.mark.parametrize("kind", ["adam", "muon"])
+def test_what_is_remembered_is_what_it_goes_on_with(kind: str) -> None:
+    """An optimiser that loads the state of another one takes the step that the other one would have taken."""
+    settings = TrainingConfig(updates=9, optimizer=kind)
+    ends = []
+    for interrupted in (False, True):
+        model = a_model()
+        gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+        optimizer = Optimizer(model, settings)
+        optimizer.step(RATE)
+        if interrupted:
+            remembered, optimizer = optimizer.tensors(), Optimizer(model, settings)
+            optimizer.load(remembered)
+        for name, p in model.named_parameters():
+            p.grad = gradients[name].clone()
+        optimizer.step(RATE)
+        ends.append([p.detach() for p in model.parameters()])
+    assert all(map(torch.equal, *ends))
+
+
+def test_a_state_of_other_parameters_is_refused() -> None:
+    """It says which."""
+    with pytest.raises(CheckpointError, match="nosuch"):
+        Optimizer(a_model(), TrainingConfig(updates=1)).load({"exp_avg/nosuch": torch.zeros(1)})
