@@ -1,8 +1,8 @@
 """Sub-layers as one function each: for few rows, torch and Python take longer to go from step to step than to compute.
 
-Each gives what its steps give one by one, to the bit: products as in `products`, attention by the same code. Those that
-read whole sentences leave padding out (`padding`), which in a batch of unlike sentences is most of it: `real` is a mask
-(B, S), and nought comes out where it is false.
+Each gives what its steps give one by one, to the bit: products as in `products`, attention by the same code. Where
+they read whole sentences and are told what is padding, they leave it out (`padding`), which in a batch of unlike
+sentences is most of it: `real` is a mask (B, S), and nought comes out where it is false.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -101,6 +101,8 @@ def _attend_itself(x, joined, output, heads, real, frame, result):
     first = 0
     for b in range(sentences):
         count = counts[b] if len(counts) else words
+        if count == 0:  # attention to nothing has no room for a score
+            continue
         flat = projected[first : first + count].reshape(-1)
         attend_rows(
             flat,

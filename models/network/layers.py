@@ -231,7 +231,7 @@ def _look_up_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
 
 
 def _look_up(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
-    """The same by two products."""
+    """The same by two products; in mixed precision the scores are rounded to it before their softmax."""
     batch, heads, count, width = queries.shape
     scores = torch.baddbmm(
         queries.new_empty(()),

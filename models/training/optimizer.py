@@ -17,8 +17,8 @@ class Optimizer:
     """The optimiser of a run.
 
     Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") moves a matrix by its momentum
-    made nearly orthogonal. It is scaled as by Liu et al. 2025 ("Muon is scalable for LLM training"), to the size of
-    Adam's steps: a learning rate means the same with both.
+    made nearly orthogonal. It is scaled as by Liu et al. 2025 ("Muon is scalable for LLM training"), to the size that
+    Adam's steps have once a run is under way: a learning rate means the same with both.
     """
 
     def __init__(self, model: TranslationModel, settings: TrainingConfig) -> None:

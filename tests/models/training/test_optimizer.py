@@ -42,7 +42,7 @@ def moves(kind: str) -> dict[str, Tensor]:
 
 
 def test_muon_moves_matrices_by_orthogonal_steps() -> None:
-    """The singular values of a step are alike where those of the gradient are not, and its size is that of Adam's."""
+    """Singular values of a step are alike, those of the gradient are not; its size is that of Adam's later ones."""
     step, gradient = moves("muon")[MATRIX], dict(a_model().named_parameters())[MATRIX].grad
     assert gradient is not None
     values = torch.linalg.svdvals(step) / (0.2 * math.sqrt(max(step.shape)))
@@ -50,6 +50,16 @@ def test_muon_moves_matrices_by_orthogonal_steps() -> None:
     assert values.median() > 0.7
     assert values.max() < 1.3
     assert unlike.max() > 5 * unlike.median()
+
+
+def test_muon_does_not_shrink_what_has_no_gradient() -> None:
+    """Weights do not decay, as they do not with Adam."""
+    model = a_model()
+    before = [p.detach().clone() for p in model.parameters()]
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p)
+    Optimizer(model, TrainingConfig(updates=1, optimizer="muon")).step(RATE)
+    assert all(map(torch.equal, before, model.parameters()))
 
 
 def test_muon_leaves_tables_and_vectors_to_adam() -> None:
