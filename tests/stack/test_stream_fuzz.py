@@ -103,6 +103,18 @@ def test_message_in_fragments_without_end(replica: Replica, session: str) -> Non
         assert read_all(connection).endswith((1009).to_bytes(2, "big"))
 
 
+@pytest.mark.parametrize("message", ["fragments", "not UTF-8"])
+def test_goodbye_right_after_what_is_refused(replica: Replica, session: str, message: str) -> None:
+    """A client whose own close comes in the same segment gets that back."""
+    with connected(replica.url) as connection:
+        connection.sendall(handshake_of(session))
+        read_until(connection, b"next_position", 1)
+        many = frame(0x1, b"", first_bits=0) + frame(0x0, b"", first_bits=0) * MOST_FRAGMENTS + frame(0x0, b"")
+        refused = many if message == "fragments" else frame(0x1, b"\xff")
+        connection.sendall(refused + frame(0x8, (1001).to_bytes(2, "big")))
+        assert read_all(connection).endswith((1001).to_bytes(2, "big"))
+
+
 def test_message_in_fragments(replica: Replica, session: str) -> None:
     """As any client may send it."""
     with opened(replica.url, session) as stream:

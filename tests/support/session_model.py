@@ -50,6 +50,8 @@ class SessionModel:
             self._forget()
         elif self._get(at).text != text:
             raise RefusedError("position_conflict")
+        elif self.kept[at].answer is None and any(each not in self.kept for each in self._window(at)):
+            raise RefusedError("position_expired")
         self.kept[at].failed = False
         return self._claim(at, token, holds=holds)
 
@@ -108,8 +110,12 @@ class SessionModel:
         if sentence.holder != token:
             sentence.wanted = False
         sentence.holder, sentence.lease_holds = token, holds
-        before = [self.kept[each] for each in range(max(0, at - WINDOW), at)]
+        before = [self.kept[each] for each in self._window(at)]
         return Found(at, self.next, None, waits=False, preceding=[(each.text, each.answer) for each in before])
+
+    @staticmethod
+    def _window(at: int) -> range:
+        return range(max(0, at - WINDOW), at)
 
     def _settle(self, sentence: Sentence) -> None:
         sentence.holder, sentence.wanted, sentence.failed = None, False, False

@@ -33,6 +33,12 @@ if position < session.next then
   local source = entry('s', position)
   if not source then return {'expired', position, session.next} end
   if source ~= text then return {'conflict', position, session.next} end
+  -- One that had failed may be kept for a later one, when what it was read after has been forgotten.
+  if not entry('a', position) then
+    for before = math.max(0, position - session.window), position - 1 do
+      if not entry('s', before) then return {'expired', position, session.next} end
+    end
+  end
   redis.call('HDEL', KEYS[2], 'f' .. position)
 else
   if position >= most then return {'full', position, session.next} end
@@ -44,7 +50,9 @@ else
   redis.call('HSET', KEYS[3], key, position)
   redis.call('HSET', KEYS[1], 'next', session.next)
   for _, name in ipairs({KEYS[2], KEYS[3]}) do redis.call('EXPIRE', name, session.ttl) end
-  -- What has just grown too old to be retried goes, unless an unfinished sentence after it still needs it as context.
-  forget_up_to(session.next - session.horizon - 1, session)
+  -- What has just grown too old to be retried goes, unless an unfinished sentence after it still needs it as context; one that
+  -- had failed needs nothing any more.
+  local old = session.next - session.horizon - 1
+  if entry('f', old) then forget_up_to(old, session) elseif old >= 0 then forget_unless_needed(old, session) end
 end
 return claim(position, session, ARGV[4], ARGV[5])

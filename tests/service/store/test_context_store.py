@@ -196,6 +196,20 @@ async def test_sentence_that_fails_when_it_is_old_already(document: Document) ->
     assert (await document.kept())[0] == 8
 
 
+async def test_failed_sentence_without_its_window_cannot_be_retried(document: Document) -> None:
+    """It may be kept for a later one, which nobody asks for any more, when what stood before it has been forgotten."""
+    await document.grow(2)
+    await document.append("too long", who="call")
+    await document.append("left alone", who="another")
+    await document.withdraw(2, "call", "sentence_too_long")
+    await document.grow(KEPT_POSITIONS + 5)
+    assert (await document.kept())[:3] == [1, 2, 3]
+    with pytest.raises(PositionExpiredError):
+        await document.append("too long", 2)
+    again = await document.append("left alone", 3, who="another")
+    assert len(sources(again)) == 2
+
+
 async def test_idempotency_key_outlives_its_sentence(document: Document) -> None:
     """A very late repetition is told so, and does not append the sentence a second time."""
     await document.append("a", key="k")
