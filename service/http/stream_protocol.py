@@ -65,7 +65,7 @@ class StreamProtocol(WebSocketsSansIOProtocol):
 
     def _refuse(self, code: int) -> None:
         self.frames = []
-        if self.handshake_complete and self.conn.close_sent is None:  # nor has the client sent its own in the same breath
+        if self.handshake_complete and self.conn.close_sent is None:  # a close in the same segment has been answered
             self.conn.send_close(code)
         self.handle_parser_exception()
 
