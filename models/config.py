@@ -305,6 +305,8 @@ class TrainingConfig(Frozen):
     too, where `init` is a run of the same architecture."""
     unfreeze: bool = False
     """Whether `document` trains the backbone as well."""
+    deepen: bool = False
+    """Whether the encoder has more layers than that of `init`; those on top start as the identity."""
     updates: int | None = Field(None, ge=1)
     epochs: float | None = Field(None, gt=0)
     batch_tokens: int = Field(4096, ge=16)
@@ -355,6 +357,14 @@ class TrainingConfig(Frozen):
             raise ValueError(f"unfreeze is for step document: step {self.step} has nothing frozen")
         return self
 
+    @model_validator(mode="after")
+    def _deepens_what_it_trains(self) -> Self:
+        if self.deepen and self.init is None:
+            raise ValueError("deepen needs init: the checkpoint whose encoder gets more layers")
+        if self.deepen and self.step == "document" and not self.unfreeze:
+            raise ValueError("deepen needs unfreeze: layers that start as the identity would stay it")
+        return self
+
 
 class DecodingConfig(Frozen):
     """Defaults of search; a request may ask for another beam."""
@@ -395,6 +405,12 @@ class RunConfig(Frozen):
         kind, training = self.architecture.kind, self.training
         if kind in {"sentence", "global_local"} and training.context_dropout + training.context_shuffling:
             raise ValueError(f"context_dropout and context_shuffling are for windows of sentences, {kind} has none")
+        return self
+
+    @model_validator(mode="after")
+    def _norm_allows_the_identity(self) -> Self:
+        if self.training.deepen and self.backbone.norm != "pre":
+            raise ValueError("deepen needs backbone.norm pre: behind a norm no layer is the identity")
         return self
 
     @model_validator(mode="after")

@@ -31,6 +31,7 @@ from models.training.checkpoints import (
 )
 from models.training.curves import Curves
 from models.training.distributed import World
+from models.training.growth import deepen
 from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
 from models.training.optimizer import Optimizer
 from models.training.precision import computing
@@ -205,7 +206,8 @@ class Trainer:
         if self.settings.init is not None:
             start = load_checkpoint(self.settings.init)
             self._check_vocabulary(start, self.settings.init, source_only=self.settings.transfer == "source")
-            load_weights(model, start.weights, self._taken_over())
+            known = deepen(model, start.weights) if self.settings.deepen else start.weights
+            load_weights(model, known, self._taken_over())
         if self.settings.step == "document" and not self.settings.unfreeze:
             model.freeze()
             self._check_taken_over(model)

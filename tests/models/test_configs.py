@@ -96,7 +96,9 @@ def save_step_one(config: RunConfig, tokenizer: Tokenizer) -> None:
         return
     alone = {"architecture": SentenceConfig()} if config.training.transfer != "all" else {}
     training = TrainingConfig(step="sentence" if alone else "joint", updates=1)
-    first = config.model_copy(update={"training": training, **alone})
+    shallow = {"encoder_layers": 1} if config.training.deepen else {}
+    backbone = config.backbone.model_copy(update=shallow)
+    first = config.model_copy(update={"training": training, "backbone": backbone, **alone})
     model = build_model(first, tokenizer, dropout=0.0)
     model.initialize()
     save_checkpoint(config.training.init, first, tokenizer, weights_of(model), Progress())

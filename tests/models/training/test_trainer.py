@@ -19,8 +19,9 @@ from models.data.corpus import TokenizedCorpus
 from models.data.emphasis import write_gains
 from models.data.tokenizer import train_tokenizer
 from models.errors import CheckpointError, ConfigError
-from models.training.checkpoints import list_checkpoints, load_checkpoint
+from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model, weights_of
 from models.training.distributed import World
+from models.training.objective import token_losses
 from models.training.run import make_tokenizer, read_corpus
 from models.training.trainer import Trainer
 from tests.models.conftest import BACKBONE
@@ -202,6 +203,35 @@ def test_reference_continues_step_one(make_run: MakeRun) -> None:
     before, after = weights(start), weights(train(load_config(on)))
     for name, tensor in before.items():
         torch.testing.assert_close(after[name], tensor, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("transfer", ["both", "all"])
+def test_a_deeper_encoder_begins_as_the_shallower_one_and_learns(make_run: MakeRun, transfer: str) -> None:
+    """It gives what the model gave that it begins with, to the bit, and its new layers learn."""
+    first = load_config(make_run("first", training={"updates": 3}))
+    tokenizer = make_tokenizer(first)
+    corpus = TokenizedCorpus(read_corpus(first.data.train), tokenizer, 128)
+    context = {"kind": "doc_transformer", "context_sentences": 1}
+    settings = {"step": "document", "unfreeze": True, "updates": 3, "schedule": {"peak": 0.01, "warmup": 1}}
+    begin = {"init": str(train(first))}
+    if transfer == "all":
+        two = load_config(make_run("two", training=settings | begin, architecture=context))
+        begin = {"init": str(train(two))}
+    deeper = {"backbone": BACKBONE | {"encoder_layers": 3}, "architecture": context}
+    tuning = settings | begin | {"transfer": transfer, "seed": 2}
+    with pytest.raises(CheckpointError, match="is on one side only"):
+        train(load_config(make_run("refused", training=tuning, **deeper)))
+    run = load_config(make_run("deeper", training=tuning | {"deepen": True}, **deeper))
+    trainer = Trainer(run, tokenizer, corpus, World())
+    model, started = trainer.model.eval(), load_model(load_checkpoint(Path(begin["init"])))
+    with torch.inference_mode():
+        new, old = (token_losses(each, corpus.batch(range(40), each.architecture), 0.0) for each in (model, started))
+    assert new.sum() > 0
+    torch.testing.assert_close(new, old, atol=0, rtol=0)
+    before, after = weights_of(model), weights(train(run))
+    added = [name for name in before if ".encoder.1." in name or ".encoder.2." in name]
+    assert len(added) > 20
+    assert not [name for name in added if torch.equal(after[name], before[name])]
 
 
 @pytest.mark.parametrize("step", ["sentence", "joint"])
