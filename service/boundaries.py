@@ -16,6 +16,8 @@ _DECIMAL = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
 """A wide full stop between digits is no end."""
 _ELLIPSIS = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
 """It knows three dots, and not the one character that stands for them: an end where a capital letter follows."""
+_SPACED_STOP = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
+"""It panics at a wide or no-break space between a capital letter and a full stop, as pages on the web have them."""
 
 _ENUMERATOR = re.compile(r"\s*\(?[0-9]{1,4}[.)．]\s*")
 """`1.` is no sentence but the beginning of one."""
@@ -83,14 +85,22 @@ class Boundaries:
         start = 0
         while start < len(line):
             window = disguised[start : start + 2 * longest]
-            pieces = [piece for piece in sentencex.segment(self._language, window) if piece]
-            if "".join(pieces) != window:
-                pieces = [window]
+            pieces = self._searched(window)
             if start + len(window) < len(line) and len(pieces) > 1:
                 pieces = pieces[:-1]  # the window may have cut the last one short: it begins the next window
             for piece in pieces:
                 yield line[start : start + len(piece)]
                 start += len(piece)
+
+    def _searched(self, window: str) -> list[str]:
+        """What the library makes of a window; the whole of it, where that is not the same text."""
+        try:
+            pieces = [piece for piece in sentencex.segment(self._language, window) if piece]
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # what Rust raises is no Exception, and in no module
+                raise
+            return [window]
+        return pieces if "".join(pieces) == window else [window]
 
     def _goes_on(self, before: str, piece: str) -> bool:
         """Whether a sentence that the library has divided goes on."""
@@ -110,5 +120,6 @@ class Boundaries:
 def _disguised(line: str) -> str:
     """The line as the library should see it, of the same length."""
     line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
+    line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)
     line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
     return line.translate(_BRACKETS)

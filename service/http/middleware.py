@@ -1,5 +1,6 @@
 """Around every request and WebSocket: its id, log line and metrics, and the errors that nobody has foreseen."""
 
+import asyncio
 import re
 import time
 from collections.abc import Callable
@@ -69,7 +70,10 @@ class RequestMiddleware:
         with structlog.contextvars.bound_contextvars(request_id=request_id), self._running(scope):
             try:
                 await self._app(scope, receive, answer.send)
-            except Exception as error:  # noqa: BLE001 - the last place where it can become an answer without its message
+            except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+                raise
+            # The last place where it can become an answer without its message; a panic in Rust is no Exception.
+            except BaseException as error:  # noqa: BLE001
                 _log.error("unforeseen_error", error=type(error).__name__, where=where(error))
                 await self._apologise(scope, receive, answer)
             finally:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from service import boundaries
 from service.boundaries import Boundaries
 
 
@@ -73,3 +74,16 @@ def test_line_without_boundary_is_cut() -> None:
     """What never ends comes in parts, of which one is longer than a sentence may be, and nothing is lost."""
     parts = sentences("あ" * 350, "ja", longest=50)
     assert max(map(len, parts)) > 50
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u3000", "\u2003 \u3000"])
+def test_wide_space_before_a_full_stop_is_no_harm(space: str) -> None:
+    """Where a capital, a space that is not ASCII's and a full stop stand, others still end where they end."""
+    line = f"They took vitamin C{space}. It helped. She left."
+    assert sentences(line, "en")[1:] == ["It helped.", "She left."]
+
+
+def test_line_at_which_the_library_panics_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it cannot divide is not divided; nothing else is lost by it."""
+    monkeypatch.setattr(boundaries, "_disguised", lambda line: line)
+    assert sentences("A\u3000. She left. He came.", "en") == ["A\u3000. She left. He came."]

@@ -13,6 +13,10 @@ from service.telemetry.metrics import Metrics
 SECRET = "himitsu"
 
 
+class Panic(BaseException):
+    """What a library in Rust raises."""
+
+
 @pytest.fixture
 def metrics() -> Metrics:
     """What the application counts."""
@@ -29,6 +33,10 @@ def client(metrics: Metrics) -> httpx.AsyncClient:
     @app.get("/bug/{number}")
     async def bug(number: int) -> None:
         raise ZeroDivisionError(f"{SECRET} {number}")
+
+    @app.get("/panic")
+    async def panic() -> None:
+        raise Panic(SECRET)
 
     @app.get("/full")
     async def full() -> None:
@@ -50,6 +58,14 @@ async def test_bug_is_a_problem_without_its_message(client: httpx.AsyncClient, m
     assert (answer.json()["code"], answer.json()["request_id"]) == ("internal_error", "made-here")
     assert SECRET not in answer.text
     assert b'requests_total{method="GET",route="/bug/{number}",status="500"} 1.0' in metrics.render()
+
+
+async def test_panic_is_a_problem_too(client: httpx.AsyncClient, metrics: Metrics) -> None:
+    """What is no Exception is answered and counted as any other error that nobody has foreseen."""
+    answer = await client.get("/panic")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert SECRET not in answer.text
+    assert b'rejections_total{code="internal_error"} 1.0' in metrics.render()
 
 
 async def test_errors_on_purpose_have_their_headers(client: httpx.AsyncClient, metrics: Metrics) -> None:
