@@ -13,13 +13,13 @@ from weakref import WeakValueDictionary
 
 from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
-from models.errors import AntecedentError
+from models.errors import AntecedentError, RequestError
 from service.errors import (
     SentenceFailedError,
     ServiceError,
-    SessionModelNotLoadedError,
     ShuttingDownError,
     StoreUnavailableError,
+    WorkerDiedError,
 )
 from service.inference.backlog import Turn
 from service.inference.catalogue import Model
@@ -79,7 +79,9 @@ class Sentences:
         """A lease of one's own."""
         return Lease(self._new_token(), self._lease_seconds)
 
-    async def answer(self, document: DocumentKey, appended: Appended, lease: Lease) -> Answer:
+    async def answer(
+        self, document: DocumentKey, appended: Appended, lease: Lease, idempotency_key: str | None
+    ) -> Answer:
         """The answer of a sentence that was appended with a lease; without one, the sentence is given back.
 
         Raises:
@@ -91,10 +93,10 @@ class Sentences:
             document,
             appended.source,
             position=appended.position,
-            idempotency_key=None,
+            idempotency_key=idempotency_key,
             lease=lease,
         )
-        return await self._bring(document, appended, lease, send_again)
+        return await self._bring(document, appended.position, lease, send_again, appended)
 
     async def take_back(self, document: DocumentKey, appending: Awaitable[Appended], lease: Lease) -> None:
         """Give back a sentence that is on its way into its place, for a caller who has left."""
@@ -114,11 +116,17 @@ class Sentences:
         self._notices.close()
 
     async def _bring(
-        self, document: DocumentKey, appended: Appended, lease: Lease, look: Callable[[], Awaitable[Appended]]
+        self,
+        document: DocumentKey,
+        position: int,
+        lease: Lease,
+        look: Callable[[], Awaitable[Appended]],
+        seen: Appended | None = None,
     ) -> Answer:
         """Bring a sentence to its answer; `look` tells how it stands, and gives its lease where nobody else has it."""
         pauses = _pauses()
-        async with self._given_back_on_failure(document, appended.position, lease):
+        async with self._given_back_on_failure(document, position, lease):
+            appended = seen or await look()
             while appended.answer is None:
                 if appended.wait_seconds > 0:
                     await self._notices.wait(document, appended.position, min(next(pauses), appended.wait_seconds))
@@ -128,20 +136,19 @@ class Sentences:
                     missing = _last_unfinished(model, read)
                     if missing is None:
                         return await self._translate(model, document, appended, read, lease)
-                    work = self._finish_before(document, missing)
-                    await self._while_leased(document, appended.position, lease, work)
+                    await self._while_leased(document, appended, lease, self._finish_before(document, missing))
                 appended = await look()
         return appended.answer
 
-    async def _finish_before(self, document: DocumentKey, position: int) -> None:
+    async def _finish_before(self, document: DocumentKey, entry: Entry) -> None:
         """Have a sentence finished that others need as their context."""
         lease = self.lease()
-        look = partial(self._store.claim, document, position, lease)
+        look = partial(self._store.claim, document, entry.position, entry.source, lease)
         try:
-            await self._bring(document, await look(), lease, look)
+            await self._bring(document, entry.position, lease, look)
         except AntecedentError as error:
             if _is_final(error):
-                raise SentenceFailedError(position) from error
+                raise SentenceFailedError(entry.position) from error
             raise
 
     async def _translate(
@@ -151,21 +158,21 @@ class Sentences:
         turn = Turn(document.session_id, "interactive")
         with model.hold():
             work = model.batcher.submit(request, Options(), turn)
-            done = await self._while_leased(document, appended.position, lease, work)
+            done = await self._while_leased(document, appended, lease, work)
         answer = Answer(done.text, done.score, done.context_size)
         stored = await self._store.finish(document, appended.position, appended.source, answer)
         self._notices.tell(document, appended.position)
         return stored
 
     async def _while_leased(
-        self, document: DocumentKey, position: int, lease: Lease, work: Coroutine[Any, Any, _T]
+        self, document: DocumentKey, leased: Appended, lease: Lease, work: Coroutine[Any, Any, _T]
     ) -> _T:
-        """Do the work, renewing the lease as long as it takes; a document that is deleted meanwhile ends the work."""
+        """Do the work, renewing the lease as long as it takes; a sentence that goes meanwhile ends the work."""
         task = asyncio.create_task(work)
         try:
             while not (await asyncio.wait({task}, timeout=lease.seconds / 3))[0]:
                 with suppress(StoreUnavailableError):
-                    await self._store.claim(document, position, lease)
+                    await self._store.claim(document, leased.position, leased.source, lease)
             return task.result()
         finally:
             task.cancel()
@@ -188,11 +195,11 @@ def _context(model: Model, appended: Appended) -> tuple[Entry, ...]:
     return tuple(entry for entry in appended.preceding if entry.position >= first)
 
 
-def _last_unfinished(model: Model, read: tuple[Entry, ...]) -> int | None:
+def _last_unfinished(model: Model, read: tuple[Entry, ...]) -> Entry | None:
     """The sentence to wait for: those before it are what it waits for itself."""
     if not model.manifest.reads_target_context:
         return None
-    return max((entry.position for entry in read if entry.answer is None), default=None)
+    return next((entry for entry in reversed(read) if entry.answer is None), None)
 
 
 def _sentence(entry: Entry) -> Sentence:
@@ -206,7 +213,7 @@ def _failure(error: BaseException) -> str:
 
 def _is_final(error: AntecedentError) -> bool:
     """Whether it is about the sentence itself, and no other attempt will help."""
-    return not error.retryable and not isinstance(error, SentenceFailedError | SessionModelNotLoadedError)
+    return isinstance(error, RequestError | WorkerDiedError)
 
 
 def _pauses() -> Iterator[float]:

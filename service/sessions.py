@@ -25,6 +25,7 @@ class Placed:
     document: DocumentKey
     appended: Appended
     lease: Lease
+    idempotency_key: str | None
 
 
 class Sessions:
@@ -119,7 +120,7 @@ class Sessions:
                 raise
         if appended.answer is not None:
             self._metrics.stored_answers.inc()
-        return Placed(document, appended, lease)
+        return Placed(document, appended, lease, idempotency_key)
 
     async def answer(self, placed: Placed) -> TranslatedSentence:
         """Translate a sentence that has its place, or give the answer that it has.
@@ -132,7 +133,9 @@ class Sessions:
         """
         try:
             async with asyncio.timeout(self._settings.deadline_seconds):
-                answer = await self._sentences.answer(placed.document, placed.appended, placed.lease)
+                answer = await self._sentences.answer(
+                    placed.document, placed.appended, placed.lease, placed.idempotency_key
+                )
         except TimeoutError:
             raise DeadlineError from None
         return TranslatedSentence(

@@ -79,21 +79,22 @@ class ContextStore:
         args = [text, at, key, *_lease(lease), self._max_sentences, self._per_minute, least]
         return replies.appended(await self._reply("append", self._append, document, args))
 
-    async def claim(self, document: DocumentKey, position: int, lease: Lease) -> Appended:
+    async def claim(self, document: DocumentKey, position: int, text: str, lease: Lease) -> Appended:
         """Look at a sentence that has been appended; its lease, where nobody else has it, becomes the caller's.
 
         Raises:
             SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, has gone since `append`.
+            PositionGapError, PositionConflictError: a Redis has lost it, and perhaps another stands there since.
             SentenceFailedError: it could not be translated, and has not been sent again.
         """
-        return replies.appended(await self._reply("claim", self._claim, document, [position, *_lease(lease)]))
+        return replies.appended(await self._reply("claim", self._claim, document, [position, text, *_lease(lease)]))
 
     async def finish(self, document: DocumentKey, position: int, text: str, answer: Answer) -> Answer:
         """Store an answer where none is, and return the stored one: the first wins.
 
         Raises:
             SessionNotFoundError, PositionExpiredError: the session, or the sentence in it, has gone since `append`.
-            PositionConflictError: another sentence has come to stand there since.
+            PositionGapError, PositionConflictError: a Redis has lost it, and perhaps another stands there since.
         """
         (stored,) = await self._reply("finish", self._finish, document, [position, text, orjson.dumps(answer)])
         return Answer(**orjson.loads(stored))

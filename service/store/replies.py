@@ -27,6 +27,9 @@ _REFUSALS: dict[str, _Refusal] = {
     "gap": lambda position, following: PositionGapError(
         f"position {position} is beyond the next one, {following}", next_position=following
     ),
+    "lost": lambda position, following: PositionGapError(
+        f"position {position} has been lost; the next one is {following}", next_position=following
+    ),
     "expired": lambda position, following: PositionExpiredError(
         f"position {position} is no longer kept; the next one is {following}", next_position=following
     ),

@@ -168,6 +168,8 @@ class Conversation:
             position = placed.appended.position
             answer = await self._sessions.answer(placed)
         except AntecedentError as error:
+            if isinstance(error, PositionGapError):  # a Redis may lose a sentence before it has its answer, too
+                self._next_position = error.extras["next_position"]
             if type(error) in _LAST_ERRORS:
                 soon.end(_LAST_ERRORS[type(error)])
             return self._problem(error, position)
@@ -183,13 +185,7 @@ class Conversation:
             )
         self._behind = True
         await self._admit()
-        try:
-            placed = await self._sessions.place(
-                self._document, request.text, position=request.position, least=self._least
-            )
-        except PositionGapError as error:
-            self._next_position = error.extras["next_position"]
-            raise
+        placed = await self._sessions.place(self._document, request.text, position=request.position, least=self._least)
         self._behind = False
         after, self._next_position = placed.appended.position + 1, placed.appended.next_position
         # What stands last is the end of the document, whatever of it has been lost since.

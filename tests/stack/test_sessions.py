@@ -8,7 +8,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from redis import Redis
 
+from service.store.document import DocumentKey
 from tests.support.client import PAIR, SENTENCES, begin, say
 from tests.support.servers import RedisServer, Replicas, eventually
 from tests.support.stand_in import expected
@@ -21,6 +23,25 @@ def two(shared_replicas: Replicas, redis_server: RedisServer) -> Iterator[tuple[
     replicas = [shared_replicas.new(**settings).start() for _ in range(2)]
     with replicas[0].client() as one, replicas[1].client() as other:
         yield one, other
+
+
+def test_sentence_that_is_lost_while_it_is_translated(
+    two: tuple[httpx.Client, httpx.Client], redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """A Redis may forget what was written last: it is told where to go on, and can be sent again there."""
+    client, session, gate = two[0], begin(two[0]), tmp_path / "gate"
+    assert say(client, session, "一", 0).status_code == 200
+    with ThreadPoolExecutor() as pool, Redis.from_url(redis_server.url, decode_responses=True) as redis:
+        waiting = pool.submit(say, client, session, f"wait-for:{gate}", 1)
+        eventually(lambda: client.get(session).json()["next_position"] == 2, "it is appended")
+        of_session, entries, keys = DocumentKey("default", session.rpartition("/")[2]).names()
+        redis.hset(of_session, "next", 1)
+        redis.hdel(entries, "s1", "k1", "l1")
+        redis.delete(keys)
+        gate.touch()
+        lost = waiting.result()
+    assert (lost.status_code, lost.json()["code"], lost.json()["next_position"]) == (409, "position_gap", 1)
+    assert say(client, session, f"wait-for:{gate}", 1).status_code == 200
 
 
 def test_session_by_two_replicas(two: tuple[httpx.Client, httpx.Client]) -> None:

@@ -208,6 +208,20 @@ def test_sentence_after_one_that_failed(
     assert third["translation"] == expected("三", ["refuse", "二"], ["eins", "二"])
 
 
+def test_document_that_is_deleted_under_a_sentence_that_waits(
+    one: httpx.Client, other: httpx.Client, session: str, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """Whoever waits for the sentence before is told that there is no document, and not that a sentence has failed."""
+    first = pool.submit(say, one, session, f"wait-for:{tmp_path / 'gate'}", 0)
+    eventually(lambda: one.get(session).json()["next_position"] == 1, "the first is appended")
+    second = pool.submit(say, other, session, "二", 1)
+    eventually(lambda: one.get(session).json()["next_position"] == 2, "the second is appended")
+    assert one.delete(session).status_code == 204
+    gone = [waiting.result().json()["code"] for waiting in (first, second)]
+    (tmp_path / "gate").touch()
+    assert gone == ["session_not_found"] * 2
+
+
 def test_untranslatable_sentence_sent_twice(
     one: httpx.Client, other: httpx.Client, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:

@@ -38,14 +38,12 @@ class Document:
         return await self.store.append(self.key, text, position=position, idempotency_key=key, lease=lease, least=least)
 
     async def claim(self, position: int, who: str, seconds: float = LEASE_SECONDS) -> Appended:
-        """Look at a sentence."""
-        return await self.store.claim(self.key, position, Lease(who, seconds))
+        """Look at the sentence that stands there."""
+        return await self.store.claim(self.key, position, await self._text(position), Lease(who, seconds))
 
     async def finish(self, position: int, answer: Answer = ANSWER) -> Answer:
         """Store an answer of the sentence that stands there."""
-        entries = (await self.store.read(self.key)).entries
-        text = next((entry.source for entry in entries if entry.position == position), "")
-        return await self.store.finish(self.key, position, text, answer)
+        return await self.store.finish(self.key, position, await self._text(position), answer)
 
     async def correct(self, position: int, translation: str) -> Entry:
         """Store a correction."""
@@ -61,6 +59,10 @@ class Document:
             position = (await self.store.read(self.key)).next_position
             await self.append(f"sentence {position}", position)
             await self.finish(position)
+
+    async def _text(self, position: int) -> str:
+        entries = (await self.store.read(self.key)).entries
+        return next((entry.source for entry in entries if entry.position == position), "")
 
     async def kept(self) -> list[int]:
         """Positions that are kept."""

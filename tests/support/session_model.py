@@ -55,17 +55,15 @@ class SessionModel:
         self.kept[at].failed = False
         return self._claim(at, token, holds=holds)
 
-    def claim(self, at: int, token: str, *, holds: bool) -> "Found":
+    def claim(self, at: int, text: str, token: str, *, holds: bool) -> "Found":
         """As `ContextStore.claim`."""
-        if self._get(at).failed:
+        if self._own(at, text).failed:
             raise RefusedError("sentence_failed")
         return self._claim(at, token, holds=holds)
 
     def finish(self, at: int, text: str, answer: str) -> str:
         """As `ContextStore.finish`."""
-        sentence = self._get(at)
-        if sentence.text != text:
-            raise RefusedError("position_conflict")
+        sentence = self._own(at, text)
         if sentence.answer is None:
             sentence.answer = answer
         stored = sentence.answer
@@ -98,6 +96,14 @@ class SessionModel:
     def _get(self, at: int) -> Sentence:
         if at not in self.kept:
             raise RefusedError("position_expired")
+        return self.kept[at]
+
+    def _own(self, at: int, text: str) -> Sentence:
+        """The sentence that somebody has put there."""
+        if at >= self.next:
+            raise RefusedError("position_gap")
+        if self._get(at).text != text:
+            raise RefusedError("position_conflict")
         return self.kept[at]
 
     def _claim(self, at: int, token: str, *, holds: bool) -> "Found":

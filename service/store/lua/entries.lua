@@ -26,6 +26,15 @@ local function open_session()
   return session
 end
 
+-- Why another sentence, or none, stands at a position than the caller has put there; nil where it is the caller's. A Redis may
+-- lose what was written last: then the next position is not beyond it any more, or another sentence has come there since.
+local function displaced(position, text, session)
+  if position >= session.next then return {'lost', position, session.next} end
+  local source = entry('s', position)
+  if not source then return {'expired', position, session.next} end
+  return source ~= text and {'conflict', position, session.next} or nil
+end
+
 local function lease_of(position)
   local token, expiry = string.match(entry('l', position) or '', '^(.*):(%d+)$')
   return token, tonumber(expiry)

@@ -68,20 +68,20 @@ class Rules(RuleBasedStateMachine):
         """The usual case."""
         self.append(text, self.model.next, None, token, True, 0)
 
-    @rule(at=POSITIONS, token=TOKENS, holds=st.booleans())
-    def claim(self, at: int, token: str, holds: bool) -> None:
-        """Somebody looks at a sentence."""
+    @rule(at=POSITIONS, text=st.none() | TEXTS, token=TOKENS, holds=st.booleans())
+    def claim(self, at: int, text: str | None, token: str, holds: bool) -> None:
+        """Somebody looks at a sentence, or for another one that stood there."""
+        source = self._text(at) if text is None else text
         self._agree(
-            lambda: self.store.claim(self.key, at, Lease(token, 60 * holds)),
-            lambda: self.model.claim(at, token, holds=holds),
+            lambda: self.store.claim(self.key, at, source, Lease(token, 60 * holds)),
+            lambda: self.model.claim(at, source, token, holds=holds),
             _found,
         )
 
     @rule(at=POSITIONS, text=st.none() | TEXTS, answer=TEXTS)
     def finish(self, at: int, text: str | None, answer: str) -> None:
         """Somebody has translated it, or another sentence that stood there."""
-        stands = self.model.kept.get(at)
-        source = text or (stands.text if stands else "")
+        source = self._text(at) if text is None else text
         self._agree(
             lambda: self.store.finish(self.key, at, source, Answer(answer, -1.0, 0)),
             lambda: self.model.finish(at, source, answer),
@@ -116,6 +116,10 @@ class Rules(RuleBasedStateMachine):
         assert [_entry(entry) for entry in state.entries] == [(at, each.text, each.answer) for at, each in kept]
         fields = self.runner.run(self.client.hkeys(self.key.names()[1]))
         assert {int(name[1:]) for name in fields} == set(self.model.kept)
+
+    def _text(self, at: int) -> str:
+        stands = self.model.kept.get(at)
+        return stands.text if stands else ""
 
     def _agree(
         self,
