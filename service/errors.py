@@ -211,7 +211,7 @@ class PositionConflictError(ServiceError):
 
 
 class PositionGapError(ServiceError):
-    """A position beyond the next one; `next_position` comes next."""
+    """A position beyond the next one, or a sentence that a Redis has lost; `next_position` comes next."""
 
     code = "position_gap"
     status = 409

@@ -167,8 +167,9 @@ def _cluster(address: Address, options: dict[str, Any]) -> RedisCluster:
 
 def _behind_sentinel(address: Address, options: dict[str, Any], timeout: float, security: Security) -> Redis:
     account = _credentials(address.sentinel_account, None)
+    each = timeout / len(address.hosts)  # they are asked in turn: who is silent must leave the others time
     sentinels = Sentinel(  # type: ignore[no-untyped-call]
-        address.hosts, sentinel_kwargs=_options(timeout) | _tls(address, security) | account | {"retry": _never()}
+        address.hosts, sentinel_kwargs=_options(each) | _tls(address, security) | account | {"retry": _never()}
     )
     pool = _MasterPool(  # type: ignore[no-untyped-call]
         address.master, sentinels, db=address.database, max_connections=_UNBOUNDED, retry=_never(), **options

@@ -1,6 +1,8 @@
 """The whole service on a Redis that Sentinel watches."""
 
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,13 @@ def test_failover(replicas: Replicas, watched: RedisSentinel) -> None:
         for at in (3, 4):
             assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
         check_document(client, session)
+
+
+def test_sentinels_that_are_silent(replicas: Replicas, watched: RedisSentinel) -> None:
+    """Those that take a connection and never answer leave time for the one that does, wherever it stands in the URL."""
+    with ExitStack() as silent:
+        ports = [silent.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(2)]
+        hosts = "".join(f"127.0.0.1:{port}," for port in ports)
+        url = watched.url.replace("//", f"//{hosts}", 1)
+        with replicas.new(redis_url=url).start().client() as client:
+            assert say(client, begin(client), SENTENCES[0], 0).status_code == 200
