@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any, cast
 
 import uvicorn
 import uvloop
@@ -16,7 +17,7 @@ from opentelemetry.trace import Tracer
 from models.errors import AntecedentError
 from service.app import create_app
 from service.errors import StartupError
-from service.http.connections import HttpProtocol
+from service.http.connections import STUCK_SECONDS, HttpProtocol
 from service.http.stream_protocol import StreamProtocol
 from service.inference.worker_process import TRANSLATOR
 from service.routes.dependencies import Services
@@ -91,7 +92,7 @@ def main(*, translator: str = TRANSLATOR) -> int:
 def _configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=HttpProtocol,
+        http=cast(Any, partial(HttpProtocol, unread_seconds=settings.stream_idle_seconds + STUCK_SECONDS)),
         ws=StreamProtocol,
         ws_max_size=settings.stream_message_bytes,
         ws_ping_interval=settings.stream_ping_seconds,

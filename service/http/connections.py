@@ -24,17 +24,47 @@ MOST_PIPELINED: Final = 32
 class HttpProtocol(HttpToolsProtocol):
     """A connection that ends soon after it has been closed; one that becomes a WebSocket keeps that.
 
-    What is bounded here nobody has authenticated yet.
+    What is bounded here nobody has authenticated yet. `unread_seconds` is how long a client that has much to read may
+    read none of it, though its connection is not being closed: an answer that waits keeps all that it is made of.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
+    def __init__(self, *arguments: Any, unread_seconds: float, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
         super().__init__(*arguments, **options)
+        self._unread_seconds = unread_seconds
+        self._impatience: asyncio.TimerHandle | None = None
         self._bare_bytes = 0
         self._head_has_ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, on a transport that does not wait for ever."""
         super().connection_made(cast(asyncio.Transport, ImpatientTransport(cast(asyncio.Transport, transport))))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End, and with it the waiting for a reader."""
+        super().connection_lost(exc)
+        self._be_patient()
+
+    def pause_writing(self) -> None:
+        """Have answers wait until the client has read on, but not for ever."""
+        super().pause_writing()
+        self._watch(None)
+
+    def resume_writing(self) -> None:
+        """It has."""
+        self._be_patient()
+        super().resume_writing()
+
+    def _watch(self, before: int | None) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left == before:
+            self.transport.abort()
+        else:
+            self._impatience = self.loop.call_later(self._unread_seconds, self._watch, left)
+
+    def _be_patient(self) -> None:
+        if self._impatience is not None:
+            self._impatience.cancel()
+            self._impatience = None
 
     def data_received(self, data: bytes) -> None:
         """Read on, but not for ever what is no body."""

@@ -2,8 +2,10 @@
 
 import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import pytest
 import uvicorn
@@ -37,7 +39,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[uvicorn.Server]:
     """A server whose connections are closed soon after their last answer."""
     monkeypatch.setattr(connections, "STUCK_SECONDS", 0.3)
     config = uvicorn.Config(
-        app, port=free_port(), http=HttpProtocol, lifespan="off", log_config=None, timeout_keep_alive=0, loop="uvloop"
+        app,
+        port=free_port(),
+        http=cast(Any, partial(HttpProtocol, unread_seconds=0.5)),
+        lifespan="off",
+        log_config=None,
+        timeout_keep_alive=0,
+        loop="uvloop",
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -60,6 +68,25 @@ def test_who_reads_nothing_is_not_waited_for(server: uvicorn.Server) -> None:
     with ask(server):
         eventually(lambda: bool(server.server_state.connections), "it is there")
         eventually(lambda: not server.server_state.connections, "it is gone")
+
+
+def test_who_reads_nothing_but_asks_again_is_not_waited_for(server: uvicorn.Server) -> None:
+    """The connection stays open for the second answer, which waits for the first one to be read."""
+    with ask(server) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
+        eventually(lambda: bool(server.server_state.connections), "it is there")
+        eventually(lambda: not server.server_state.connections, "it is gone")
+
+
+def test_two_answers_that_are_read_slowly_both_come(server: uvicorn.Server) -> None:
+    """As long as something is read, the answers wait."""
+    with ask(server) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        got = 0
+        while part := connection.recv(2_000_000):
+            got += len(part)
+            time.sleep(0.02)
+    assert got > 2 * ANSWER
 
 
 def answer_to(server: uvicorn.Server, *parts: bytes) -> bytes:
