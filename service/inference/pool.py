@@ -120,7 +120,8 @@ class WorkerPool:
             self._metrics.worker_restarts.inc()
             try:
                 return await self._start()
-            except AntecedentError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, it must not leave the slot without a keeper
                 backoff = min(2 * backoff, _LAST_BACKOFF)
-                _log.error("worker_not_started", reason=str(error), restart_in_seconds=backoff)
+                reason = str(error) if isinstance(error, AntecedentError) else type(error).__name__
+                _log.error("worker_not_started", reason=reason, restart_in_seconds=backoff)
                 await asyncio.sleep(backoff)

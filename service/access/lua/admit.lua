@@ -18,9 +18,9 @@ local function entry(index)
   return tonumber(at), tonumber(sentences), tonumber(sum)
 end
 
--- What was spent a minute ago counts no more.
+-- What was spent a minute ago counts no more; nor what will have been, by a clock that has gone back since.
 local oldest, sentences, sum = entry(0)
-while oldest and oldest <= now - window do
+while oldest and (oldest <= now - window or oldest > now) do
   redis.call('LPOP', KEYS[1])
   oldest, sentences, sum = entry(0)
 end
@@ -48,6 +48,7 @@ end
 
 if places > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '(' .. string.format('%.0f', now + lease), '+inf')  -- by such a clock
   redis.call('ZADD', KEYS[2], now + lease, ARGV[4])
   if redis.call('ZCARD', KEYS[2]) > places then
     redis.call('ZREM', KEYS[2], ARGV[4])

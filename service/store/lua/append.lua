@@ -9,13 +9,15 @@ local session = open_session()
 if not session then return {'unknown'} end
 
 -- Generic cell rate algorithm: `paced` is when, at an even pace, the next sentence would be due. One that comes a whole minute's
--- worth of sentences before that is too soon; gives by how many milliseconds.
+-- worth of sentences before that is too soon; gives by how many milliseconds. What is due later than in a minute is so by a
+-- clock that has gone back since, as after a failover, and does not count.
 local function pace(per_minute)
   if per_minute == 0 then return 0 end
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local interval = 60000 / per_minute
-  local due = math.max(now, tonumber(redis.call('HGET', KEYS[1], 'paced') or 0))
+  local paced = tonumber(redis.call('HGET', KEYS[1], 'paced') or 0)
+  local due = paced > now + 60000 and now or math.max(now, paced)
   local wait = math.ceil(due + interval - now - 60000)
   if wait > 0 then return wait end
   redis.call('HSET', KEYS[1], 'paced', string.format('%.3f', due + interval))

@@ -73,7 +73,7 @@ end
 
 -- A sentence as its caller sees it: {'ok', position, source, next position, model, fingerprint, answer or false, milliseconds for
 -- which another has the lease (0: the caller has it), preceding as source, answer or false, ..., oldest first}. A lease
--- that nobody has, or that has run out, becomes the caller's.
+-- that nobody has, or that has run out, becomes the caller's; so does one for longer than leases are, by a clock that has gone back.
 local function claim(position, session, token, milliseconds)
   local answer = entry('a', position)
   local wait, preceding = 0, {}
@@ -81,7 +81,8 @@ local function claim(position, session, token, milliseconds)
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
     local holder, expiry = lease_of(position)
-    if holder and holder ~= token and expiry > now then
+    local longest = math.max(60000, tonumber(milliseconds))
+    if holder and holder ~= token and expiry > now and expiry <= now + longest then
       wait = expiry - now
       write('w', position, 1)
     else

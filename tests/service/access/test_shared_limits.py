@@ -108,6 +108,16 @@ async def test_place_comes_back_when_its_lease_ends(commands: Commands, key_id: 
             await asyncio.sleep(0.02)
 
 
+async def test_clock_that_has_gone_back_leaves_nobody_out(
+    replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
+) -> None:
+    """After a failover to a Redis an hour behind, what the old one has noted down does not count for an hour."""
+    _spent_before(redis_server, key_id, [(-3600, 5)])
+    with redis.Redis(port=redis_server.port) as client:
+        client.zadd(_names(key_id)[1], {"dead": 1000 * (client.time()[0] + 3600)})
+    assert (await replicas[0].admit(key_id, Demand(1, 5, "a", 1))).outcome == "admitted"
+
+
 async def test_request_whose_reply_was_lost_is_admitted_once(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str
 ) -> None:

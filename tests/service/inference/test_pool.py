@@ -277,6 +277,27 @@ async def test_dead_worker_is_replaced(pool: WorkerPool) -> None:
         assert len(await translated(lane, "one")) == 1
 
 
+async def test_start_that_fails_unforeseen_is_tried_again(stand_in_bundle: Path) -> None:
+    """A slot is filled in the end, whatever has gone wrong with its worker before; the log has no message of it."""
+    starts = 0
+
+    async def start(*, self_test: bool = False) -> Worker:
+        nonlocal starts
+        starts += 1
+        if starts == 2:
+            raise ValueError("a greeting that nobody can read")
+        return await Worker.start(command(stand_in_bundle), self_test=self_test)
+
+    pool = WorkerPool(start, 1, Metrics())
+    await pool.open()
+    with capture_logs() as lines:
+        os.kill((await pool.acquire()).pid, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            assert len(await translated(await pool.acquire(), "one")) == 1
+    assert [line["reason"] for line in lines if line["event"] == "worker_not_started"] == ["ValueError"]
+    await pool.close()
+
+
 async def test_closing_ends_busy_workers_too(pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No process outlives its pool, whatever it is doing."""
     monkeypatch.setattr("service.inference.worker._STOP_SECONDS", 0.2)

@@ -375,6 +375,8 @@ async def test_session_has_a_pace(redis_server: RedisServer) -> None:
             await document.append("d")
         assert refused.value.retry_after == 20
         assert await document.kept() == [0, 1, 2]
+        await client.hincrbyfloat(document.key.names()[0], "paced", 3_600_000)  # a clock that has gone back by an hour
+        assert (await document.append("d")).position == 3
 
 
 async def test_finished_document_keeps_texts_only(document: Document, redis_server: RedisServer) -> None:

@@ -36,6 +36,12 @@ async def test_lease_that_has_run_out_is_taken_over(document: Document) -> None:
     assert sorted(claim.wait_seconds > 0 for claim in claims) == [False, True, True, True, True]
 
 
+async def test_lease_of_a_clock_that_has_gone_back_is_taken_over(document: Document) -> None:
+    """A master that was behind the old one does not keep what a dead replica had for as long as it was behind."""
+    await document.append("a", 0, who="dead", seconds=3600)
+    assert (await document.claim(0, "other")).wait_seconds == 0
+
+
 async def test_lease_is_renewed(document: Document) -> None:
     """Whoever has it and asks again keeps it for longer."""
     await document.append("a", 0, who="one", seconds=0.05)
