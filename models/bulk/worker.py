@@ -98,7 +98,7 @@ class PartTranslator:
         window, replacement = self._runtime.manifest.window, self._settings.replacement
         translations = iter(translate_documents(translator, documents, window, replacement=replacement))
         for line in lines:
-            yield next(translations).text if line else ""
+            yield (next(translations).text or line) if line else ""  # as `translate_file` does
 
     def _refused(self, lines: Sequence[str], first: int) -> Iterator[str]:
         for number, line in enumerate(lines, first):

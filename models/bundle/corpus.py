@@ -20,6 +20,9 @@ def translate_file(
 ) -> Iterator[str]:
     """Translate the documents of a file: for each of its lines one, empty where that is.
 
+    A sentence of which nothing is left in translation, such as a zero-width space alone, is given as it is: an empty
+    line would end a document.
+
     Args:
         translator: what translates.
         source: a sentence a line, an empty line between documents.
@@ -43,7 +46,7 @@ def translate_file(
         )
     )
     for line in read_lines(source):
-        yield next(texts) if _has_text(line) else ""
+        yield (next(texts) or line.decode().strip()) if _has_text(line) else ""
 
 
 def _with_drafts(documents: Sequence[Document], source: Path, drafts: Path) -> list[Document]:

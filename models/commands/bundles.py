@@ -4,7 +4,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
@@ -110,12 +110,13 @@ def translate(
 
 @contextmanager
 def _readable(file: Path | None) -> Iterator[Path]:
-    """The file; or the standard input as a file, since a corpus is read more than once."""
-    if file is not None:
+    """The file; or the standard input, or a pipe, as a file, since a corpus is read more than once."""
+    if file is not None and (file.is_file() or not file.exists()):
         yield file
         return
     with tempfile.NamedTemporaryFile() as spool:
-        shutil.copyfileobj(sys.stdin.buffer, spool)
+        with nullcontext(sys.stdin.buffer) if file is None else file.open("rb") as stream:
+            shutil.copyfileobj(stream, spool)
         spool.flush()
         yield Path(spool.name)
 
