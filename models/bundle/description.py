@@ -1,16 +1,17 @@
 """What a checkpoint or a bundle holds: the manifest of a checkpoint, and the model without its weights."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 
-from models.bundle.manifest import Limits, Manifest, Quantization, Vocabulary
+from models.bundle.manifest import MANIFEST, Limits, Manifest, Quantization, Vocabulary
 from models.config import Provenance, RunConfig
 from models.data.tokenizer import Tokenizer
 from models.network.context import Architecture
 from models.network.model import TranslationModel
-from models.training.checkpoints import build_model, is_checkpoint, load_checkpoint
+from models.training.checkpoints import DESCRIPTION, build_model, is_checkpoint, load_checkpoint
 
 
 def describe(
@@ -70,6 +71,21 @@ def unloaded_model(folder: Path) -> TranslationModel:
         manifest = Manifest.load(folder)
         vocabulary = manifest.vocabulary
         return TranslationModel(manifest.backbone, manifest.architecture, vocabulary.source, vocabulary.target)
+
+
+def name_of(folder: Path) -> str:
+    """What a bundle or a checkpoint is called.
+
+    Raises:
+        BundleError: the bundle is malformed.
+        CheckpointError: the checkpoint is damaged.
+    """
+    return load_checkpoint(folder).config.name if is_checkpoint(folder) else Manifest.load(folder).name
+
+
+def identity(folder: Path) -> str:
+    """SHA-256 of what says all of a bundle or a checkpoint, checksums of its weights included."""
+    return hashlib.sha256((folder / (DESCRIPTION if is_checkpoint(folder) else MANIFEST)).read_bytes()).hexdigest()
 
 
 def unfreezes(folder: Path) -> bool:

@@ -37,9 +37,10 @@ def compare(
 ) -> None:
     """Evaluate models with real, empty, random and shuffled context, for `table`, `plot` and `changes`.
 
-    What is in the folder, newer than the model and of the same files and options, is not measured again: a comparison
-    that was killed goes on where it was.
+    What is in the folder, of the same model, files and options, is not measured again: a comparison that was killed
+    goes on where it was.
     """
+    from models.bundle.description import identity
     from models.bundle.runtime import Runtime
     from models.commands.measuring import judged, translated
     from models.training.contrastive_sets import read_contrastive
@@ -49,24 +50,34 @@ def compare(
     out.mkdir(parents=True, exist_ok=True)
     documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)
     items = [item for path in sets or () for item in read_contrastive(path)]
-    corpus, judgement = _digest((source, reference), beam, tokenize, compute_type), _digest(sets or (), compute_type)
-    names: set[str] = set()
-    for bundle in bundles:
+    for bundle, name in _named(bundles).items():
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-        if (name := runtime.manifest.name) in names:
-            raise typer.BadParameter(f"{bundle}: another one is called {name} too, and figures are kept by name")
-        names.add(name)
+        model = identity(bundle)
+        corpus = _digest((source, reference), beam, tokenize, compute_type, model)
+        judgement = _digest(sets or (), compute_type, model)
         for setting in _settings(runtime):
-            found = f"{runtime.manifest.name}.{setting.context}"
+            found = f"{name}.{setting.context}"
             typer.echo(found)
-            if not _stands(scores := out / f"{found}.scores.json", bundle, corpus):
+            if not _stands(scores := out / f"{found}.scores.json", corpus):
                 figures, translations = translated(setting, documents, beam, options)
                 write_lines(translations, out / f"{found}.txt")
                 write_json(figures | {_INPUT: corpus}, scores)
-            if items and not _stands(accuracies := out / f"{found}.accuracies.json", bundle, judgement):
+            if items and not _stands(accuracies := out / f"{found}.accuracies.json", judgement):
                 figures, outcomes = judged(setting, items, "last")
                 write_outcomes(outcomes, out / f"{found}.outcomes")
                 write_json(figures | {_INPUT: judgement}, accuracies)
+
+
+def _named(bundles: Sequence[Path]) -> dict[Path, str]:
+    """Models by what their figures are called, found alike before anything is measured."""
+    from models.bundle.description import name_of
+
+    names: dict[Path, str] = {}
+    for bundle in bundles:
+        if (name := name_of(bundle)) in names.values():
+            raise typer.BadParameter(f"{bundle}: another one is called {name} too, and figures are kept by name")
+        names[bundle] = name
+    return names
 
 
 def _settings(runtime: "Runtime") -> list[Setting]:
@@ -82,11 +93,10 @@ def _digest(paths: Sequence[Path], *options: object) -> str:
     return hashlib.sha256(repr((contents, options)).encode()).hexdigest()
 
 
-def _stands(figures: Path, bundle: Path, asked: str) -> bool:
-    """Whether figures have been measured, of the model as it is, on what is asked for."""
+def _stands(figures: Path, asked: str) -> bool:
+    """Whether figures have been measured, of the model and on what is asked for."""
     try:
         measured = json.loads(figures.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    newer = figures.stat().st_mtime >= max(file.stat().st_mtime for file in bundle.iterdir())
-    return newer and measured.get(_INPUT) == asked
+    return isinstance(measured, dict) and measured.get(_INPUT) == asked

@@ -53,15 +53,24 @@ def evaluate(
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     documents, setting = read_documents(source, reference), Setting(runtime, context, seed, sentences)
+    references = [sentence.target or "" for document in documents for sentence in document.sentences]
+    other = None if baseline is None else _baseline(baseline, len(references))  # which `out` may be about to replace
     options = evaluation.MetricOptions(lowercase, tokenize)
     figures, translations = translated(setting, documents, beam, options, alpha)
     if out is not None:
         write_lines(translations, out)
-    if baseline is not None:
-        references = [sentence.target or "" for document in documents for sentence in document.sentences]
-        compared = evaluation.compare(read_translations(baseline), translations, references, options=options)
+    if other is not None:
+        compared = evaluation.compare(other, translations, references, options=options)
         figures["compared"] = {metric: asdict(comparison) for metric, comparison in compared.items()}
     report(figures, json_file)
+
+
+def _baseline(file: Path, count: int) -> list[str]:
+    """Another system's translations, found wrong before anything is translated."""
+    translations = read_translations(file)
+    if len(translations) != count:
+        raise typer.BadParameter(f"{file}: has {len(translations)} translations, and there are {count} references")
+    return translations
 
 
 def contrast(
@@ -88,11 +97,12 @@ def contrast(
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
+    other = None if baseline is None else read_outcomes(baseline)  # which `out` may be about to replace
     figures, outcomes = judged(Setting(runtime, context, seed, sentences), items, rule)
     if out is not None:
         write_outcomes(outcomes, out)
-    if baseline is not None:
-        compared = compare_outcomes(read_outcomes(baseline), outcomes)
+    if other is not None:
+        compared = compare_outcomes(other, outcomes)
         figures["compared"] = {figure: asdict(comparison) for figure, comparison in compared.items()}
     report(figures, json_file)
 

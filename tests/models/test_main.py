@@ -1,8 +1,8 @@
 """The command line gives figures, files, an exit status and, where something is wrong, one clear line."""
 
 import json
-import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +64,16 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
     again = run("evaluate", bundle, *options[:4], "--beam", "1", "--baseline", tmp_path / "out", "--json", file)
     assert again.returncode == 0, again.stderr
     assert set(figures(file)["compared"]) == {"bleu", "chrf"}
+    (tmp_path / "other").write_text("one\n", encoding="utf-8")
+    refused = run("evaluate", bundle, *options[:4], "--baseline", tmp_path / "other", "--out", tmp_path / "not")
+    assert (refused.returncode, (tmp_path / "not").exists()) == (2, False)
+    assert "has 1 translations" in refused.stderr
+    itself = tmp_path / "other"
+    itself.write_text("nothing alike\n" * len((tmp_path / "out").read_text("utf-8").splitlines()), encoding="utf-8")
+    both = ("--baseline", itself, "--out", itself, "--json", file)
+    done = run("evaluate", bundle, *options[:4], "--beam", "1", *both)
+    assert done.returncode == 0, done.stderr
+    assert figures(file)["compared"]["chrf"]["baseline"] < figures(file)["compared"]["chrf"]["system"]
     lengths = {}
     for alpha in ("0", "4"):
         done = run("evaluate", bundle, *options[:4], "--beam", "4", "--alpha", alpha, "--out", tmp_path / "out")
@@ -166,11 +176,13 @@ def test_compare_measures_what_is_not_there_yet(bundle: Path, corpus: tuple[Path
     assert done.returncode == 0, done.stderr
     assert figures(real) == kept
     assert figures(files["tiny.shuffled.scores.json"])["context"] == "shuffled"
-    os.utime(real, (0, 0))
-    done = run("compare", bundle, *options)
+    shutil.copytree(bundle, other := tmp_path / "other")
+    manifest = json.loads((other / "manifest.json").read_text(encoding="utf-8"))
+    (other / "manifest.json").write_text(json.dumps(manifest | {"scores": {"dev": 1.0}}), encoding="utf-8")
+    done = run("compare", other, *options)
     assert done.returncode == 0, done.stderr
-    assert figures(real)["bleu"] >= 0
-    done = run("compare", bundle, bundle, *options)
+    assert figures(real)["bleu"] >= 0, "of another model of that name"
+    done = run("compare", bundle, other, *options)
     assert done.returncode == 2
     assert "another one is called tiny too" in done.stderr
 
@@ -273,7 +285,7 @@ def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], t
 
 def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """`translate` gives a line for each line, empty where that is, from a file or the standard input."""
-    text = "\n\n" + corpus[0].read_text(encoding="utf-8") + "\n\u3000\nから。\n"
+    text = "\n\n" + corpus[0].read_text(encoding="utf-8") + "\n\u3000\nから。\n\u200b\nきく。\n"
     source = tmp_path / "source"
     source.write_text(text, encoding="utf-8")
     done = run("translate", bundle, "--in", source, "--out", tmp_path / "out", "--beam", "1")
@@ -281,6 +293,8 @@ def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp
     translated = (tmp_path / "out").read_text(encoding="utf-8")
     assert [bool(line) for line in translated.split("\n")] == [bool(line.strip()) for line in text.split("\n")]
     assert run("translate", bundle, "--beam", "1", given=text).stdout == translated
+    piped = run("translate", bundle, "--in", "/dev/stdin", "--beam", "1", given=text)
+    assert piped.stdout == translated
 
 
 def test_translate_with_drafts_gives_what_it_gives_without(
