@@ -69,8 +69,8 @@ class WordPiece:
 
     @property
     def size(self) -> int:
-        """Pieces of the vocabulary."""
-        return len(self.pieces)
+        """How many pieces there are ids for: one more than the highest."""
+        return 1 + max(self.tokenizer.get_vocab().values())
 
     @property
     def pieces(self) -> list[str]:
@@ -145,7 +145,10 @@ def _from_vocabulary(file: Path, settings: dict[str, Any]) -> "Tokenizer":
     """As transformers' BertTokenizer does it."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    vocabulary = {piece: number for number, piece in enumerate(file.read_text(encoding="utf-8").splitlines())}
+    with file.open(
+        encoding="utf-8"
+    ) as lines:  # a piece may be a line separator, at which `splitlines` would end a line
+        vocabulary = {line.rstrip("\n"): number for number, line in enumerate(lines)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=UNKNOWN))
     tokenizer.normalizer = normalizers.BertNormalizer(
         clean_text=True,

@@ -57,6 +57,16 @@ def test_what_is_saved_reads_as_before(folder: Path, tmp_path_factory: pytest.Te
     assert WordPiece.load(other).size == len(PIECES)
 
 
+def test_a_line_of_the_vocabulary_ends_with_a_line_feed_alone(folder: Path) -> None:
+    """A vocabulary may hold a line separator as a piece, and everything after it keeps its number."""
+    before = WordPiece.load(folder).encode(["abc a"])[0]
+    file = folder / "vocab.txt"
+    file.write_text("\u2028\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    wordpiece = WordPiece.load(folder)
+    assert wordpiece.encode(["abc a"])[0] == [number + 1 for number in before]
+    assert wordpiece.size == len(PIECES) + 1
+
+
 def test_many_texts_are_as_each(folder: Path) -> None:
     """A corpus gives what its sentences give."""
     wordpiece = WordPiece.load(folder)
