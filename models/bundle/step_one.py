@@ -11,14 +11,14 @@ from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
 def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> TranslationModel | None:
     """The model of step one, in evaluation mode; None where the context model was trained from scratch.
 
-    Where step two left the backbone as it was, that is the backbone of `model`, with its weights shared.
+    Where no step since has changed the backbone, that is the backbone of `model`, with its weights shared.
 
     Args:
         trained: the checkpoint of the context model.
         model: what it holds.
 
     Raises:
-        CheckpointError: step two changed the backbone, and the checkpoint that it began with is gone or damaged.
+        CheckpointError: one has, and the checkpoint that it began with is gone or damaged.
     """
     settings = trained.config.training
     if settings.step == "joint":
@@ -26,7 +26,10 @@ def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> Translati
     changed = settings.unfreeze or any(map(model.architecture.trains, _backbone_parameters(model)))
     if settings.init is None or not changed:
         return sentence_model(model)
-    return sentence_model(load_model(load_checkpoint(settings.init)))
+    before = load_checkpoint(settings.init)
+    if settings.transfer == "all":  # that had context modules already, and may have changed the backbone as well
+        return sentence_model_of(before, load_model(before))
+    return sentence_model(load_model(before))
 
 
 def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel:

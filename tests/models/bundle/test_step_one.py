@@ -74,6 +74,24 @@ def test_a_backbone_that_was_unfrozen_is_not_the_sentence_model(trained: Path, t
     assert torch.equal(sentence.backbone.get_parameter("encoder_norm.bias"), step_one)
 
 
+def test_sentence_model_of_a_fourth_step_is_that_of_the_first(trained: Path, tmp_path: Path) -> None:
+    """Steps that go on with everything have it from the one before them, however many there are."""
+    folder, two = trained, load_checkpoint(trained)  # the backbone of step one, which step two leaves as it is
+    for number in (3, 4):
+        before = load_checkpoint(folder)
+        values = {"unfreeze": True, "transfer": "all", "init": folder}
+        training = before.config.training.model_copy(update=values)
+        moved = {n: w + 0.5 if n == "backbone.encoder_norm.bias" else w for n, w in before.weights.items()}
+        config = before.config.model_copy(update={"training": training})
+        folder = tmp_path / str(number)
+        save_checkpoint(folder, config, before.tokenizer, moved, before.progress)
+    four = load_checkpoint(folder)
+    sentence = sentence_model_of(four, load_model(four))
+    assert sentence is not None
+    found = sentence.backbone.get_parameter("encoder_norm.bias")
+    assert torch.equal(found, two.weights["backbone.encoder_norm.bias"])
+
+
 @pytest.mark.usefixtures("trains_everything")
 def test_without_step_one_nothing_is_exported_and_context_is_still_served(trained: Path, tmp_path: Path) -> None:
     """Export says what is missing; the checkpoint itself translates with context only."""
