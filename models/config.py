@@ -414,6 +414,14 @@ class RunConfig(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _reads_layers_that_stay(self) -> Self:
+        kind, training = self.architecture.kind, self.training
+        counts_from_the_top = kind in {"averaged_document", "layer_weighting", "global_local"}
+        if training.deepen and training.transfer == "all" and counts_from_the_top:
+            raise ValueError(f"deepen with transfer all is not for {kind}, which counts layers from the top")
+        return self
+
+    @model_validator(mode="after")
     def _shared_embeddings_have_one_vocabulary(self) -> Self:
         if self.backbone.embeddings == "shared" and not self.tokenizer.joint:
             raise ValueError("shared embeddings need a joint vocabulary")

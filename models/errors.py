@@ -46,6 +46,12 @@ class CheckpointError(AntecedentError):
     code = "invalid_checkpoint"
 
 
+class DivergedError(AntecedentError):
+    """A training whose loss or gradients are no numbers any more; its last checkpoint is sound."""
+
+    code = "training_diverged"
+
+
 class PictureError(AntecedentError):
     """A picture that cannot be drawn of what is given."""
 

@@ -4,10 +4,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+VALIDATION: Final = timedelta(hours=6)
+"""How long processes wait for one another: one of them validates, on as much as it is given."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def join_world() -> Iterator[World]:
     if size == 1:
         yield World(device=device)
         return
-    dist.init_process_group("nccl" if cuda else "gloo")
+    dist.init_process_group("nccl" if cuda else "gloo", timeout=VALIDATION)
     try:
         yield World(dist.get_rank(), size, device)
     finally:

@@ -8,6 +8,7 @@ Neural Machine Translation", train deep encoders so, in less time, with copies o
 import torch
 from torch import Tensor
 
+from models.errors import ConfigError
 from models.network.model import TranslationModel
 from models.network.transformer import EncoderLayer
 
@@ -17,8 +18,13 @@ def deepen(model: TranslationModel, weights: dict[str, Tensor]) -> dict[str, Ten
 
     Those layers of `model`, which has just been initialised, become the identity. What reads the context in them is
     left as the architecture has it at its start.
+
+    Raises:
+        ConfigError: there is no layer on top of it.
     """
     depth = _depth(weights)
+    if depth >= len(model.backbone.encoder):
+        raise ConfigError(f"deepen: backbone.encoder_layers must be more than the {depth} of training.init")
     added = tuple(
         f"{part}.encoder.{layer}."
         for part in ("backbone", "architecture")

@@ -9,7 +9,7 @@ from torch.optim import Adam, Muon
 from torch.optim import Optimizer as TorchOptimizer
 
 from models.config import TrainingConfig
-from models.errors import CheckpointError
+from models.errors import CheckpointError, DivergedError
 from models.network.model import TranslationModel
 
 
@@ -41,8 +41,17 @@ class Optimizer:
         return [p.grad for p in self.trained.values() if p.grad is not None]
 
     def step(self, rate: float) -> None:
-        """Move by the gradients, at most `clip_norm` of them, at a learning rate, and forget them."""
-        torch.nn.utils.clip_grad_norm_(self.trained.values(), self._clip_norm)
+        """Move by the gradients, at most `clip_norm` of them, at a learning rate, and forget them.
+
+        Raises:
+            DivergedError: a gradient is no number; nothing has been moved.
+        """
+        norm = torch.nn.utils.clip_grad_norm_(self.trained.values(), self._clip_norm)
+        if not torch.isfinite(norm):
+            raise DivergedError(
+                f"the training has diverged: its gradients have the norm {norm.item()}; its last checkpoint is sound,"
+                " but from an earlier one, with a lower peak of the learning rate, it may go better"
+            )
         for part in self._parts:
             for group in part.param_groups:
                 group["lr"] = rate

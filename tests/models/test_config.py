@@ -47,6 +47,14 @@ def test_own_values_win_key_by_key(tmp_path: Path) -> None:
         ({"training": {"updates": 1, "deepen": True}}, "deepen needs init"),
         ({"training": {"updates": 1, "deepen": True, "init": "a", "step": "document"}}, "deepen needs unfreeze"),
         ({"training": {"updates": 1, "deepen": True, "init": "a"}, "backbone": {"norm": "post"}}, "norm pre"),
+        (
+            {
+                "training": {"step": "document", "init": "a", "unfreeze": True, "updates": 1}
+                | {"deepen": True, "transfer": "all"},
+                "architecture": {"kind": "averaged_document"},
+            },
+            "counts layers from the top",
+        ),
         ({"training": {"updates": 1, "context_dropout": 0.7, "context_shuffling": 0.4}}, "their sum is at most 1"),
         ({"training": {"updates": 1, "context_dropout": 0.1}}, "windows of sentences, sentence has none"),
     ],

@@ -18,7 +18,7 @@ from models.config import load_config
 from models.data.corpus import TokenizedCorpus
 from models.data.emphasis import write_gains
 from models.data.tokenizer import train_tokenizer
-from models.errors import CheckpointError, ConfigError
+from models.errors import CheckpointError, ConfigError, DivergedError
 from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model, weights_of
 from models.training.distributed import World
 from models.training.objective import token_losses
@@ -221,6 +221,8 @@ def test_a_deeper_encoder_begins_as_the_shallower_one_and_learns(make_run: MakeR
     tuning = settings | begin | {"transfer": transfer, "seed": 2}
     with pytest.raises(CheckpointError, match="is on one side only"):
         train(load_config(make_run("refused", training=tuning, **deeper)))
+    with pytest.raises(ConfigError, match="more than the 1 of"):
+        train(load_config(make_run("forgotten", training=tuning | {"deepen": True}, architecture=context)))
     run = load_config(make_run("deeper", training=tuning | {"deepen": True}, **deeper))
     trainer = Trainer(run, tokenizer, corpus, World())
     model, started = trainer.model.eval(), load_model(load_checkpoint(Path(begin["init"])))
@@ -256,6 +258,17 @@ def test_joint_training_trains_everything_from_scratch(make_run: MakeRun) -> Non
     assert not torch.equal(first["backbone.target_embedding.weight"], last["backbone.target_embedding.weight"])
     gate = "architecture.encoder.0.attention.output.weight"
     assert not torch.equal(first[gate], last[gate])
+
+
+def test_training_that_diverges_leaves_its_last_checkpoint(make_run: MakeRun) -> None:
+    """Weights that are no numbers take the place of nothing, and are no final checkpoint."""
+    run = load_config(make_run("run", training={"schedule": {"peak": 1e30, "warmup": 1}, "updates": 20}))
+    make_tokenizer(run)
+    with pytest.raises(DivergedError, match="its last checkpoint is sound"):
+        train(run)
+    (*_, last) = list_checkpoints(run.output)
+    assert all(torch.isfinite(tensor).all() for tensor in load_checkpoint(last).weights.values())
+    assert not (run.output / "final").exists()
 
 
 def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) -> None:
