@@ -87,9 +87,16 @@ _WELL = {
 """A service that does well, for 400 minutes: its series, in the notation of promtool."""
 _ILL: dict[str, dict[str, str]] = {
     "AntecedentDown AntecedentReplicaDown": {'up{job="antecedent", instance="a"}': "1x380 0x20"},
+    "AntecedentDown": {
+        'up{job="antecedent", instance="b", namespace="production"}': "1x385 stale",
+        'up{job="antecedent", instance="c", namespace="staging"}': "1x400",
+    },
     "AntecedentReplicaDown": {'up{job="antecedent", instance="b"}': "1x380 0x20"},
     "AntecedentErrorBudgetBurns AntecedentErrorBudgetBurnsSlowly": {
         'antecedent_requests_total{route="/v1/documents", status="504"}': "0+12x400"
+    },
+    "AntecedentErrorBudgetBurnsSlowly AntecedentErrorBudgetBurns": {
+        'antecedent_requests_total{route="none", status="503"}': "0+12x400"  # no keys can be read
     },
     "AntecedentErrorBudgetBurnsSlowly": {'antecedent_requests_total{route="/v1/documents", status="504"}': "0+5x400"},
     "AntecedentUnforeseenErrors": {'antecedent_rejections_total{code="internal_error"}': "_x390 1x10"},
