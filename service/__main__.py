@@ -46,6 +46,7 @@ async def serve(settings: Settings, *, translator: str = TRANSLATOR, tracer: Tra
     Raises:
         AntecedentError: the service cannot start.
     """
+    asyncio.get_running_loop().set_exception_handler(logs.log_unretrieved)
     with _bind(settings.host, settings.port) as listener:
         app = create_app(settings, translator=translator, tracer=tracer)
         server = Server(_configuration(app, settings))

@@ -83,10 +83,10 @@ class RequestMiddleware:
         return self._metrics.requests_running.track_inprogress() if scope["type"] == "http" else nullcontext()
 
     async def _apologise(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        self._metrics.rejections.labels("internal_error").inc()
         if scope["type"] == "websocket":
             await answer.close(_UNFORESEEN)
         elif answer.status is None:
-            self._metrics.rejections.labels("internal_error").inc()
             detail = "something unforeseen went wrong; the log has it under the request's id"
             body = problem(500, "internal_error", detail, scope["state"]["request_id"])
             await JSONResponse(body, 500, media_type=PROBLEM_TYPE)(scope, receive, answer.send)

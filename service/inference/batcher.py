@@ -57,6 +57,11 @@ class Batcher(Generic[_L]):
         return self._open and self._bug is None
 
     @property
+    def failed(self) -> bool:
+        """Whether a bug of our own has ended it for good."""
+        return self._bug is not None
+
+    @property
     def waiting(self) -> int:
         """How many sentences are in the queue."""
         return len(self._backlog)

@@ -35,10 +35,18 @@ async def startup() -> Health:
     return Health(status="ok")
 
 
-@router.get("/health/live", operation_id="isLive", summary="Whether the process answers", responses=_BUGS)
-async def live() -> Health:
-    """A process that does not answer this should be started anew."""
-    return Health(status="ok")
+@router.get(
+    "/health/live",
+    operation_id="isLive",
+    summary="Whether the process can go on",
+    responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "It cannot; the reasons are named."}},
+)
+async def live(parts: ServicesDep, response: Response) -> Health:
+    """A process that does not answer this, or with 503, should be started anew: a bug has ended what fed its workers."""
+    reasons = [f"a bug has ended what feeds {model.name}" for model in parts.catalogue.models if model.batcher.failed]
+    if reasons:
+        response.status_code = _UNAVAILABLE
+    return Health(status="unavailable" if reasons else "ok", reasons=reasons)
 
 
 @router.get(

@@ -6,7 +6,7 @@ An exception is logged by its type and the places that it came through: its mess
 import logging
 import sys
 import traceback
-from typing import TextIO
+from typing import Any, TextIO
 
 import structlog
 from opentelemetry import trace
@@ -35,6 +35,13 @@ def configure(level: str, stream: TextIO | None = None) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+
+
+def log_unretrieved(_loop: object, context: dict[str, Any]) -> None:
+    """Log what asyncio has found that nobody awaits or catches; its own words for it may quote what a user sent."""
+    error = context.get("exception")
+    places = {"error": type(error).__name__, "where": where(error)} if isinstance(error, BaseException) else {}
+    get_logger(__name__).error("error_of_nobody", **places)
 
 
 def get_logger(name: str) -> Log:

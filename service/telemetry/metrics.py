@@ -9,8 +9,10 @@ from service.telemetry import build
 from service.telemetry.worker_metrics import WorkerCollector, Workers
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-_SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128)
-_CHARACTERS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+_REQUEST_SECONDS = (*_SECONDS, 120, 300, 600)
+"""A document of thousands of sentences takes minutes."""
+_SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+_CHARACTERS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
 
 
 class Metrics:
@@ -19,7 +21,9 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.requests = self._counter("requests", "Requests answered.", "route", "method", "status")
-        self.request_seconds = self._histogram("request_seconds", "Time to answer a request.", _SECONDS, "route")
+        self.request_seconds = self._histogram(
+            "request_seconds", "Time to answer a request.", _REQUEST_SECONDS, "route"
+        )
         self.requests_running = self._gauge("requests_running", "Requests that are being answered.")
         self.streams_open = self._gauge("streams_open", "WebSocket streams that are open.")
         self.waiting = self._gauge("sentences_waiting", "Sentences in the queue.", "priority")

@@ -68,6 +68,29 @@ async def test_panic_is_a_problem_too(client: httpx.AsyncClient, metrics: Metric
     assert b'rejections_total{code="internal_error"} 1.0' in metrics.render()
 
 
+async def test_bug_amid_an_answer_or_a_websocket_is_counted(metrics: Metrics) -> None:
+    """What has begun cannot become an error any more, but whoever watches the metrics learns of it."""
+
+    async def fails(scope: Scope, receive: Receive, send: Send) -> None:
+        begun = {"http": {"type": "http.response.start", "status": 200}, "websocket": {"type": "websocket.accept"}}
+        await send(begun[scope["type"]])
+        raise ZeroDivisionError
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    guarded = RequestMiddleware(fails, metrics=metrics, new_id=lambda: "made-here")
+    for kind in ("http", "websocket"):
+        await guarded({"type": kind, "headers": [], "method": "GET", "path": "/"}, receive, send)
+    assert (sent[-1]["type"], sent[-1]["code"]) == ("websocket.close", 1011)
+    assert b'rejections_total{code="internal_error"} 2.0' in metrics.render()
+
+
 async def test_errors_on_purpose_have_their_headers(client: httpx.AsyncClient, metrics: Metrics) -> None:
     """A retryable error says when to try again, and is counted by its code."""
     answer = await client.get("/full", headers={"X-Request-ID": "mine"})

@@ -224,7 +224,7 @@ async def test_dispatcher_that_fails_leaves_nobody_waiting(bench: Callable[..., 
         with pytest.raises(ZeroDivisionError):
             await waiting
     assert [line["event"] for line in lines] == ["dispatcher_failed"]
-    assert not used.batcher.alive
+    assert (used.batcher.alive, used.batcher.failed) == (False, True)
     with pytest.raises(ZeroDivisionError):
         await used.translate("late")
 

@@ -1,5 +1,7 @@
 """Log lines: JSON, with the request's id, and without anything that a user has written."""
 
+import asyncio
+import gc
 import io
 import json
 import logging
@@ -39,6 +41,24 @@ def test_line_is_json_with_the_requests_id(stream: io.StringIO) -> None:
     found = json.loads(line)
     assert (found["event"], found["seconds"], found["request_id"]) == ("event", 0.5, "r1")
     assert (found["level"], found["logger"]) == ("info", "here")
+
+
+async def test_what_nobody_awaits_is_logged_without_its_message(stream: io.StringIO) -> None:
+    """The line of asyncio would quote the exception, and with it what it quotes."""
+
+    async def fails() -> None:
+        _fail()
+
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(logs.log_unretrieved)
+    task = loop.create_task(fails())
+    await asyncio.wait([task])
+    del task
+    gc.collect()
+    found = json.loads(stream.getvalue())
+    assert (found["event"], found["error"]) == ("error_of_nobody", "ValueError")
+    assert any("_fail" in place for place in found["where"])
+    assert SECRET not in stream.getvalue()
 
 
 @pytest.mark.parametrize("library", ["structlog", "logging"])
