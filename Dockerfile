@@ -28,7 +28,7 @@ RUN /opt/tools/bin/pip --python /opt/antecedent install --constraint constraints
 COPY models models
 COPY service service
 # Bundles are in /models, where a volume may stand in for them, and nowhere twice.
-RUN mv models/pretrained /models \
+RUN mv models/pretrained /models && chmod -R a+rX /models \
     && /opt/tools/bin/pip --python /opt/antecedent install --no-deps --no-build-isolation . \
     && /opt/tools/bin/pip --python /opt/antecedent check
 

@@ -15,7 +15,14 @@ from service.settings import PREFIX
 
 REAL: Final = "service"
 """The service on the runtime that it is made for."""
-_UNFORESEEN = ("unforeseen_error", "worker_crashed", "not_followed", "Exception")
+_UNFORESEEN = (
+    "unforeseen_error",
+    "error_of_nobody",
+    "worker_crashed",
+    "dispatcher_failed",
+    "not_followed",
+    "not_asked",
+)
 STAND_IN: Final = "loadtests.stand_in"
 
 

@@ -53,7 +53,7 @@ class Sampler:
         self._deployment = deployment
         self._every = every
         self._redis = redis.Redis(port=deployment.redis.port, socket_timeout=_PATIENCE_SECONDS)
-        self._http = httpx.Client(timeout=_PATIENCE_SECONDS)
+        self._http = httpx.Client(timeout=_PATIENCE_SECONDS, trust_env=False)
         self.samples: list[Sample] = []
 
     def close(self) -> None:

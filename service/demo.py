@@ -106,13 +106,16 @@ def running_service() -> Iterator[str]:
         DemoError: it does not start; its own words.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
+        # Nor has a Redis or a key that a service of the same shell would use.
+        theirs = (f"{PREFIX}REDIS_", f"{PREFIX}KEYS")
+        others = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
         settings = {f"{PREFIX}PORT": "0", f"{PREFIX}REDIS_FOLDER": folder, f"{PREFIX}LOG_LEVEL": "error"}
         process = subprocess.Popen(
             [sys.executable, "-m", "service"],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env=os.environ | settings,
+            env=others | settings,
         )
         with process:
             try:

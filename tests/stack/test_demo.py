@@ -12,6 +12,7 @@ from tests.support.bundles import make_bundle
 def run_demo(bundle: Path) -> "subprocess.CompletedProcess[str]":
     """`python -m service.demo` on a bundle."""
     environment = os.environ | {"ANTECEDENT_BUNDLES": str(bundle), "ANTECEDENT_WORKERS": "1", "COLUMNS": "200"}
+    environment |= {"ANTECEDENT_KEYS": "redis", "ANTECEDENT_REDIS_URL": "redis://nowhere"}  # of another service
     command = [sys.executable, "-m", "service.demo"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
