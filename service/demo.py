@@ -106,7 +106,7 @@ def running_service() -> Iterator[str]:
         DemoError: it does not start; its own words.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
-        # Nor has a Redis or a key that a service of the same shell would use.
+        # The Redis and the keys of a service that is run from the same shell are not for a demonstration.
         theirs = (f"{PREFIX}REDIS_", f"{PREFIX}KEYS")
         others = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
         settings = {f"{PREFIX}PORT": "0", f"{PREFIX}REDIS_FOLDER": folder, f"{PREFIX}LOG_LEVEL": "error"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import ctranslate2
 import torch
 
-from models.bundle.batching import BATCH_TOKENS
+from models.bundle.batching import batch_tokens
 from models.bundle.computation import ctranslate2_type
 from models.bundle.conversion import vocabulary_tokens
 from models.bundle.flow import AtOnce, Flow
@@ -92,7 +92,7 @@ class BackboneEngine:
         found = self._translator.score_batch(
             [self._strings(request) for request in requests],
             [[self._target_tokens[i] for i in target] for target in targets],
-            max_batch_size=BATCH_TOKENS,
+            max_batch_size=batch_tokens(self._device),
             batch_type="tokens",
             max_input_length=0,
         )
@@ -115,7 +115,7 @@ class BackboneEngine:
     ) -> list[list[Hypothesis]]:
         found = self._translator.translate_batch(
             [self._strings(request) for request in requests],
-            max_batch_size=BATCH_TOKENS,
+            max_batch_size=batch_tokens(self._device),
             batch_type="tokens",
             beam_size=options.beam_size,
             num_hypotheses=options.n_best,

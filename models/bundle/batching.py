@@ -10,19 +10,28 @@ BATCH_TOKENS = 2048
 GPU_BATCH_TOKENS = 8 * BATCH_TOKENS
 """There 256 sentences of 64 tokens take hardly longer than one."""
 
+
+def batch_tokens(device: torch.device) -> int:
+    """Padded source tokens of a batch on a device."""
+    return BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
+
+
 Result = TypeVar("Result")
 
 
-def in_batches(sizes: Sequence[int], work: Callable[[list[int]], Sequence[Result]]) -> list[Result]:
+def in_batches(
+    sizes: Sequence[int], work: Callable[[list[int]], Sequence[Result]], budget: int = BATCH_TOKENS
+) -> list[Result]:
     """Do work in batches of like sizes and give the results in the order of the sizes.
 
     Args:
         sizes: tokens of each piece of work.
         work: takes the indices of a batch and gives a result for each; what the device has no memory for, it is given
             again in halves.
+        budget: padded tokens of a batch; a larger piece is a batch of its own.
     """
     results: dict[int, Result] = {}
-    for indices in _batches(sizes):
+    for indices in _batches(sizes, budget):
         results |= zip(indices, _in_parts(indices, work), strict=True)
     return [results[i] for i in range(len(sizes))]
 
@@ -39,11 +48,11 @@ def _in_parts(indices: list[int], work: Callable[[list[int]], Sequence[Result]])
     return [result for part in (indices[:half], indices[half:]) for result in _in_parts(part, work)]
 
 
-def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
+def _batches(sizes: Sequence[int], budget: int) -> Iterator[list[int]]:
     batch: list[int] = []
     for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
         # Sorted by size, so the first of a batch is its longest.
-        if batch and (len(batch) + 1) * sizes[batch[0]] > BATCH_TOKENS:
+        if batch and (len(batch) + 1) * sizes[batch[0]] > budget:
             yield batch
             batch = []
         batch.append(index)

@@ -1,5 +1,9 @@
 """In which numbers a model computes, and on which device."""
 
+import ctypes
+import importlib.util
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import ctranslate2
@@ -36,9 +40,20 @@ def ctranslate2_type(compute_type: str, device: str) -> str:
     On an x86 CPU without VNNI it adds products of 8-bit integers in 16 bits, which overflow: that is no int8.
     """
     place = torch.device(device)
+    if place.type == "cuda":
+        _load_cublas()
     offered = ctranslate2.get_supported_compute_types(place.type, place.index or 0)
     overflows = place.type == "cpu" and compute_type.startswith("int8") and not _adds_products_exactly()
     return compute_type if compute_type in offered and not overflows else "float32"
+
+
+def _load_cublas() -> None:
+    """Have the cuBLAS of the extra `cuda` at hand, where it is installed: CTranslate2 asks for it by its name alone."""
+    found = importlib.util.find_spec("nvidia")
+    for folder in [] if found is None else found.submodule_search_locations or []:
+        for name in ("libcublasLt.so.12", "libcublas.so.12"):
+            with suppress(OSError):
+                ctypes.CDLL(str(Path(folder) / "cublas" / "lib" / name), mode=ctypes.RTLD_GLOBAL)
 
 
 def _adds_products_exactly() -> bool:

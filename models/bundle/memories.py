@@ -16,7 +16,7 @@ from itertools import groupby
 import numpy as np
 import torch
 
-from models.bundle.batching import in_batches
+from models.bundle.batching import batch_tokens, in_batches
 from models.data.batches import Batch, Example, Memory, Tokens, pad_memories, read_batch
 from models.data.tokenizer import PAD
 from models.network.model import TranslationModel
@@ -132,7 +132,7 @@ class Memories:
             left = self._leave([link for i in indices for link in chains[i]], found)
             return [{link.key: left[link.key] for link in chains[i]} for i in indices]
 
-        memories = in_batches([sum(link.size for link in chain) for chain in chains], read)
+        memories = in_batches([sum(link.size for link in chain) for chain in chains], read, batch_tokens(self._device))
         for left in memories:
             for key, memory in left.items():
                 self._kept.put(key, memory, _size(memory))

@@ -84,7 +84,8 @@ class Runtime:
         place(model, device, computed, threads, to_serve=True)
         if model.architecture.pretrained is not None:
             model.architecture.pretrained = ConvertedBert(folder / BERT, device, computed, threads)
-        stored = manifest.quantization if compute_type == "auto" else compute_type
+        # On a CPU as it is stored, if nothing else is asked for; CTranslate2 may have int8 where torch has not.
+        stored = manifest.quantization if (compute_type, device) == ("auto", "cpu") else computed
         engines: dict[Strategy, Engine] = {}
         if model.architecture.joins_source:
             source = model.architecture.source

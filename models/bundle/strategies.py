@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
-from models.bundle.batching import BATCH_TOKENS, GPU_BATCH_TOKENS, in_batches
+from models.bundle.batching import batch_tokens, in_batches
 from models.bundle.candidates import score
 from models.bundle.continuous import Continuous
 from models.bundle.flow import Flow, run
@@ -96,8 +96,7 @@ class TorchEngine:
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
         """A flow in which requests are translated as they come; finished ones make room for others."""
         begin = partial(new_search, self._decoder, options)
-        budget = BATCH_TOKENS if self._device.type == "cpu" else GPU_BATCH_TOKENS
-        continuous = Continuous(begin, self._decoder.joins, self._batch_of, budget)
+        continuous = Continuous(begin, self._decoder.joins, self._batch_of, batch_tokens(self._device))
         return _Remembering(continuous, self._recall, self._memories)
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
@@ -138,7 +137,7 @@ class TorchEngine:
 
         pairs = zip(requests, candidates, strict=True)
         sizes = [max(request.size, sum(len(tokens) + 1 for tokens in each)) for request, each in pairs]
-        return in_batches(sizes, score_some)
+        return in_batches(sizes, score_some, batch_tokens(self._device))
 
     def _recall(self, requests: Sequence[TokenizedRequest]) -> Sequence[Memory | None]:
         if self._memories is None:

@@ -4,6 +4,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Final
 
+import torch
 from torch import Tensor
 
 from models.network.state import State
@@ -11,10 +12,19 @@ from models.network.static_state import Frame, Shape
 
 FRAME_BYTES: Final = 4 * 2**30
 """Of frames that wait for a batch of their shape: forty of 128 sentences of 64 tokens, six layers of width 512."""
+FRAME_SHARE: Final = 8
+"""One part of so many of a GPU's memory, where that is more."""
+
+
+def frame_bytes(device: torch.device) -> int:
+    """What frames that wait may take on a device."""
+    if device.type != "cuda":
+        return FRAME_BYTES
+    return max(FRAME_BYTES, torch.cuda.get_device_properties(device).total_memory // FRAME_SHARE)
 
 
 class Frames:
-    """Frames that no state uses; those that were used longest ago go first."""
+    """Frames that no state uses; those that were used longest ago go first, and the last one stays."""
 
     def __init__(self, limit: int = FRAME_BYTES) -> None:
         """Keep frames of at most `limit` bytes together."""
@@ -31,7 +41,7 @@ class Frames:
     def give(self, frame: Frame) -> None:
         """Let a frame be used again."""
         self._idle.append(frame)
-        while sum(idle.nbytes for idle in self._idle) > self._limit:
+        while len(self._idle) > 1 and sum(idle.nbytes for idle in self._idle) > self._limit:
             self._idle.pop(0)
 
     def clear(self) -> None:

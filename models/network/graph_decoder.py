@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.data.batches import Batch
 from models.network.decoding import ModelDecoder
-from models.network.framed_state import FramedState, Frames, Hold
+from models.network.framed_state import FramedState, Frames, Hold, frame_bytes
 from models.network.graphs import CudaGraphs
 from models.network.model import TranslationModel
 from models.network.state import State
@@ -28,9 +28,10 @@ class GraphDecoder(ModelDecoder):
             capture: captures them, in place of CUDA.
         """
         super().__init__(model)
+        self._plain = ModelDecoder(model)  # whose steps are captured: frames that held this one would outlive it
         self._device = model.backbone.positions.device
         self._capture: Capture | None = capture or CudaGraphs(self._device)
-        self._frames = Frames()
+        self._frames = Frames(frame_bytes(self._device))
 
     def start(self, batch: Batch) -> State:
         """Encode a batch with its context."""
@@ -61,12 +62,13 @@ class GraphDecoder(ModelDecoder):
         if self._capture is None:
             return None
         try:
-            frame = self._frames.take(shape) or Frame(shape, super().step, self._capture, self._device)
+            frame = self._frames.take(shape) or Frame(shape, self._plain.step, self._capture, self._device)
         except torch.OutOfMemoryError:
             self._frames.clear()
             raise
         except RuntimeError as error:
-            _log.warning("decoding goes on without captured graphs: %s", str(error).partition("\n")[0])
+            reason = error.__context__ or error  # a capture that has failed ends with an error of its own
+            _log.warning("decoding goes on without captured graphs: %s", str(reason).partition("\n")[0])
             self._capture = None
             self._frames.clear()
             return None

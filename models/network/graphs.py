@@ -3,7 +3,8 @@
 A step of six layers is some 150 kernels, which take longer to launch than to run.
 """
 
-from typing import Final
+from typing import Any, Final
+from weakref import WeakSet
 
 import torch
 
@@ -16,13 +17,17 @@ WARM_UP: Final = 2
 class CudaGraphs:
     """Captures steps; satisfies `models.network.static_state.Capture`.
 
-    All graphs share the memory of what they compute on the way: never two of them run at a time.
+    All graphs share the memory of what they compute on the way: never two of them run at a time. The streams are its
+    own: what cuBLAS keeps for the one that captures lies in that memory, and goes with the graphs.
     """
 
     def __init__(self, device: torch.device) -> None:
         """Capture what runs on a CUDA device."""
         self._device = device
-        self._pool = torch.cuda.graph_pool_handle()
+        with torch.cuda.device(device):
+            self._apart, self._captures = torch.cuda.Stream(), torch.cuda.Stream()
+        self._alive: WeakSet[Replay] = WeakSet()
+        self._pool: Any = None
 
     def __call__(self, step: Replay) -> Replay:
         """Capture a step that may be done with whatever stands in its places now.
@@ -32,23 +37,30 @@ class CudaGraphs:
         """
         with torch.cuda.device(self._device):
             self._warm_up(step)
-            graph = torch.cuda.CUDAGraph()
-            # Other threads of the process may go on using CUDA.
-            with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
-                result = step()
+            if not self._alive:  # a pool that no graph uses any more takes no other one
+                self._pool = torch.cuda.graph_pool_handle()
+            graph, now = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
+            try:
+                # Other threads of the process may go on using CUDA.
+                with torch.cuda.graph(graph, pool=self._pool, stream=self._captures, capture_error_mode="thread_local"):
+                    result = step()
+            finally:  # torch leaves the stream of a capture that fails as the current one
+                torch.cuda.set_stream(now)
 
         def replay() -> torch.Tensor:
             graph.replay()
             return result
 
+        self._alive.add(replay)
         return replay
 
-    @staticmethod
-    def _warm_up(step: Replay) -> None:
+    def _warm_up(self, step: Replay) -> None:
         """Run on another stream than the one that has work waiting, as a capture does."""
-        now, apart = torch.cuda.current_stream(), torch.cuda.Stream()
-        apart.wait_stream(now)
-        with torch.cuda.stream(apart):
-            for _ in range(WARM_UP):
-                step()
-        now.wait_stream(apart)
+        now = torch.cuda.current_stream()
+        self._apart.wait_stream(now)
+        try:
+            with torch.cuda.stream(self._apart):
+                for _ in range(WARM_UP):
+                    step()
+        finally:  # whose memory may be used again by what runs here next, if there was not enough
+            now.wait_stream(self._apart)

@@ -16,6 +16,9 @@ from torch import Tensor, nn
 from models.config import Activation, Norm
 from models.kernels.norms import NO_FRAME, Frame
 
+# On recent GPUs torch would take cuDNN's attention, which makes a plan for every new shape; each batch has another.
+torch.backends.cuda.enable_cudnn_sdp(enabled=False)
+
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,

@@ -103,13 +103,14 @@ class Frame:
             fixed, cached=True, here=self._origins[:1].clone(), starts=torch.zeros_like(self._origins), room=shape.room
         )
         self._step = step
-        self._run()  # which makes the room for words
+        self._result_bytes = self._run().nbytes  # which makes the room for words, too
         self._replay = capture(self._run)
 
     @property
     def nbytes(self) -> int:
-        """Memory that is held for batches."""
-        return sum(tensor.nbytes for part in (self._state.fixed, self._state.past) for tensor in part.values())
+        """Memory that is held for batches, and for the result of a step."""
+        parts = self._state.fixed, self._state.past
+        return self._result_bytes + sum(tensor.nbytes for part in parts for tensor in part.values())
 
     def fill(self, state: State) -> None:
         """Take in what a state has; of what stands here already, nothing moves."""

@@ -42,7 +42,7 @@ async def startup() -> Health:
     responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "It cannot; the reasons are named."}},
 )
 async def live(parts: ServicesDep, response: Response) -> Health:
-    """A process that does not answer this, or with 503, should be started anew: a bug has ended what fed its workers."""
+    """A process that does not answer this, or with 503, should be started anew: a bug ended what fed its workers."""
     reasons = [f"a bug has ended what feeds {model.name}" for model in parts.catalogue.models if model.batcher.failed]
     if reasons:
         response.status_code = _UNAVAILABLE

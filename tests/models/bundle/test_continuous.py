@@ -24,7 +24,7 @@ LONG = "、".join(["からりきくろ"] * 9) + "。"
 @pytest.fixture(autouse=True)
 def _small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few short sentences fill a batch, so that others must wait for room."""
-    monkeypatch.setattr("models.bundle.strategies.BATCH_TOKENS", 60)
+    monkeypatch.setattr("models.bundle.batching.BATCH_TOKENS", 60)
 
 
 def requests(number: int, seed: int) -> list[TokenizedRequest]:
@@ -101,7 +101,7 @@ def test_no_step_has_more_than_the_budget(model: TranslationModel, monkeypatch: 
 @pytest.fixture
 def joins(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> tuple[TorchEngine, list[int]]:
     """An engine with room for many sentences, and how many began together, each time that some did."""
-    monkeypatch.setattr("models.bundle.strategies.BATCH_TOKENS", 2000)
+    monkeypatch.setattr("models.bundle.batching.BATCH_TOKENS", 2000)
     engine, sizes = TorchEngine(model), []
     start = engine._decoder.start
 
@@ -143,7 +143,7 @@ def test_one_that_is_too_long_to_join_does_not_begin_in_place_of_one_that_left(
 ) -> None:
     """What others have waited for is not its turn, if there is no room for it."""
     engine, sizes = joins
-    monkeypatch.setattr("models.bundle.strategies.BATCH_TOKENS", 60)
+    monkeypatch.setattr("models.bundle.batching.BATCH_TOKENS", 60)
     flow = engine.flow(SearchOptions(1, min_length=50))
     flow.add({key: TokenizedRequest(Example([5] * 9), 40) for key in range(4)})
     flow.step()

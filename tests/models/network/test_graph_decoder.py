@@ -1,24 +1,25 @@
+import gc
 import logging
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from models.config import ArchitectureConfig, DocTransformerConfig
 from models.data.batches import Batch
 from models.data.corpus import TokenizedCorpus
-from models.data.tokenizer import BOS
 from models.network.decoding import ModelDecoder
-from models.network.framed_state import Frames
+from models.network.framed_state import FRAME_BYTES, Frames
 from models.network.graph_decoder import GraphDecoder
 from models.network.model import TranslationModel
 from models.network.static_state import Frame, Replay, Shape
 from models.search.hypotheses import SearchOptions
 from models.search.running import Wanted
 from models.search.search import new_search, search
+from tests.support.steps import scores
 from tests.support.tape import Tapes
 
 Make = Callable[..., Any]
@@ -55,35 +56,6 @@ def with_memory(model: TranslationModel, batch: Batch) -> Batch:
     real = torch.arange(9).expand(len(batch.source), 9) >= torch.arange(len(batch.source))[:, None]
     left = {str(layer): torch.randn(len(real), 9, 16, generator=generator) for layer in range(2)}
     return replace(batch, memory={**left, "real": real})
-
-
-def scores(decoder: ModelDecoder, batch: Batch, others: Batch) -> list[Tensor]:
-    """Of each step, while a beam is moved, sentences leave and others join."""
-    generator = torch.Generator().manual_seed(3)
-    found = []
-
-    def go_on(rows: int, steps: int, *, moves: bool) -> None:
-        for _ in range(steps):
-            found.append(decoder.step(torch.randint(4, 40, (rows,), generator=generator), state).clone())
-            for _ in range(2 * moves):
-                beam = torch.randint(3, (rows,), generator=generator)
-                state.reorder(torch.arange(rows) // 3 * 3 + beam)
-
-    with torch.inference_mode():
-        state = decoder.start(batch)
-        found.append(decoder.step(torch.full((10,), BOS), state).clone())
-        state.reorder(torch.arange(10).repeat_interleave(3))
-        go_on(30, 31, moves=True)
-        kept = torch.tensor([7, 2, 5])
-        state.keep(kept)
-        state.reorder((kept[:, None] * 3 + torch.arange(3)).flatten())
-        go_on(9, 4, moves=True)
-        state.reorder(torch.arange(0, 9, 3))
-        go_on(3, 3, moves=False)
-        if decoder.joins:
-            state.join(decoder.start(others), 3, 4)
-            go_on(7, 8, moves=False)
-    return found
 
 
 def test_captured_steps_are_the_steps(model: TranslationModel, corpus: TokenizedCorpus) -> None:
@@ -181,16 +153,29 @@ def test_where_capture_fails_decoding_goes_on_without(
 
 
 def test_memory_for_frames_is_bounded(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """Frames that nobody uses go when there are too many bytes of them, the oldest first."""
-    frames = Frames(0)
+    """Frames that nobody uses go when there are too many bytes of them, the oldest first; the last one stays."""
     state = ModelDecoder(doc_transformer).start(corpus.batch(range(3), doc_transformer.architecture))
     shape = Shape.of(state, 3)
     with torch.inference_mode():
-        frame = Frame(shape, ModelDecoder(doc_transformer).step, Tapes(), torch.device("cpu"))
-    assert frame.nbytes > 0
-    frames.give(frame)
-    assert frames.take(shape) is None
-    roomy = Frames()
-    roomy.give(frame)
-    assert roomy.take(shape) is frame
-    assert roomy.take(shape) is None
+        one, other = (Frame(shape, ModelDecoder(doc_transformer).step, Tapes(), torch.device("cpu")) for _ in range(2))
+    assert one.nbytes > 0
+    for limit, kept in ((0, [other]), (FRAME_BYTES, [other, one])):
+        frames = Frames(limit)
+        frames.give(one)
+        frames.give(other)
+        assert [frames.take(shape) for _ in kept] == kept
+        assert frames.take(shape) is None
+
+
+def test_a_decoder_goes_with_its_frames(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """Nothing that a decoder has captured is left once nobody uses it, and no collector of garbage has to find it."""
+    decoder = GraphDecoder(doc_transformer, Tapes())
+    batch = corpus.batch(range(5), doc_transformer.architecture)
+    search(decoder, batch, SearchOptions(1), [6] * 5)
+    frames = weakref.ref(decoder._frames)
+    gc.disable()
+    try:
+        del decoder
+        assert frames() is None
+    finally:
+        gc.enable()

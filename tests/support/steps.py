@@ -1,0 +1,38 @@
+"""Steps of a decoder, through everything that may happen to a batch between them."""
+
+import torch
+from torch import Tensor
+
+from models.data.batches import Batch
+from models.data.tokenizer import BOS
+from models.network.decoding import ModelDecoder
+
+
+def scores(decoder: ModelDecoder, batch: Batch, others: Batch) -> list[Tensor]:
+    """Of each step, while a beam is moved, sentences leave and others join."""
+    generator = torch.Generator().manual_seed(3)
+    device = batch.source.device
+    found = []
+
+    def go_on(rows: int, steps: int, *, moves: bool) -> None:
+        for _ in range(steps):
+            found.append(decoder.step(torch.randint(4, 40, (rows,), generator=generator).to(device), state).clone())
+            for _ in range(2 * moves):
+                beam = torch.randint(3, (rows,), generator=generator)
+                state.reorder((torch.arange(rows) // 3 * 3 + beam).to(device))
+
+    with torch.inference_mode():
+        state = decoder.start(batch)
+        found.append(decoder.step(torch.full((10,), BOS, device=device), state).clone())
+        state.reorder(torch.arange(10, device=device).repeat_interleave(3))
+        go_on(30, 31, moves=True)
+        kept = torch.tensor([7, 2, 5], device=device)
+        state.keep(kept)
+        state.reorder((kept[:, None] * 3 + torch.arange(3, device=device)).flatten())
+        go_on(9, 4, moves=True)
+        state.reorder(torch.arange(0, 9, 3, device=device))
+        go_on(3, 3, moves=False)
+        if decoder.joins:
+            state.join(decoder.start(others), 3, 4)
+            go_on(7, 8, moves=False)
+    return found
