@@ -21,8 +21,9 @@ class Arrival:
 def arrivals(kind: Kind, load: Open, scenario: Scenario, rng: random.Random) -> Iterator[Arrival]:
     """The users of one kind, in the order in which they come.
 
-    They come as a Poisson process. Where somebody speaks for a while, some are speaking already when the run begins:
-    as many as there would be if it had gone on before. When the run ends, nobody says any more.
+    They come as a Poisson process. Where somebody speaks for a while, some are speaking already when the run begins: as
+    many, with as much left to say, as if it had gone on before. Long documents are met more often then, as they take
+    longer, and pauses that have begun are still as long on average. When the run ends, nobody says any more.
     """
     documents = scenario.documents
     mean = sum(map(len, documents)) / len(documents)
@@ -30,10 +31,11 @@ def arrivals(kind: Kind, load: Open, scenario: Scenario, rng: random.Random) -> 
     if not rate:
         return
     pace = scenario.pace_seconds if kind is Kind.LIVE else 0.0
-    for _ in range(round(rate * pace * mean)):
-        number = rng.randrange(len(documents))
-        left = rng.randint(1, len(documents[number]))
-        yield from _until(load.seconds, Arrival(number, _moments(rng.uniform(0, pace), left, pace, rng)))
+    pauses = [len(document) - 1 for document in documents]
+    speaking = round(rate * pace * (mean - 1))
+    for number in rng.choices(range(len(documents)), pauses, k=speaking) if speaking else ():
+        left = rng.randint(1, pauses[number])
+        yield from _until(load.seconds, Arrival(number, _moments(rng.expovariate(1 / pace), left, pace, rng)))
     due = rng.expovariate(rate)
     while due < load.seconds:
         number = rng.randrange(len(documents))

@@ -34,6 +34,18 @@ def test_each_kind_brings_its_part_of_the_sentences(kind: Kind) -> None:
         assert sum(moment >= 180 for moment in moments) == pytest.approx(500, rel=0.3)
 
 
+def test_those_who_speak_bring_as_much_in_each_part_of_a_run() -> None:
+    """Over many runs, from its first seconds to its last, the rate is the one that was asked for."""
+    load = Open(rate=10, seconds=60)
+    scenario = SCENARIO.model_copy(update={"shares": {Kind.LIVE: 1.0}})
+    counts = [0, 0, 0]
+    for seed in range(100):
+        for arrival in arrivals(Kind.LIVE, load, scenario, random.Random(seed)):
+            for moment in arrival.moments:
+                counts[int(moment // 20)] += 1
+    assert counts == pytest.approx([10 * 20 * 100] * 3, rel=0.03)
+
+
 def test_nobody_says_anything_after_the_end() -> None:
     """Sessions that last longer are cut."""
     assert max(moment for arrival in come(Kind.LIVE) for moment in arrival.moments) < LOAD.seconds
