@@ -10,6 +10,9 @@ PYTHON_PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info 
 MODEL := models/pretrained/ja-en
 SAMPLE := service/samples/ja.txt
 LANES := 2
+# Of what is measured and translated; training takes the GPU that there is by itself. With one: DEVICE=cuda
+DEVICE := cpu
+comma := ,
 RUNS := models/configs/default
 CORPUS := $(or $(ANTECEDENT_DATA),data)/kyoto-ja-en
 
@@ -37,7 +40,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing what constraints.txt pins (a minute or two)"
 	@$(PIP) install -c constraints.txt pip setuptools
 	@index="$(TORCH_INDEX)"; $(PIP) install -c constraints.txt --no-deps $${index:+--index-url "$$index"} torch
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[bert,dev,ray]'
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[bert,dev,ray$(if $(findstring /cu,$(TORCH_INDEX)),$(comma)cuda)]'
 	@touch $@
 
 demo: setup ## Translate a Japanese document as a whole and sentence by sentence
@@ -70,7 +73,7 @@ format: setup ## Format the code and mend what ruff can mend
 # has none: its learning rate falls to nothing at its last update, and what is exported has to be what it ends with.
 BUDGET = $(MINUTES:%=--minutes %)
 PRONOUNS_ONLY := --only '^(He|She|It)\b|\b([Ss]he|[Hh]er)\b'
-train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, seven steps, export; killed, it goes on where it was (variable: MINUTES a step)
+train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, eight steps, export; killed, it goes on where it was (variable: MINUTES a step)
 	[ -e runs/default/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
 	[ -e runs/default/document/checkpoints ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
 	[ -e runs/default/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
@@ -78,10 +81,11 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 	[ -e runs/default/further/checkpoints ] || $(PY) -m models train $(RUNS)/longer.yaml --resume
 	[ -e runs/default/step_six/checkpoints ] || $(PY) -m models train $(RUNS)/further.yaml --resume
 	[ -e runs/default/step_seven/checkpoints ] || $(PY) -m models train $(RUNS)/step_six.yaml --resume
-	[ -e runs/default/train.gains ] || $(PY) -m models cxmi runs/default/step_six/final $(PRONOUNS_ONLY) --out runs/default/train.gains \
+	[ -e runs/default/train.gains ] || $(PY) -m models cxmi runs/default/step_six/final --device $(DEVICE) $(PRONOUNS_ONLY) --out runs/default/train.gains \
 		--source $(CORPUS)/train.ja.gz --reference $(CORPUS)/train.en.gz
-	$(PY) -m models train $(RUNS)/step_seven.yaml --resume
-	$(PY) -m models export runs/default/step_seven/final --sentence runs/default/step_seven/final --out $(MODEL)
+	[ -e runs/default/step_eight/checkpoints ] || $(PY) -m models train $(RUNS)/step_seven.yaml --resume
+	$(PY) -m models train $(RUNS)/step_eight.yaml --resume
+	$(PY) -m models export runs/default/step_eight/final --sentence runs/default/step_eight/final --out $(MODEL)
 
 train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, four steps, export (variable: MINUTES a step)
 	[ -e runs/en_ja/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml
@@ -93,14 +97,14 @@ train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems
-runs/default/sentence/final: | $(STAMP) # The shipped sentence model, out of the bundle, where step one has not been trained here
-	$(PY) -m models unpack $(MODEL) $(RUNS)/sentence.yaml
+runs/default/shipped/final: | $(STAMP) # The sentence model that all of them begin with, out of the shipped bundle
+	$(PY) -m models unpack $(MODEL) $(RUNS)/shipped.yaml
 
 BERT_UPDATES := 4500
 runs/bert/ja/model.safetensors: | $(STAMP) # The BERT that one of the systems reads: a small one of Japanese
 	$(PY) -m models bert $(RUNS)/sentence.yaml --out $(@D) --updates $(BERT_UPDATES) --resume
 
-train-systems: setup runs/default/sentence/final $(if $(filter systems,$(SET)),runs/bert/ja/model.safetensors) ## Train every system from step one, or the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES, BERT_UPDATES)
+train-systems: setup runs/default/shipped/final $(if $(filter systems,$(SET)),runs/bert/ja/model.safetensors) ## Train every system from the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES, BERT_UPDATES)
 	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/$(SET)/*.yaml)); do \
 		echo "$$run"; $(PY) -m models train $$run --resume $(BUDGET) || exit; \
 	done
@@ -112,7 +116,7 @@ TO := en
 TOKENIZE := 13a
 PRONOUNS := $(CORPUS)/pronouns.$(SPLIT).contrastive.jsonl
 compare-systems: setup ## What train-systems made, with every kind of context; killed, it goes on where it was (variables: SET, SPLIT)
-	$(PY) -m models compare $(wildcard runs/$(SET)/*/final) --out $(FIGURES) --beam 1 --tokenize $(TOKENIZE) \
+	$(PY) -m models compare $(wildcard runs/$(SET)/*/final) --out $(FIGURES) --device $(DEVICE) --beam 1 --tokenize $(TOKENIZE) \
 		--source $(CORPUS)/$(SPLIT).$(FROM) --reference $(CORPUS)/$(SPLIT).$(TO) $(PRONOUNS:%=--set %)
 	$(PY) -m models table $(FIGURES)/*.json > $(FIGURES)/table.md && cat $(FIGURES)/table.md
 	cd $(FIGURES) && for reference in $$(ls | sed -n 's/\(.*reference\.real\)\.txt/\1/p'); do \
@@ -122,7 +126,7 @@ compare-systems: setup ## What train-systems made, with every kind of context; k
 
 bench: setup ## Tokens per second in every way to translate, 3 minutes on two cores (variable: LANES); writes reports/bench*
 	@mkdir -p reports
-	$(PY) -m models bench $(MODEL) --in $(SAMPLE) --threads $(LANES) --beam 1 --beam 4 --json reports/bench.json --plot reports/bench
+	$(PY) -m models bench $(MODEL) --in $(SAMPLE) --device $(DEVICE) --threads $(LANES) --beam 1 --beam 4 --json reports/bench.json --plot reports/bench
 
 PROFILE := smoke
 loadtest: setup ## Load and faults on a service that is started for it (variables: PROFILE, OPTIONS); writes reports/loadtests

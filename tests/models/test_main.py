@@ -364,17 +364,20 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
 
 
 def test_the_shipped_model_can_be_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its bundle fits the runs that it came from: step one and step two are unpacked where the next ones look."""
+    """Its bundle fits the runs that it came from: it is unpacked, whole or its backbone, where the next ones look."""
     monkeypatch.chdir(tmp_path)
-    for name in ("sentence", "document"):
-        done = run("unpack", ROOT / "models/pretrained/ja-en", ROOT / f"models/configs/default/{name}.yaml")
+    configs = ROOT / "models/configs/default"
+    for name in ("shipped", "step_eight"):
+        done = run("unpack", ROOT / "models/pretrained/ja-en", configs / f"{name}.yaml")
         assert done.returncode == 0, done.stderr
         assert f"checkpoint: runs/default/{name}/final" in done.stdout
-        assert load_config(ROOT / f"models/configs/default/{name}.yaml").tokenizer.path.is_dir()
-    tuned = load_config(ROOT / "models/configs/default/tuned.yaml")
-    assert tuned.training.init is not None
-    assert load_checkpoint(tuned.training.init).config.architecture == tuned.architecture
-    done = run("describe", ROOT / "models/configs/default/longer.yaml", "--json", tmp_path / "parts")
+        assert load_config(configs / f"{name}.yaml").tokenizer.path.is_dir()
+    for name, begins_with in (("systems/doc_transformer", "shipped"), ("step_eight", "step_eight")):
+        config = load_config(configs / f"{name}.yaml")
+        checkpoint = load_checkpoint(Path(f"runs/default/{begins_with}/final"))
+        assert checkpoint.config.backbone == config.backbone
+    assert load_config(configs / "systems/doc_transformer.yaml").training.init == Path("runs/default/shipped/final")
+    done = run("describe", configs / "step_eight.yaml", "--json", tmp_path / "parts")
     assert done.returncode == 0, done.stderr
     assert not any(part["frozen"] for part in figures(tmp_path / "parts")["parts"])
 
