@@ -56,9 +56,9 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _watch(self, before: int | None) -> None:
         left = self.transport.get_write_buffer_size()
-        if left == before:
+        if left and left == before:
             self.transport.abort()
-        else:
+        elif left:  # else all has been read, by what the connection may have become meanwhile
             self._impatience = self.loop.call_later(self._unread_seconds, self._watch, left)
 
     def _be_patient(self) -> None:
