@@ -153,14 +153,15 @@ def test_runs_have_folders_of_their_own() -> None:
 
 
 def test_runs_begin_with_other_runs() -> None:
-    """What a run is initialised with is what another one ends with, of the same shape and vocabulary."""
+    """What a run is initialised with is what another one ends with, of the same shape (or less deep) and vocabulary."""
     ends = {config.output / "final": config for config in map(load_config, RUNS)}
     for config in ends.values():
         if config.training.init is not None:
             first = ends[config.training.init]
             whole = config.training.transfer == "all"
             assert first.architecture == (config.architecture if whole else SentenceConfig())
-            assert _fitting(first.backbone) == _fitting(config.backbone)
+            deeper = {"encoder_layers": config.backbone.encoder_layers} if config.training.deepen else {}
+            assert _fitting(first.backbone.model_copy(update=deeper)) == _fitting(config.backbone)
             assert first.tokenizer == config.tokenizer
 
 
