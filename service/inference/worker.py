@@ -88,7 +88,15 @@ class Worker:
             process, ours = await _connected(command, self_test=self_test)
         except OSError as error:
             raise BundleError(f"{command.bundle}: no worker process can be started: {error.strerror}") from None
-        worker = cls(process, *await asyncio.open_connection(sock=ours), command.timeout)
+        try:
+            worker = cls(process, *await asyncio.open_connection(sock=ours), command.timeout)
+        except BaseException:  # whoever wanted it may not want it any more
+            ours.close()
+            process.kill()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await process.wait()
+            raise
         try:
             async with asyncio.timeout(command.start_timeout):
                 greeting = GREETING.validate_json(await worker._frame())
@@ -188,6 +196,9 @@ class Worker:
                 await self._process.wait()
         except TimeoutError:
             await self._kill_stuck()
+        except asyncio.CancelledError:  # nobody waits any more for what may never end by itself
+            self._kill()
+            raise
 
     async def _kill_stuck(self) -> None:
         """Kill it; one that is stuck in its disk ends when the disk lets go, which may be never."""

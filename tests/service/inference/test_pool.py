@@ -155,6 +155,26 @@ async def test_worker_that_hangs_while_it_loads_is_killed(tmp_path: Path) -> Non
     assert not any("worker_process" in line for _, line in children(os.getpid()))
 
 
+async def test_start_that_is_given_up_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever that is, and if it is given up a second time while it ends what it has started."""
+    monkeypatch.setattr("service.inference.worker._STOP_SECONDS", 0.3)
+    bundle(tmp_path)
+    (tmp_path / "held").touch()
+    before = len(children(os.getpid()))
+    for turns in (0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 30):
+        starting = asyncio.create_task(Worker.start(command(tmp_path)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.sleep(0.05)
+        starting.cancel()
+        await asyncio.wait([starting])
+    async with asyncio.timeout(20):
+        while len(children(os.getpid())) > before:
+            await asyncio.sleep(0.05)
+    await asyncio.sleep(0.1)  # for asyncio to learn of the last one
+
+
 async def test_lines_about_workers_are_of_no_request(stand_in_bundle: Path) -> None:
     """What becomes of a worker later is not told in the name of the request that had it started."""
     with structlog.contextvars.bound_contextvars(request_id="r1"):
