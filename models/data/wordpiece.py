@@ -145,9 +145,8 @@ def _from_vocabulary(file: Path, settings: dict[str, Any]) -> "Tokenizer":
     """As transformers' BertTokenizer does it."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    with file.open(
-        encoding="utf-8"
-    ) as lines:  # a piece may be a line separator, at which `splitlines` would end a line
+    # A piece may be a line separator, at which `splitlines` would end a line.
+    with file.open(encoding="utf-8") as lines:
         vocabulary = {line.rstrip("\n"): number for number, line in enumerate(lines)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=UNKNOWN))
     tokenizer.normalizer = normalizers.BertNormalizer(

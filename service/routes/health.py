@@ -44,9 +44,7 @@ async def startup() -> Health:
 async def live(parts: ServicesDep, response: Response) -> Health:
     """A process that does not answer this, or with 503, should be started anew: a bug ended what fed its workers."""
     reasons = [f"a bug has ended what feeds {model.name}" for model in parts.catalogue.models if model.batcher.failed]
-    if reasons:
-        response.status_code = _UNAVAILABLE
-    return Health(status="unavailable" if reasons else "ok", reasons=reasons)
+    return _health(reasons, response)
 
 
 @router.get(
@@ -67,9 +65,7 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
         reasons.append("the keys have not been read yet")
     if parts.draining:
         reasons.append("draining")
-    if reasons:
-        response.status_code = _UNAVAILABLE
-    return Health(status="unavailable" if reasons else "ok", reasons=reasons)
+    return _health(reasons, response)
 
 
 @router.get(
@@ -98,6 +94,12 @@ async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
 async def metrics(parts: ServicesDep) -> Response:
     """In Prometheus's text format."""
     return Response(parts.metrics.render(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _health(reasons: list[str], response: Response) -> Health:
+    if reasons:
+        response.status_code = _UNAVAILABLE
+    return Health(status="unavailable" if reasons else "ok", reasons=reasons)
 
 
 async def _redis(parts: Services) -> Dependency:
