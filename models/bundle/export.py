@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ import torch
 from models.bundle.agreement import CLOSE, Sample, exact_disagreement, mean_shift
 from models.bundle.backbone import BackboneEngine
 from models.bundle.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
+from models.bundle.choices import NO_CHOICES, Choices
 from models.bundle.manifest import BACKBONE, MANIFEST, Manifest, Quantization
 from models.bundle.runtime import Runtime
 from models.bundle.step_one import sentence_model_beside, sentence_model_of
@@ -42,7 +44,7 @@ def export_bundle(
     documents: Sequence[Document] | None = None,
     provenance: Provenance | None = None,
     scores: Mapping[str, float] | None = None,
-    alpha: float | None = None,
+    choices: Choices = NO_CHOICES,
     sentence: Path | None = None,
 ) -> Manifest:
     """Write the bundle of a checkpoint.
@@ -60,7 +62,7 @@ def export_bundle(
         documents: translated sentences to check the bundle on; without them the dev set that the run names.
         provenance: in place of the run's own.
         scores: figures on test sets for the manifest, by a name that says which.
-        alpha: how much search is to prefer longer translations, in place of what the run says.
+        choices: what was chosen after the run.
         sentence: checkpoint whose backbone is the sentence model, in place of step one's; it may be the same one.
 
     Returns:
@@ -70,14 +72,16 @@ def export_bundle(
         BundleError: the converted model disagrees with the checkpoint, there is no dev set to check it on, the sentence
             model does not fit, or the bundle cannot be written.
         CheckpointError: the checkpoint, or the sentence model's, is damaged.
+        ConfigError: the architecture reads as many sentences as it was trained with.
         DataError: the dev set is damaged, or has no sentence to check on.
     """
     _check_replaceable(out)
     trained = load_checkpoint(checkpoint)
+    trained = replace(trained, config=choices.applied_to(trained.config))
     model = load_model(trained)
     sample = _sample(_documents(trained.config, documents), trained, model.architecture)
     beside = sentence_model_of(trained, model) if sentence is None else sentence_model_beside(trained, sentence)
-    contents = Contents(_decoding(trained.config, alpha), trained.tokenizer, model, beside)
+    contents = Contents(trained.config, trained.tokenizer, model, beside)
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
         manifest = write_bundle(partial, contents, quantization, provenance=provenance, scores=scores)
@@ -92,13 +96,6 @@ def export_bundle(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return manifest
-
-
-def _decoding(config: RunConfig, alpha: float | None) -> RunConfig:
-    """The config with an exponent that was chosen when all was trained."""
-    if alpha is None:
-        return config
-    return config.model_copy(update={"decoding": config.decoding.model_copy(update={"alpha": alpha})})
 
 
 def _check_replaceable(out: Path) -> None:

@@ -6,7 +6,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from models.bundle.manifest import WEIGHTS, Manifest
-from models.config import ArchitectureConfig, BertContextConfig, RunConfig, SentenceConfig
+from models.config import ArchitectureConfig, BertContextConfig, DocTransformerConfig, RunConfig, SentenceConfig
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError, CheckpointError
 from models.training.checkpoints import Progress, build_model, load_weights, save_checkpoint, weights_of
@@ -64,6 +64,8 @@ def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> Archit
     if isinstance(ours, BertContextConfig) and isinstance(theirs, BertContextConfig):
         # Its own BERT is CTranslate2's; the checksum lets no other one be read in place of what it was made of.
         theirs = theirs.model_copy(update={"bert": ours.bert})
+    if isinstance(ours, DocTransformerConfig) and isinstance(theirs, DocTransformerConfig):
+        theirs = theirs.model_copy(update={"context_sentences": ours.context_sentences})  # no weight depends on it
     if theirs.model_dump(exclude={"bert_checksum"}) != ours.model_dump(exclude={"bert_checksum"}):
         raise BundleError(f"{bundle}: has another architecture, or other values of it, than the run {config.name}")
     return theirs

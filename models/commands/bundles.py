@@ -28,19 +28,24 @@ def export(
     reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON of figures for the manifest.")] = None,
     alpha: Alpha = None,
+    context_sentences: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The most to read, for a Doc-Transformer; or as in training.")
+    ] = None,
     sentence: Annotated[
         Path | None, typer.Option(metavar="CHECKPOINT", help="Its backbone translates without context, not step one's.")
     ] = None,
 ) -> None:
     """Turn a checkpoint into a bundle; it is written only if it translates as the checkpoint does."""
+    from models.bundle.choices import Choices
     from models.bundle.export import export_bundle
 
     if (source is None) != (reference is None):
         raise typer.BadParameter("--source and --reference go together")
     documents = None if source is None else read_documents(source, reference)
     figures = None if scores is None else _figures(scores)
+    choices = Choices(alpha, context_sentences)
     manifest = export_bundle(
-        checkpoint, out, quantization, documents=documents, scores=figures, alpha=alpha, sentence=sentence
+        checkpoint, out, quantization, documents=documents, scores=figures, choices=choices, sentence=sentence
     )
     typer.echo(f"{out}: {manifest.name}, {len(manifest.files)} files, format {manifest.format_version}")
 

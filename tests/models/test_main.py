@@ -363,15 +363,16 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
     assert all((tmp_path / f"speeds.{kind}").stat().st_size for kind in ("png", "svg"))
 
 
-def test_the_shipped_model_can_be_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its bundle fits the runs that it came from: it is unpacked, whole or its backbone, where the next ones look."""
+def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their bundles fit the runs that they came from: unpacked, whole or the backbone, where the next ones look."""
     monkeypatch.chdir(tmp_path)
     configs = ROOT / "models/configs/default"
-    for name in ("shipped", "step_eight"):
-        done = run("unpack", ROOT / "models/pretrained/ja-en", configs / f"{name}.yaml")
+    for bundle, name in (("ja-en", "shipped"), ("ja-en", "step_eight"), ("en-ja", "en_ja/longer")):
+        done = run("unpack", ROOT / "models/pretrained" / bundle, configs / f"{name}.yaml")
         assert done.returncode == 0, done.stderr
-        assert f"checkpoint: runs/default/{name}/final" in done.stdout
-        assert load_config(configs / f"{name}.yaml").tokenizer.path.is_dir()
+        config = load_config(configs / f"{name}.yaml")
+        assert f"checkpoint: {config.output}/final" in done.stdout
+        assert config.tokenizer.path.is_dir()
     for name, begins_with in (("systems/doc_transformer", "shipped"), ("step_eight", "step_eight")):
         config = load_config(configs / f"{name}.yaml")
         checkpoint = load_checkpoint(Path(f"runs/default/{begins_with}/final"))

@@ -8,17 +8,18 @@ import torch
 from safetensors.torch import load_file
 
 from models.bundle import writing
+from models.bundle.choices import Choices
 from models.bundle.conversion import convert_backbone
 from models.bundle.export import export_bundle
 from models.bundle.manifest import Manifest
 from models.bundle.runtime import Options, Runtime, TranslationRequest
-from models.config import Provenance
+from models.config import ConcatenationConfig, ContextWindow, Provenance
 from models.data.documents import Document, Sentence
-from models.errors import BundleError, CheckpointError, DataError
+from models.errors import BundleError, CheckpointError, ConfigError, DataError
 from models.network.model import TranslationModel
 from models.network.transformer import Transformer
 from models.training.checkpoints import load_checkpoint, weights_of
-from tests.support.bundles import documents
+from tests.support.bundles import documents, make_checkpoint
 
 
 def test_every_tensor_is_in_the_bundle(bundle: Path, model: TranslationModel) -> None:
@@ -54,9 +55,33 @@ def test_provenance_and_scores_are_written_down(checkpoint: Path, tmp_path: Path
 
 def test_decoding_may_be_chosen_after_training(checkpoint: Path, tmp_path: Path) -> None:
     """What a dev set has shown to be the best alpha is the bundle's own."""
-    export_bundle(checkpoint, tmp_path / "out", documents=documents(), alpha=1.2)
+    export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(alpha=1.2))
     trained = load_checkpoint(checkpoint).config.decoding
     assert Manifest.load(tmp_path / "out").decoding == trained.model_copy(update={"alpha": 1.2})
+
+
+def test_the_window_may_be_chosen_after_training(checkpoint: Path, bundle: Path, tmp_path: Path) -> None:
+    """A Doc-Transformer reads as many sentences as a dev set has shown to be best: the third one before counts then."""
+    export_bundle(checkpoint, tmp_path / "out", "float32", documents=documents(), choices=Choices(context_sentences=3))
+    assert Manifest.load(tmp_path / "out").window == ContextWindow(size=3)
+    near = (Sentence("きれ。"), Sentence("くろ。"))
+    scores = {
+        (folder.name, third): Runtime.load(folder).score(
+            [TranslationRequest("からり。", (Sentence(third), *near))], ["kara"]
+        )
+        for folder in (bundle, tmp_path / "out")
+        for third in ("こり。", "けら。")
+    }
+    assert scores[bundle.name, "こり。"] == scores[bundle.name, "けら。"]
+    assert scores["out", "こり。"] != scores["out", "けら。"]
+
+
+def test_a_window_of_weights_is_not_chosen_anew(tmp_path: Path) -> None:
+    """Other architectures read as many sentences as they have learnt to."""
+    checkpoint = make_checkpoint(tmp_path / "checkpoint", ConcatenationConfig())
+    with pytest.raises(ConfigError, match="concatenation reads as many sentences as it was trained with"):
+        export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(context_sentences=3))
+    assert not (tmp_path / "out").exists()
 
 
 def exchange_keys_and_values(backbone: Transformer, *arguments: Any) -> None:

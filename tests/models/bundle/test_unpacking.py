@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from models.bundle.choices import Choices
 from models.bundle.export import export_bundle
 from models.bundle.runtime import Options, Runtime, TranslationRequest
 from models.bundle.unpacking import unpack_bundle
@@ -61,6 +62,14 @@ def test_what_was_exported_comes_back(exported: tuple[Path, Path], tmp_path: Pat
     assert (tmp_path / "tokenizer" / "tokenizer.source.model").is_file()
 
 
+def test_a_window_chosen_at_export_is_not_the_runs(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    """What was exported to read more sentences is trained on with as many as the run says."""
+    checkpoint, _ = exported
+    export_bundle(checkpoint, tmp_path / "wide", "float32", documents=documents(), choices=Choices(context_sentences=4))
+    config = _run(checkpoint, tmp_path)
+    assert load_checkpoint(unpack_bundle(tmp_path / "wide", config)).config == config
+
+
 def test_the_run_of_a_sentence_model_gets_the_backbone(exported: tuple[Path, Path], tmp_path: Path) -> None:
     """It translates as the bundle does without context; the tokenizer may be there already."""
     checkpoint, bundle = exported
@@ -93,7 +102,7 @@ def test_bert_is_the_one_that_the_bundle_was_trained_with(tmp_path: Path) -> Non
     ("values", "problem"),
     [
         ({"languages": Languages(source="en", target="ja")}, "other languages"),
-        ({"architecture": DocTransformerConfig(context_sentences=1)}, "another architecture, or other values"),
+        ({"architecture": DocTransformerConfig(context_layers=2)}, "another architecture, or other values"),
         ({"backbone": {"width": 64}}, "a backbone of other sizes"),
     ],
 )
