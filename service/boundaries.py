@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import sentencex
 
+from models.data.spacing import primary
+
 _AFTER_STOP = re.compile(r"(?<=[。！？])[0-9]")
 """After a stop the library takes any ASCII digit for decimals, and so misses 来た。3人は; a wide digit it does not."""
 _BRACKETS = str.maketrans("『』", "《》")
@@ -57,11 +59,11 @@ class Boundaries:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        primary = language.split("-", maxsplit=1)[0]
-        self._japanese = primary == "ja"
-        self._english = primary == "en"
-        held = [rf"(?:\b(?:{_BEFORE_NAMES[primary]})\.\s*$)"] if primary in _BEFORE_NAMES else []
-        held += [_ORDINAL[primary]] if primary in _ORDINAL else []
+        code = primary(language)
+        self._japanese = code == "ja"
+        self._english = code == "en"
+        held = [rf"(?:\b(?:{_BEFORE_NAMES[code]})\.\s*$)"] if code in _BEFORE_NAMES else []
+        held += [_ORDINAL[code]] if code in _ORDINAL else []
         self._unfinished = re.compile("|".join(held)) if held else None
 
     def split(self, line: str, longest: int) -> Iterator[str]:
@@ -120,6 +122,6 @@ class Boundaries:
 def _disguised(line: str) -> str:
     """The line as the library should see it, of the same length."""
     line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
-    line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)
     line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
+    line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)  # also before what was an ellipsis
     return line.translate(_BRACKETS)

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
-from models.bundle.requests import Options, Translation
+from models.bundle.requests import Options, Translation, TranslationRequest
 from models.data.spacing import gap_of
 from service.errors import InvalidInputError
 from service.inference.admission import Admission, Place
@@ -18,7 +18,7 @@ from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
 from service.limits import check_length, check_number
 from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence, TranslatedSentence
-from service.segmentation import Segmented, split
+from service.segmentation import Segmented, parts, split
 from service.settings import Settings
 
 _QUICKLY_SPLIT = 20_000
@@ -159,7 +159,7 @@ class Documents:
         return DocumentQueue(
             prepared.sentences,
             request.context,
-            lambda sentence: model.batcher.enqueue(sentence, options, next(turns)),
+            lambda sentence: model.batcher.enqueue(_in_parts(sentence, request), options, next(turns)),
             drafts=request.drafts,
             around=manifest.window.around if in_context else _alone,
             room=lambda: self._places(self._admission.share()),
@@ -199,13 +199,20 @@ class Documents:
 
     def _check_drafts(self, drafts: Sequence[str | None]) -> None:
         for position, draft in enumerate(drafts):
-            check_length(draft or "", self._settings.max_sentence_characters, f"draft {position}", position=position)
+            check_length(draft or "", self._settings.max_translation_characters, f"draft {position}", position=position)
 
 
 def _as_given(sentences: Sequence[str]) -> Segmented:
     """The caller's sentences, one on each line."""
     between = ("\n",) * (len(sentences) - 1)
     return Segmented(tuple(sentences), ("", *between, "") if sentences else ("",))
+
+
+def _in_parts(sentence: TranslationRequest, request: DocumentRequest) -> TranslationRequest:
+    """With what a caller's sentence consists of; text has been split."""
+    if request.text is not None:
+        return sentence
+    return replace(sentence, parts=parts(sentence.source, request.source_lang))
 
 
 def _alone(position: int) -> tuple[int, int]:

@@ -251,6 +251,7 @@ class Limits(Body):
     max_document_sentences: int
     max_context_sentences: int
     max_sentence_characters: int
+    max_translation_characters: int
     max_body_bytes: int
     max_session_sentences: int
     session_max_ttl_seconds: int

@@ -1,15 +1,15 @@
 """Text into sentences and back: white space, list marks and lines without words are kept, character by character.
 
-A line's end is a boundary: a line break within a sentence would have no place in its translation. Sentences that a
-caller has split are never touched by this module.
+A line's end is a boundary: a line break within a sentence would have no place in its translation. What a caller has
+split keeps its boundaries; but if it is several sentences, each of them is translated.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from models.data.spacing import primary
+from models.data.words import has_words
 from service.boundaries import Boundaries
 
 _MARKS = re.compile(
@@ -36,8 +36,17 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 """What may stand at the beginning of a line, before its first sentence; anything else there is part of the sentence."""
-_RULE = re.compile(r"\s*([-*_])(?:[ \t]*\1){2,}\s*")
-"""A line across the page."""
+_RULE = re.compile(
+    r"""
+    \s* (?: ([-*_=]) (?:[ \t]*\1){2,}               # a line across the page
+          | \|? [ \t]* :?-+:? [ \t]* (?: \| [ \t]* :?-*:? [ \t]* )+      # |---|:-:| under the head of a table
+          | [0-9]+                                   # the number of a subtitle
+          | (?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3} [ \t]+ --> .*      # and its time
+    ) \s*
+    """,
+    re.VERBOSE,
+)
+"""A line that is none of the text: it stays as it is, and is no context."""
 _WITH_ORDINALS = frozenset(
     ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
 )
@@ -92,7 +101,7 @@ def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
             break
         seen += len(piece)
         core = piece.strip()
-        if not is_sentence or not _has_words(core):
+        if not is_sentence or not has_words(core):
             kept.append(piece)
             continue
         start = len(piece) - len(piece.lstrip())
@@ -103,12 +112,28 @@ def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
     return Segmented(tuple(sentences), tuple(separators))
 
 
+def parts(text: str, language: str) -> tuple[str, ...]:
+    """The sentences that a caller's one consists of, if it is several: a model of single sentences would drop some.
+
+    Joined they are the text; what has no words is part of the sentence before it.
+    """
+    boundaries = Boundaries(language)
+    found: list[str] = []
+    for line in text.splitlines(keepends=True):
+        for piece in boundaries.split(line, len(text)):
+            if found and not (has_words(piece) and has_words(found[-1])):
+                found[-1] += piece
+            else:
+                found.append(piece)
+    return tuple(found) if len(found) > 1 else ()
+
+
 def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]]:
     """Pieces that make up the text, and whether each is a sentence, perhaps with white space around it."""
     boundaries = Boundaries(language)
     ordinals = primary(language) in _WITH_ORDINALS
     for line in text.splitlines(keepends=True):
-        bare = not _has_words(line) or _RULE.fullmatch(line)
+        bare = not has_words(line) or _RULE.fullmatch(line)
         start = len(line) if bare else _after_marks(line, ordinals=ordinals)
         yield line[:start], False
         for piece in boundaries.split(line[start:], longest):
@@ -124,8 +149,3 @@ def _after_marks(line: str, *, ordinals: bool) -> int:
     if ordinals and found["number"] and (text[:1].islower() or _MONTH.match(text)):
         return found.start("number")
     return found.end()
-
-
-def _has_words(piece: str) -> bool:
-    """Whether there is something to translate: a letter, a number or punctuation, not only symbols such as emoji."""
-    return any(unicodedata.category(character)[0] in "LNP" for character in piece)

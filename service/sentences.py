@@ -24,6 +24,7 @@ from service.errors import (
 from service.inference.backlog import Turn
 from service.inference.catalogue import Model
 from service.model_changes import Models
+from service.segmentation import parts
 from service.store.context_store import ContextStore
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease
 
@@ -154,7 +155,8 @@ class Sentences:
     async def _translate(
         self, model: Model, document: DocumentKey, appended: Appended, read: tuple[Entry, ...], lease: Lease
     ) -> Answer:
-        request = TranslationRequest(appended.source, tuple(map(_sentence, read)), growing=True)
+        said = parts(appended.source, model.manifest.languages.source)
+        request = TranslationRequest(appended.source, tuple(map(_sentence, read)), growing=True, parts=said)
         turn = Turn(document.session_id, "interactive")
         with model.hold():
             work = model.batcher.submit(request, Options(), turn)

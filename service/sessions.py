@@ -153,7 +153,7 @@ class Sessions:
             SentenceTooLongError: more characters than accepted.
             AntecedentError: see `ContextStore.correct`.
         """
-        check_length(translation, self._settings.max_sentence_characters, "the translation")
+        check_length(translation, self._settings.max_translation_characters, "the translation")
         return await self._sentences.correct(document, position, translation)
 
     async def read(self, document: DocumentKey) -> State:

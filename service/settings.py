@@ -139,6 +139,8 @@ class Settings(BaseSettings):
     """Sentences in the `context` of a document."""
     max_sentence_characters: int = Field(1000, ge=1)
     """Characters of a sentence."""
+    max_translation_characters: int = Field(8000, ge=1)
+    """Characters of a draft, or of a translation that a client has corrected."""
     max_body_bytes: int = Field(4_194_304, ge=1)
     """Bytes of a request's body."""
     max_json_depth: int = Field(16, ge=3, le=500)

@@ -9,6 +9,7 @@ from models.bundle.requests import TranslationRequest
 from models.bundle.strategies import TokenizedRequest
 from models.data.batches import ContextReader, Example, Tokens
 from models.data.tokenizer import Tokenizer
+from models.data.words import has_words
 from models.errors import SentenceTooLongError
 from models.search.hypotheses import max_target_length
 
@@ -17,10 +18,14 @@ _LENGTH_STEP = 16
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request as what an engine translates: its parts (none of an empty sentence), and the context of them all."""
+    """A request as what an engine translates: sentences, and clauses of long ones."""
 
     parts: list[TokenizedRequest]
+    """None of a sentence without words."""
     context_size: int
+    """Of the first part: preceding sentences that are read."""
+    verbatim: str = ""
+    """What stands in the place of a translation where there are no parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,11 @@ class Preparation:
             SentenceTooLongError: a part without clause boundaries has more tokens than the model has positions.
         """
         examples = self._examples(requests, in_context=in_context)
-        prepared = [self._divided(request, example) for request, example in zip(requests, examples, strict=True)]
+        in_turn = in_context and self._reads_what_was_said
+        prepared = [
+            self._divided(request, example, in_turn=in_turn)
+            for request, example in zip(requests, examples, strict=True)
+        ]
         return self._with_drafts(prepared, requests) if drafted else prepared
 
     def whole(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[TokenizedRequest]:
@@ -91,28 +100,52 @@ class Preparation:
     def _translations(self, request: TranslationRequest) -> list[str]:
         return [sentence.target or "" for sentence in request.preceding] if self.reader.reads_target else []
 
-    def _divided(self, request: TranslationRequest, example: Example) -> Prepared:
-        if not example.source:
-            return Prepared([], 0)
+    @property
+    def _reads_what_was_said(self) -> bool:
+        """Whether a sentence needs of one before it nothing but the source, wherever in the document both are."""
+        window = self.manifest.window
+        return window.kind == "sliding" and window.size > 0 and not self.reader.reads_target
+
+    def _divided(self, request: TranslationRequest, example: Example, *, in_turn: bool) -> Prepared:
+        if not (example.source and has_words(request.source)):
+            return Prepared([], 0, request.source.strip())
+        texts = request.parts or (request.source,)
+        sentences = self._sentences(texts, example, in_turn=in_turn)
+        chosen = [self._clauses(text, sentence) for text, sentence in zip(texts, sentences, strict=True)]
+        parts = [self._request(clause) for clauses in chosen for clause in clauses if clause.source]
+        return Prepared(parts, len(chosen[0][0].preceding))
+
+    def _sentences(self, texts: Sequence[str], example: Example, *, in_turn: bool) -> list[Example]:
+        """What a request consists of, each sentence with the context of them all, and `in_turn` those before it."""
+        if len(texts) == 1:
+            return [example]
+        sentences = self._in_place_of(example, texts)
+        if not in_turn:
+            return sentences
+        return [_after(sentences[:number], sentence) for number, sentence in enumerate(sentences)]
+
+    def _clauses(self, text: str, example: Example) -> list[Example]:
+        """A sentence with what is read of its context, or its clauses where it is long.
+
+        All clauses have the context that leaves room for the longest of them.
+        """
         parts = [example]
-        if len(example.source) > self.manifest.limits.split_tokens:
-            parts = self._parts(request.source, example)
+        if len(example.source) > (limit := self.manifest.limits.split_tokens):
+            texts = pack(split_clauses(text), lambda part: len(self.tokenizer.encode_source(part)), limit)
+            parts = self._in_place_of(example, texts)
         for part in parts:
             self.check_length(part.source, "a sentence has {} tokens without a clause boundary")
-        # All parts have the context that leaves room for the longest of them.
         chosen = self.reader.select(max(parts, key=_size))
-        return Prepared([self._request(_with_source(chosen, part)) for part in parts], len(chosen.preceding))
+        return [_with_source(chosen, part) for part in parts]
 
-    def _parts(self, source: str, example: Example) -> list[Example]:
-        """The clauses of a long sentence, each with all of its context."""
-        encode = self.tokenizer.encode_source
-        texts = pack(split_clauses(source), lambda text: len(encode(text)), self.manifest.limits.split_tokens)
-        parts = [replace(example, source=tokens) for tokens in self.tokenizer.encode_sources(texts)]
-        if example.own is not None:
-            pieces = self._pieces(texts) or {}
-            own = [replace(example.own, source=pieces[text]) for text in texts]
-            parts = [replace(part, own=one) for part, one in zip(parts, own, strict=True)]
-        return [part for part in parts if part.source]
+    def _in_place_of(self, example: Example, texts: Sequence[str]) -> list[Example]:
+        """Each text with the context of an example."""
+        parts = [replace(example, source=tokens) for tokens in self.tokenizer.encode_sources(list(texts))]
+        if example.own is None:
+            return parts
+        pieces = self._pieces(texts) or {}
+        own = [replace(example.own, source=pieces[text]) for text in texts]
+        return [replace(part, own=one) for part, one in zip(parts, own, strict=True)]
 
     def _with_drafts(self, prepared: list[Prepared], requests: Sequence[TranslationRequest]) -> list[Prepared]:
         drafts = self.tokenizer.encode_targets([request.draft or "" for request in requests])
@@ -131,6 +164,13 @@ class Preparation:
 def _size(example: Example) -> int:
     """Tokens of a sentence itself, in all tokenizations."""
     return len(example.source) + (0 if example.own is None else _size(example.own))
+
+
+def _after(before: Sequence[Example], sentence: Example) -> Example:
+    """A sentence with others between it and its context, in all tokenizations."""
+    preceding = [*sentence.preceding, *(one.source for one in before)]
+    own = sentence.own and _after([one.own for one in before if one.own], sentence.own)
+    return replace(sentence, preceding=preceding, own=own)
 
 
 def _with_source(chosen: Example, part: Example) -> Example:

@@ -26,6 +26,8 @@ class TranslationRequest:
     """Whether the document may still grow: none of its sentences was translated with those that follow it."""
     draft: str | None = None
     """What the translation may be, which only the strategy `verify` reads."""
+    parts: tuple[str, ...] = ()
+    """Where `source` is more than one sentence, which they are; joined they are the source."""
 
 
 @dataclass(frozen=True, slots=True)

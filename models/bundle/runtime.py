@@ -157,10 +157,12 @@ class Runtime:
         return self._preparation.prepare(requests, in_context=self._in_context(options), drafted=drafted)
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
-        """Translate sentences, each in its context, in their order; an empty sentence gives an empty text.
+        """Translate sentences, each in its context, in their order; one without words gives itself.
 
-        A sentence longer than training has seen is translated in parts that end with clauses, each with the same
-        context; its score is that of all their tokens, and its alternatives are made of their alternatives in turn.
+        Of a request that is several sentences each is translated alone, with those before it as context too, unless the
+        model reads translations or blocks. A sentence longer than training has seen is translated in parts that end
+        with clauses, each with the same context. The score is that of all tokens of all parts, and alternatives are
+        made of their alternatives in turn.
 
         Raises:
             RequestError: what `check` raises for any of them.
@@ -232,7 +234,7 @@ class Runtime:
 
     def _translation(self, prepared: Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
         if not parts:
-            return Translation("", 0.0, 0, 0, ())
+            return Translation(prepared.verbatim, 0.0, 0, 0, ())
         best, *others = [self._joined(list(ranked)) for ranked in zip(*parts, strict=True)]
         tokens = sum(len(part[0].tokens) for part in parts)
         kept = sum(part[0].kept for part in parts)

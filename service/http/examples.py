@@ -41,6 +41,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_document_sentences": 5000,
     "max_context_sentences": 64,
     "max_sentence_characters": 1000,
+    "max_translation_characters": 8000,
     "max_body_bytes": 4194304,
     "max_session_sentences": 10000,
     "session_max_ttl_seconds": 604800,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Final
 
 from models.bundle.manifest import Manifest
@@ -109,16 +110,21 @@ class Catalogue:
     def choose(self, source_lang: str, target_lang: str, name: str | None) -> Model:
         """The model for a language pair, or the one of that name if it serves the pair.
 
+        A language with a script or region is served by a model without: `en-us` by one of `en`, not vice versa.
+
         Raises:
             ModelNotFoundError, LanguagePairError: there is none.
         """
-        pair = (source_lang, target_lang)
-        model = self._by_pair.get(pair) if name is None else self.named(name)
-        if model is None or model.pair != pair:
-            by = "no model" if model is None else f"model {model.name}"
-            served = sorted("-".join(pair) for pair in self._by_pair)
-            raise LanguagePairError(f"{by} serves {'-'.join(pair)}; served are {', '.join(served)}", pairs=served)
-        return model
+        named = None if name is None else self.named(name)
+        for pair in product(_ranges(source_lang), _ranges(target_lang)):
+            model = self._by_pair.get(pair) if named is None else named
+            if model is not None and model.pair == pair:
+                return model
+        by = "no model" if named is None else f"model {named.name}"
+        served = sorted("-".join(pair) for pair in self._by_pair)
+        raise LanguagePairError(
+            f"{by} serves {source_lang}-{target_lang}; served are {', '.join(served)}", pairs=served
+        )
 
     def named(self, name: str) -> Model:
         """The model of that name.
@@ -141,3 +147,9 @@ class Catalogue:
         if model is None or model.fingerprint != fingerprint:
             raise SessionModelNotLoadedError(model=name)
         return model
+
+
+def _ranges(language: str) -> list[str]:
+    """A language tag, and what is left of it without its last subtags one by one (RFC 4647, 3.4)."""
+    subtags = language.split("-")
+    return ["-".join(subtags[:length]) for length in range(len(subtags), 0, -1)]

@@ -37,8 +37,17 @@ EVENTS: Final[dict[str, Any]] = {
 
 def wants_events(request: Request) -> bool:
     """Whether the client has asked for events rather than for the whole answer."""
-    ranges = request.headers.get("accept", "").lower().split(",")
-    return any(media_range.partition(";")[0].strip() == EVENT_STREAM for media_range in ranges)
+    weights = dict(map(_weighted, request.headers.get("accept", "").lower().split(",")))
+    return weights.get(EVENT_STREAM, 0) > 0 and weights[EVENT_STREAM] >= weights.get("application/json", 0)
+
+
+def _weighted(media_range: str) -> tuple[str, float]:
+    """A media range and its weight (RFC 9110, 12.4.2); one that is no number counts as none."""
+    name, *parameters = (part.strip() for part in media_range.split(";"))
+    weight = next((value for key, _, value in (each.partition("=") for each in parameters) if key == "q"), "1")
+    with suppress(ValueError):
+        return name, float(weight)
+    return name, 1.0
 
 
 class DocumentEvents(EventSourceResponse):

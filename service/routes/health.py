@@ -29,12 +29,14 @@ async def info(_who: KeyHolderDep, parts: ServicesDep) -> ServiceInfo:
     return ServiceInfo(version=release(), limits=parts.limits)
 
 
+@router.head("/health/startup", include_in_schema=False)
 @router.get("/health/startup", operation_id="hasStarted", summary="Whether the start is over", responses=_BUGS)
 async def startup() -> Health:
     """Nothing listens before the models are loaded, so the connection is refused until then, and this always holds."""
     return Health(status="ok")
 
 
+@router.head("/health/live", include_in_schema=False)
 @router.get(
     "/health/live",
     operation_id="isLive",
@@ -47,6 +49,7 @@ async def live(parts: ServicesDep, response: Response) -> Health:
     return _health(reasons, response)
 
 
+@router.head("/health/ready", include_in_schema=False)
 @router.get(
     "/health/ready",
     operation_id="isReady",

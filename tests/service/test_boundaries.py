@@ -87,3 +87,9 @@ def test_line_at_which_the_library_panics_is_one_sentence(monkeypatch: pytest.Mo
     """What it cannot divide is not divided; nothing else is lost by it."""
     monkeypatch.setattr(boundaries, "_disguised", lambda line: line)
     assert sentences("A\u3000. She left. He came.", "en") == ["A\u3000. She left. He came."]
+
+
+def test_space_between_a_capital_and_an_ellipsis_is_no_panic() -> None:
+    """As typeset French and English have it: what follows is divided as always."""
+    line = "He took vitamin C\u00a0… She did not. Then they left."
+    assert sentences(line, "en") == ["He took vitamin C\u00a0…", "She did not.", "Then they left."]

@@ -37,7 +37,11 @@ class Desk:
         self.catalogue = Catalogue([Model(manifest, cast(WorkerPool, None), batcher, manifest.name)])
         self.admission = Admission(20, lambda: [self.bench.batcher])
         limits = Settings(
-            max_document_sentences=50, max_sentence_characters=30, max_context_sentences=2, document_concurrency=6
+            max_document_sentences=50,
+            max_sentence_characters=30,
+            max_translation_characters=40,
+            max_context_sentences=2,
+            document_concurrency=6,
         )
         self.documents = Documents(self.catalogue, self.admission, limits, lambda: "an id")
 
@@ -100,9 +104,9 @@ async def test_document_without_sentences(desk: Desk, given: dict[str, object]) 
         ({"sentences": ["a"] * 51}, InvalidInputError, "more than 50 sentences", {}),
         ({"text": "あ。" * 51}, InvalidInputError, "more than 50 sentences", {}),
         (
-            {"sentences": ["a", "b"], "drafts": [None, "b" * 31]},
+            {"sentences": ["a", "b"], "drafts": ["b" * 40, "b" * 41]},
             SentenceTooLongError,
-            "draft 1 has 31 characters",
+            "draft 1 has 41 characters",
             {"position": 1},
         ),
         ({"text": "a", "model": "another"}, ModelNotFoundError, "no model of that name", {"models": ["stand-in"]}),

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from models.data.spacing import gap_of
-from service.segmentation import Segmented, split
+from models.data.words import has_words
+from service.segmentation import Segmented, parts, split
 
 LANGUAGES = ["ja", "zh", "en", "de", "fr", "es", "ru", "ar", "th"]
 _PIECES = [
@@ -201,3 +202,40 @@ def test_what_comes_after_the_most_sentences_is_not_searched() -> None:
     """A document that will be refused costs no more than one that is not; nothing of it is lost."""
     document = segmented("One. Two. Three. Four.", most=2)
     assert document == Segmented(("One.", "Two."), ("", " ", " Three. Four."))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["2", "00:00:01,000 --> 00:00:02,500", "00:03.500 --> 00:05.000 align:start", "|---|:-:|", "-|-", "- - -", "====="],
+)
+def test_lines_that_are_none_of_the_text_stay(line: str) -> None:
+    """Numbers and times of subtitles, and rules of tables and pages, are neither translated nor read as context."""
+    text = f"{line}\n彼は帰った。\n\n{line}\n彼女も。\n"
+    found = segmented(text, "ja")
+    assert found.sentences == ("彼は帰った。", "彼女も。")
+    assert found.join(found.sentences) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("彼は京都に住む。彼女は帰った。", "ja", ("彼は京都に住む。", "彼女は帰った。")),
+        ("Dr. Smith left. It was raining.", "en", ("Dr. Smith left. ", "It was raining.")),
+        ("Yes\nNo", "en", ("Yes\n", "No")),
+        ("「行った。もう帰る。」と言った。", "ja", ()),
+        ("彼は帰った。😀", "ja", ()),
+        ("1. Hello", "en", ()),
+        ("", "en", ()),
+    ],
+)
+def test_a_callers_sentence_may_be_several(text: str, language: str, expected: tuple[str, ...]) -> None:
+    """Each is to be translated; what is one sentence, or has no words, is no part of its own."""
+    assert parts(text, language) == expected
+
+
+@given(text=TEXTS, language=st.sampled_from(LANGUAGES))
+def test_parts_are_the_whole(text: str, language: str) -> None:
+    """Nothing is lost between them, and each but a single one says something."""
+    found = parts(text, language)
+    assert "".join(found) == text or not found
+    assert all(map(has_words, found))

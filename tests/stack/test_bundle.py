@@ -50,6 +50,17 @@ def test_document_is_what_the_runtime_gives(client: httpx.Client, real_bundle: P
     assert [sentence["score"] for sentence in found] == pytest.approx([one.score for one in wanted], abs=1e-4)
 
 
+def test_items_of_several_sentences_lose_none(client: httpx.Client) -> None:
+    """A caller's item is one answer, but each sentence in it is translated, after those before it; symbols stay."""
+    first, second, third = SOURCES[:3]
+    apart = [sentence["translation"] for sentence in translate(client, first, second, third).json()["sentences"]]
+    together = translate(client, first + second, third, "🙂").json()["sentences"]
+    assert [sentence["translation"] for sentence in together[::2]] == [f"{apart[0]} {apart[1]}", "🙂"]
+    session = begin(client)
+    assert say(client, session, first + second, 0).json()["translation"] == together[0]["translation"]
+    assert say(client, session, "🙂", 1).json()["translation"] == "🙂"
+
+
 def test_context_changes_the_translation(client: httpx.Client) -> None:
     """With context the document reads differently than without, but for its first sentence."""
     with_context, without = (

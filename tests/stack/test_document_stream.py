@@ -108,7 +108,16 @@ def test_headers_keep_proxies_from_holding_events_back(client: httpx.Client) -> 
         assert answer.headers["x-request-id"]
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html, application/xml;q=0.9"])
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "*/*",
+        "application/json",
+        "text/html, application/xml;q=0.9",
+        "application/json, text/event-stream;q=0",
+        "application/json, text/event-stream;q=0.5",
+    ],
+)
 def test_whole_answer_is_the_default(client: httpx.Client, accept: str) -> None:
     """Only who asks for events gets them."""
     answer = client.post("/v1/documents", json=PAIR | {"text": "一。"}, headers={"Accept": accept})

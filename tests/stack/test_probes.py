@@ -28,6 +28,8 @@ def test_nothing_listens_until_the_models_are_loaded(
     assert f"http://127.0.0.1:{port}" in process.stdout.readline()
     for probe in ("startup", "live", "ready", "dependencies"):
         assert httpx.get(f"http://127.0.0.1:{port}/health/{probe}", trust_env=False).json()["status"] == "ok"
+    for probe in ("startup", "live", "ready"):  # as `wget --spider` asks
+        assert httpx.head(f"http://127.0.0.1:{port}/health/{probe}", trust_env=False).status_code == 200
 
 
 def test_replica_that_cannot_know_its_keys_is_alive_but_not_ready(replicas: Replicas) -> None:

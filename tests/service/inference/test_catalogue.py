@@ -37,6 +37,14 @@ def test_first_of_a_pair_is_its_default(catalogue: Catalogue) -> None:
     assert catalogue.choose("en", "de", None).name == "german"
 
 
+def test_a_region_is_served_by_a_model_without(catalogue: Catalogue) -> None:
+    """A tag is shortened until it is served (RFC 4647); what is served is never made more special."""
+    assert catalogue.choose("ja-jp", "en-us", None).name == "first"
+    assert catalogue.choose("ja", "en-latn-gb", "second").name == "second"
+    with pytest.raises(LanguagePairError, match="no model serves jpx-jp-en"):
+        catalogue.choose("jpx-jp", "en", None)
+
+
 def test_name_chooses_among_the_models_of_a_pair(catalogue: Catalogue) -> None:
     """Any model can be asked for, for its own pair only."""
     assert catalogue.choose("ja", "en", "second").name == "second"
