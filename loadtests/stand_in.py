@@ -52,7 +52,7 @@ class StandIn:
 
     def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
         """A flow of whole batches."""
-        return AtOnce(lambda requests: self.translate(requests, options))
+        return AtOnce(lambda requests: self.translate(requests, options), most=1000)
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Write the requests down, take the time for them, answer each alone."""

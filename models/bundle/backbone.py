@@ -9,7 +9,7 @@ from pathlib import Path
 import ctranslate2
 import torch
 
-from models.bundle.batching import batch_tokens
+from models.bundle.batching import batch_tokens, sentences_at_once
 from models.bundle.computation import ctranslate2_type
 from models.bundle.conversion import vocabulary_tokens
 from models.bundle.flow import AtOnce, Flow
@@ -84,8 +84,8 @@ class BackboneEngine:
         return [results[i] for i in range(len(requests))]
 
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
-        """A flow of whole batches: CTranslate2 has no steps that others could see."""
-        return AtOnce(lambda requests: self.translate(requests, options))
+        """A flow of small batches: CTranslate2 has no steps that others could see."""
+        return AtOnce(lambda requests: self.translate(requests, options), sentences_at_once(self._device))
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
         """For each request the log-probability of every token of its target, and of the end of sentence."""

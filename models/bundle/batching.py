@@ -10,10 +10,18 @@ BATCH_TOKENS = 2048
 GPU_BATCH_TOKENS = 8 * BATCH_TOKENS
 """There 256 sentences of 64 tokens take hardly longer than one."""
 
+AT_ONCE = 16
+"""Sentences that a CPU translates in a tenth of a second or two: somebody may wait for the next one."""
+
 
 def batch_tokens(device: torch.device) -> int:
     """Padded source tokens of a batch on a device."""
     return BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
+
+
+def sentences_at_once(device: torch.device) -> int:
+    """That are translated without a look at what has come meanwhile, where there are no steps to look between."""
+    return AT_ONCE if device.type == "cpu" else 16 * AT_ONCE
 
 
 Result = TypeVar("Result")

@@ -1,6 +1,7 @@
 """Requests that are answered one by one while others come and go. Loads without torch."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 Request = TypeVar("Request")
@@ -27,11 +28,12 @@ class Flow(Protocol[_Asked_contra, _Given_co]):
 
 
 class AtOnce(Generic[Request, Result]):
-    """A flow over what has no steps: all that has come is done in one."""
+    """A flow over what has no steps: so many requests are done in one."""
 
-    def __init__(self, work: Callable[[Sequence[Request]], Sequence[Result]]) -> None:
-        """Have `work` done, which gives a result for each request."""
+    def __init__(self, work: Callable[[Sequence[Request]], Sequence[Result]], most: int) -> None:
+        """Have `work` done, which gives a result for each of `most` requests or fewer: others wait for it."""
         self._work = work
+        self._most = most
         self._waiting: dict[int, Request] = {}
 
     @property
@@ -44,9 +46,10 @@ class AtOnce(Generic[Request, Result]):
         self._waiting |= requests
 
     def step(self) -> list[tuple[int, Result]]:
-        """Do all that has come."""
-        waiting, self._waiting = self._waiting, {}
-        return list(zip(waiting, self._work(list(waiting.values())), strict=True))
+        """Do those that came first."""
+        keys = list(islice(self._waiting, self._most))
+        requests = [self._waiting.pop(key) for key in keys]
+        return list(zip(keys, self._work(requests), strict=True))
 
     def drop(self, keys: Collection[int]) -> None:
         """Forget what has not been begun, and that is all that is here."""

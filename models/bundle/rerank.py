@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 
+from models.bundle.batching import AT_ONCE
 from models.bundle.flow import AtOnce, Flow
 from models.bundle.requests import CacheUse, Strategy
 from models.bundle.strategies import Engine, TokenizedRequest
@@ -42,8 +43,8 @@ class RerankEngine:
         ]
 
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
-        """A flow of whole batches, as the backbone's is."""
-        return AtOnce(lambda requests: self.translate(requests, options))
+        """A flow of small batches, as the backbone's is; each sentence is as many rows as the beam is wide."""
+        return AtOnce(lambda requests: self.translate(requests, options), AT_ONCE)
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
         """Those of the engine that chooses."""

@@ -5,7 +5,7 @@ finished, and the next ones that do not end take their places in the beam. A sen
 finished; it then leaves the batch. At its maximum length the first N candidates are registered as they are.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
 
@@ -18,7 +18,7 @@ from models.errors import UnsupportedOptionError
 from models.search.candidates import Candidates, Continuations, candidates_of
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
-from models.search.loops import continues_loop, may_continue_loops
+from models.search.loops import LoopGuard
 from models.search.running import Found, Wanted, worth_moving
 
 
@@ -72,6 +72,7 @@ class BeamSearch(Generic[State]):
     def __init__(self, decoder: Decoder[State], options: SearchOptions) -> None:
         self._decoder = decoder
         self._options = options
+        self._guard = LoopGuard(options.most_repeated)
         self._sentences: list[_Sentence] = []
         self._beams: _Beams[State] | None = None
 
@@ -96,6 +97,7 @@ class BeamSearch(Generic[State]):
         else:
             self._join(self._beams, state, history, scores)
         self._sentences += [_Sentence(each) for each in wanted]
+        self._guard.begin()
 
     @torch.inference_mode()
     def step(self) -> list[Found]:
@@ -106,8 +108,9 @@ class BeamSearch(Generic[State]):
         """
         assert self._beams is not None
         beams, everybody = self._beams, list(range(len(self._sentences)))
-        steps = min(self._decoder.stride, max(sentence.remaining for sentence in self._sentences))
-        taken = [(self._candidates(0, beams), beams.history)]
+        forbidden = self._guard.forbidden(lambda: self._hypotheses(beams.history))
+        steps = self._guard.pass_on(min(self._decoder.stride, max(each.remaining for each in self._sentences)))
+        taken = [(self._candidates(0, beams, forbidden), beams.history)]
         for ahead in range(1, steps):
             self._continue_with(everybody, taken[-1][0], beams)
             taken.append((self._candidates(ahead, beams), beams.history))
@@ -129,7 +132,7 @@ class BeamSearch(Generic[State]):
     def _going(self) -> list[int]:
         return [i for i, sentence in enumerate(self._sentences) if not sentence.done]
 
-    def _candidates(self, ahead: int, beams: _Beams[State]) -> Candidates:
+    def _candidates(self, ahead: int, beams: _Beams[State], forbidden: Sequence[tuple[int, int]] = ()) -> Candidates:
         """Of all continuations the best; the hypotheses have so many tokens more than have been looked at."""
         logits = self._decoder.step(beams.history[:, -1], beams.state)
         vocabulary, size = logits.size(-1), self._options.beam_size
@@ -137,18 +140,15 @@ class BeamSearch(Generic[State]):
             raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {size}")
         least = self._options.min_length - ahead
         early = [i * size + k for i, s in enumerate(self._sentences) if s.length < least for k in range(size)]
-        return candidates_of(logits, beams.scores, early, self._loops(beams.history) if ahead == 0 else ())
+        return candidates_of(logits, beams.scores, early, forbidden)
 
-    def _loops(self, history: Tensor) -> list[tuple[int, int]]:
-        """Rows that repeat themselves, and the token that would go on with it."""
-        most, size = self._options.most_repeated, self._options.beam_size
-        if most is None or max(sentence.length for sentence in self._sentences) < most:
-            return []
-        suspects = may_continue_loops(history)
-        lengths = [self._sentences[i // size].length for i in suspects]
-        rows = [row[len(row) - length :] for row, length in zip(history[suspects].tolist(), lengths, strict=True)]
-        found = ((i, continues_loop(row, most)) for i, row in zip(suspects, rows, strict=True))
-        return [(i, token) for i, token in found if token is not None]
+    def _hypotheses(self, history: Tensor) -> Iterator[tuple[int, list[int]]]:
+        """The rows of sentences that are not done, and the last tokens that they say."""
+        size, last = self._options.beam_size, history[:, -self._guard.reach :].tolist()
+        for i, tokens in enumerate(last):
+            sentence = self._sentences[i // size]
+            if not sentence.done:
+                yield i, tokens[max(0, len(tokens) - sentence.length) :]
 
     def _look(self, best: Continuations, history: Tensor, state: State) -> list[_Sentence]:
         """See what a step has found; gives the sentences that are done with it."""

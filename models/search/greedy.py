@@ -3,7 +3,7 @@
 Sentences with a draft get as many tokens as agree with it when they are added, from `models.search.verify`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
@@ -14,7 +14,7 @@ from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
-from models.search.loops import continues_loop
+from models.search.loops import LoopGuard
 from models.search.running import Found, Wanted, worth_moving
 from models.search.verify import verify
 from models.search.vocabulary import likeliest
@@ -61,6 +61,7 @@ class GreedySearch(Generic[State]):
     def __init__(self, decoder: Decoder[State], options: SearchOptions) -> None:
         self._decoder = decoder
         self._options = options
+        self._guard = LoopGuard(options.most_repeated)
         self._rows: list[_Row] = []
         self._state: State | None = None
         self._tokens = torch.empty(0, dtype=torch.long)
@@ -88,6 +89,7 @@ class GreedySearch(Generic[State]):
             self._state.join(state, len(self._rows), len(rows))
             self._tokens = torch.cat([self._tokens, tokens])
         self._rows += rows
+        self._guard.begin()
 
     @torch.inference_mode()
     def step(self) -> list[Found]:
@@ -95,8 +97,9 @@ class GreedySearch(Generic[State]):
         found, self._ready = self._ready, []
         if self._state is None:
             return found
-        state, steps = self._state, min(self._decoder.stride, max(row.remaining for row in self._rows))
-        drawn = [self._draw(ahead, state) for ahead in range(steps)]
+        state, forbidden = self._state, self._guard.forbidden(self._going)
+        steps = self._guard.pass_on(min(self._decoder.stride, max(row.remaining for row in self._rows)))
+        drawn = [self._draw(ahead, state, () if ahead else forbidden) for ahead in range(steps)]
         tokens, values = (_brought(each) for each in zip(*drawn, strict=True))
         found += [each for taken in zip(tokens, values, strict=True) for each in self._append(*taken, state)]
         self._leave_if_worth()
@@ -122,19 +125,17 @@ class GreedySearch(Generic[State]):
         _keep(going, len(rows), state)
         return [row for row in rows if not row.done]
 
-    def _draw(self, ahead: int, state: State) -> tuple[Tensor, Tensor]:
+    def _draw(self, ahead: int, state: State, forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
         """The next token of each row, which has so many more than have been looked at, and its log-probability."""
         logits = self._decoder.step(self._tokens, state)
         least = self._options.min_length - ahead
         early = [i for i, row in enumerate(self._rows) if len(row.tokens) < least]
-        self._tokens, values = likeliest(logits, early, self._loops() if ahead == 0 else ())
+        self._tokens, values = likeliest(logits, early, forbidden)
         return self._tokens, values
 
-    def _loops(self) -> list[tuple[int, int]]:
-        """Rows that repeat themselves, and the token that would go on with it."""
-        most = self._options.most_repeated
-        found = ((i, continues_loop(row.tokens, most)) for i, row in enumerate(self._rows))
-        return [(i, token) for i, token in found if token is not None]
+    def _going(self) -> Iterator[tuple[int, list[int]]]:
+        """The rows that are not done, and what they say."""
+        return ((i, row.tokens) for i, row in enumerate(self._rows) if not row.done)
 
     def _append(self, tokens: Sequence[int], values: Sequence[float], state: State) -> list[Found]:
         """Let the rows that are not done take a token each; gives what is done with it."""

@@ -14,7 +14,7 @@ from models.data.batches import Tokens, pad
 from models.data.tokenizer import BOS
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import SearchOptions
-from models.search.loops import continues_loop
+from models.search.loops import continues_loop, tokens_to_loop
 from models.search.running import Wanted
 from models.search.vocabulary import likeliest
 
@@ -74,6 +74,10 @@ def _agreeing(draft: Tokens, drawn: Drawn) -> Drawn:
 
 def _without_loop(drawn: Drawn, most: int | None) -> Drawn:
     """What was drawn, up to where greedy search would have said something else, lest it repeats itself."""
+    if most is None:
+        return drawn
     tokens = [token for token, _ in drawn]
-    end = next((i for i, token in enumerate(tokens) if continues_loop(tokens[:i], most) == token), len(tokens))
+    end = 0
+    while end < len(tokens) and continues_loop(tokens[:end], most) != tokens[end]:
+        end += max(1, tokens_to_loop(tokens[:end], most))
     return drawn[:end]

@@ -57,6 +57,7 @@ class Backlog:
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._suspects: dict[Waiting, None] = {}  # a dict keeps the order, and forgets any element at once
+        self._tried = False  # whether a suspect was the last that an idle worker got
         self._flows: dict[Priority, dict[str, dict[Waiting, None]]] = {priority: {} for priority in PRIORITIES}
 
     def __len__(self) -> int:
@@ -93,8 +94,9 @@ class Backlog:
         self._flows[waiting.turn.priority].setdefault(waiting.turn.flow, {})[waiting] = None
 
     def put_back(self, suspects: Sequence[Waiting]) -> None:
-        """Add sentences over which a worker has died: they go first, and each alone."""
-        self._suspects |= dict.fromkeys(suspects)
+        """Add sentences over which a worker has died: each goes alone, those of sessions before those of documents."""
+        together = [*self._suspects, *suspects]
+        self._suspects = dict.fromkeys(sorted(together, key=lambda waiting: PRIORITIES.index(waiting.turn.priority)))
 
     def discard(self, waiting: Waiting) -> None:
         """Forget one, if it is still here: nobody waits for it."""
@@ -117,11 +119,15 @@ class Backlog:
 
         That is the sentence whose turn it is, if the worker's budget is not used up, and those after it with the same
         options that fit. A sentence over which a worker has died, of either class, goes to one that is `idle`, and
-        alone, so that it can take no other with it.
+        alone, so that it can take no other with it; between two of them those of sessions have their turn.
         """
-        batch = list(islice(self._suspects, 1)) if idle else []
-        if not batch:
+        awaited = self._tried and self._flows["interactive"]
+        if tries := bool(idle and self._suspects and not awaited):
+            batch = list(islice(self._suspects, 1))
+        else:
             batch, _ = self._next(priority, characters, sentences)
+        if batch and idle:
+            self._tried = tries
         for waiting in batch:
             self._take(waiting)
         return batch

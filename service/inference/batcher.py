@@ -184,12 +184,13 @@ class Batcher(Generic[_L]):
     def _with_room(self) -> list[_L]:
         """The lanes that may get something, those with the least first.
 
-        While sentences wait over which a worker has died, the one with the least gets nothing else until it is free
-        for them.
+        While sentences wait over which a worker has died and no lane tries one, the one with the least gets nothing
+        else until it is free for them.
         """
         lanes = [lane for lane, load in self._loads.items() if lane.alive and not load.closed]
         lanes.sort(key=lambda lane: len(self._loads[lane]))
-        return lanes[1:] if self._backlog.suspects and lanes and len(self._loads[lanes[0]]) else lanes
+        wanted = self._backlog.suspects and not any(load.tries for load in self._loads.values())
+        return lanes[1:] if wanted and lanes and len(self._loads[lanes[0]]) else lanes
 
     def _give_next(self) -> bool:
         """Give the next batch to the lane that has the least of its class; False if nobody has room for any."""

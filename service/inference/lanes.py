@@ -60,7 +60,12 @@ class Load:
     @property
     def closed(self) -> bool:
         """Whether nothing may be added: also to a sentence over which a worker has died, which is tried alone."""
-        return self.leaves or any(waiting.attempts for waiting in self._numbers)
+        return self.leaves or self.tries
+
+    @property
+    def tries(self) -> bool:
+        """Whether it has a sentence over which a worker has died."""
+        return any(waiting.attempts for waiting in self._numbers)
 
     @property
     def characters(self) -> int:

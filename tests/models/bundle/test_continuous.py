@@ -182,7 +182,7 @@ def test_a_flow_of_texts_translates_as_the_runtime_does(runtime: Runtime, strate
 
 def test_what_is_dropped_before_it_is_begun_is_not_done() -> None:
     """A flow without steps does what is left of all that has come."""
-    flow: AtOnce[str, str] = AtOnce(lambda texts: [text.upper() for text in texts])
+    flow: AtOnce[str, str] = AtOnce(lambda texts: [text.upper() for text in texts], most=2)
     flow.add({1: "a", 2: "b"})
     flow.add({3: "c"})
     flow.drop([2, 9])

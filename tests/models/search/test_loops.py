@@ -3,7 +3,6 @@ from itertools import groupby
 from typing import Any
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +11,7 @@ from models.data.tokenizer import EOS
 from models.search.beam import BeamSearch
 from models.search.greedy import GreedySearch
 from models.search.hypotheses import SearchOptions
-from models.search.loops import continues_loop, may_continue_loops
+from models.search.loops import continues_loop, tokens_to_loop
 from models.search.search import run
 
 Make = Callable[..., Any]
@@ -40,11 +39,21 @@ def test_what_would_go_on_with_a_loop(tokens: Sequence[int], next_one: int | Non
 
 
 @given(st.lists(st.integers(1, 3), max_size=20), st.integers(1, 16), st.integers(4, 8))
-def test_who_is_in_a_loop_is_looked_at(before: list[int], size: int, copies: int) -> None:
-    """Whatever was said before it, and whatever the loop is of; who says always something else is not."""
-    tokens = [*before, *(list(range(20, 20 + size)) * copies)]
-    assert continues_loop(tokens, 4) is not None
-    assert may_continue_loops(torch.tensor([tokens, range(len(tokens)), tokens])) == [0, 2]
+def test_what_was_said_before_a_loop_is_no_matter(before: list[int], size: int, copies: int) -> None:
+    """Whatever it is that is repeated."""
+    assert continues_loop([*before, *(list(range(20, 20 + size)) * copies)], 4) is not None
+
+
+@given(st.lists(st.integers(1, 2), max_size=40), st.lists(st.integers(1, 2), max_size=40), st.sampled_from([4, 12, 32]))
+def test_there_is_no_loop_before_there_may_be_one(before: list[int], after: list[int], most: int) -> None:
+    """As long as is foretold, whatever is said; and if the right thing is said, no longer."""
+    free = tokens_to_loop(before, most)
+    assert all(continues_loop([*before, *after[:count]], most) is None for count in range(min(free, len(after) + 1)))
+    goes_on = [list(before) for _ in range(16)]
+    for n, tokens in enumerate(goes_on, 1):
+        for _ in range(free):
+            tokens.append(tokens[-n] if len(tokens) >= n else 9)
+    assert not before or len(before) < 16 or any(continues_loop(tokens, most) is not None for tokens in goes_on)
 
 
 @pytest.mark.parametrize("search", [GreedySearch, BeamSearch])

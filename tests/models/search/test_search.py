@@ -108,14 +108,25 @@ def test_too_wide_a_beam_is_refused(
         search(make_decoder(1), make_sources(1), SearchOptions(60), [3])
 
 
-@pytest.mark.parametrize("options", [SearchOptions(1, min_length=3), SearchOptions(4, 4, min_length=2)])
+@pytest.mark.parametrize(
+    ("options", "scores"),
+    [
+        (SearchOptions(1, min_length=3), {EOS: 3.5}),
+        (SearchOptions(4, 4, min_length=2), {EOS: 3.5}),
+        (SearchOptions(1, most_repeated=4), {41: 60.0, 42: 30.0}),
+        (SearchOptions(3, most_repeated=4), {41: 60.0, 42: 30.0}),
+    ],
+)
 def test_how_often_search_looks_changes_nothing(
-    make_decoder: Callable[..., Any], make_sources: Callable[[int], Batch], options: SearchOptions
+    make_decoder: Callable[..., Any],
+    make_sources: Callable[[int], Batch],
+    options: SearchOptions,
+    scores: dict[int, float],
 ) -> None:
-    """With several steps between two looks, sentences have the same translations, those that join later too."""
+    """With several steps between two looks, sentences have the same translations, loops and latecomers included."""
 
     def found(stride: int) -> dict[int, list[Hypothesis]]:
-        decoder = make_decoder(20, scores={EOS: 3.5})
+        decoder = make_decoder(20, scores=scores)
         decoder.stride = stride
         running = new_search(decoder, options)
         running.add(make_sources(20), [Wanted(key, 1 + key) for key in range(20)])

@@ -112,10 +112,20 @@ def test_forgotten_sentence_costs_nothing() -> None:
 
 def test_suspect_goes_alone_and_first() -> None:
     """A sentence over which a worker died is tried again before others, at once, and with none beside it."""
-    queue = backlog(session("c"))
+    queue = backlog(waiting("c"))
     queue.put_back([waiting("a"), waiting("b")])
     assert queue.due() == float("-inf")
-    assert [sources(queue.pop("interactive")) for _ in range(3)] == [["a"], ["b"], ["c"]]
+    assert [sources(queue.pop("bulk")) for _ in range(3)] == [["a"], ["b"], ["c"]]
+
+
+def test_sessions_are_served_between_two_suspects() -> None:
+    """Who speaks waits for one sentence that may end the worker, not for all of them; and its own go first."""
+    queue = backlog(session("c"), waiting("d"))
+    queue.put_back([waiting("a"), session("b", "other")])
+    served = [queue.pop("interactive") or queue.pop("bulk")]
+    queue.put(session("e", "another"))
+    served += [queue.pop("interactive") or queue.pop("bulk") for _ in range(3)]
+    assert list(map(sources, served)) == [["b"], ["c", "e"], ["a"], ["d"]]
 
 
 def test_flows_take_turns() -> None:

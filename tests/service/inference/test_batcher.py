@@ -12,9 +12,11 @@ from structlog.testing import capture_logs
 from models.bundle.requests import CacheUse, Options, TranslationRequest
 from models.errors import RequestError
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
-from service.inference.backlog import Turn
+from service.inference.backlog import Budget, Turn
+from service.inference.batcher import Batcher
 from service.inference.wire import Batch, Outcomes
-from tests.support.lanes import Bench, echo, until
+from service.telemetry.metrics import Metrics
+from tests.support.lanes import TURN, Bench, Lanes, echo, until
 
 
 async def test_each_caller_gets_its_own_translation(bench: Callable[..., Bench]) -> None:
@@ -150,6 +152,51 @@ async def test_sentence_whose_worker_died_is_tried_again(bench: Callable[..., Be
     used = bench(dies_once)
     assert await asyncio.gather(*map(used.translate, "abc")) == ["a", "b", "c"]
     assert used.lanes.batches == [["a", "b", "c"], ["a"], ["b"], ["c"]]
+
+
+class _Several:
+    """Lanes side by side."""
+
+    def __init__(self, *lanes: Lanes) -> None:
+        self._free: asyncio.Queue[Lanes] = asyncio.Queue()
+        for lane in lanes:
+            self._free.put_nowait(lane)
+
+    async def acquire(self) -> Lanes:
+        """One that is free."""
+        return await self._free.get()
+
+    def outgrown(self, _worker: Lanes) -> bool:
+        """None ever is."""
+        return False
+
+    def release(self, worker: Lanes) -> None:
+        """It is free."""
+        self._free.put_nowait(worker)
+
+
+async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
+    """No second one is emptied for them: what comes goes to those that have room."""
+    deaths, go_on = iter([True]), asyncio.Event()
+
+    async def dies_once(batch: Batch) -> Outcomes:
+        if next(deaths, False):
+            raise WorkerDiedError
+        await go_on.wait()
+        return await echo(batch)
+
+    first, second = Lanes(dies_once), Lanes(dies_once)
+    batcher = Batcher(_Several(first, second), Budget(100, 3, 0.0), deadline=60.0, metrics=Metrics())
+    batcher.open()
+    waiting = [batcher.enqueue(TranslationRequest(source), Options(), TURN) for source in "abcd"]
+    await until(lambda: sorted(map(len, (first.batches, second.batches))) == [1, 2])
+    waiting.append(batcher.enqueue(TranslationRequest("e"), Options(), TURN))
+    async with asyncio.timeout(20):  # rather than for ever
+        await until(lambda: ["e"] in [*first.batches, *second.batches])
+    assert not any(future.done() for future in waiting)
+    go_on.set()
+    assert [translation.text for translation in await asyncio.gather(*waiting)] == list("abcde")
+    await batcher.close()
 
 
 async def test_second_death_is_an_error(bench: Callable[..., Bench]) -> None:
