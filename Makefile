@@ -69,8 +69,8 @@ format: setup ## Format the code and mend what ruff can mend
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-# A step that the next one has begun with is not trained further, so a budget may be spent in several calls. The last one
-# has none: its learning rate falls to nothing at its last update, and what is exported has to be what it ends with.
+# A step that the next one has begun with is not trained further, so a budget may be spent in several calls. Those whose
+# learning rate falls to nothing have none: what the next one begins with, or is exported, has to be what they end with.
 BUDGET = $(MINUTES:%=--minutes %)
 PRONOUNS_ONLY := --only '^(He|She|It)\b|\b([Ss]he|[Hh]er)\b'
 train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, eight steps, export; killed, it goes on where it was (variable: MINUTES a step)
@@ -97,7 +97,8 @@ train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems
-runs/default/shipped/final: | $(STAMP) # The sentence model that all of them begin with, out of the shipped bundle
+runs/default/shipped/final: $(MODEL)/manifest.json | $(STAMP) # The sentence model that all of them begin with, out of the shipped bundle
+	rm -rf runs/default/shipped
 	$(PY) -m models unpack $(MODEL) $(RUNS)/shipped.yaml
 
 BERT_UPDATES := 4500

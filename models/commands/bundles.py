@@ -28,8 +28,9 @@ def export(
     reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON of figures for the manifest.")] = None,
     alpha: Alpha = None,
-    context_sentences: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The most to read, for a Doc-Transformer; or as in training.")
+    sentences: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Of context at most, for a Doc-Transformer; without it, as in training."),
     ] = None,
     sentence: Annotated[
         Path | None, typer.Option(metavar="CHECKPOINT", help="Its backbone translates without context, not step one's.")
@@ -43,7 +44,7 @@ def export(
         raise typer.BadParameter("--source and --reference go together")
     documents = None if source is None else read_documents(source, reference)
     figures = None if scores is None else _figures(scores)
-    choices = Choices(alpha, context_sentences)
+    choices = Choices(alpha, sentences)
     manifest = export_bundle(
         checkpoint, out, quantization, documents=documents, scores=figures, choices=choices, sentence=sentence
     )
