@@ -167,7 +167,7 @@ class Worker:
             outcomes = OUTCOMES.validate_json(await self._frame())
             answered = {outcome.number for outcome in outcomes.outcomes}
             if not answered <= self._owed:
-                raise ValueError("an answer to what was asked")
+                raise ValueError("an answer to what was not asked")
         except ValueError as error:
             self._kill()
             raise WorkerDiedError from error

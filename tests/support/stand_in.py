@@ -29,7 +29,7 @@ _WAIT_FOR = re.compile(r"wait-for:(\S+)")
 class StandIn:
     """Obeys words in the source: `crash`, `crash-once:MARK`, `grow`, `hang-up`, `raise`, `refuse`, `wait-for:FILE`.
 
-    Every translation ends with `accent`.
+    While it waits there is a file `FILE.begun`. Every translation ends with `accent`.
     """
 
     def __init__(self, accent: str, *, reads_target_context: bool = False) -> None:
@@ -100,6 +100,7 @@ def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> Stand
 def _obey(source: str) -> None:
     if found := _WAIT_FOR.search(source):
         parent = os.getppid()
+        Path(f"{found[1]}.begun").touch()
         while not Path(found[1]).exists():
             if os.getppid() != parent:  # the service was killed: nobody will let this sentence go
                 sys.exit()

@@ -52,11 +52,16 @@ def command_line(*arguments: str) -> list[str]:
 def kill_after_checkpoints(run: Path, output: Path, count: int) -> None:
     """Train in another process and kill it as soon as it has written so many checkpoints."""
     process = subprocess.Popen(command_line("train", str(run), "--resume"), env=ENVIRONMENT, stderr=subprocess.DEVNULL)
-    while process.poll() is None and not any(f"{count:08d}" in folder.name for folder in list_checkpoints(output)):
+    while process.poll() is None and _last_update(output) < count:
         time.sleep(0.01)
     assert process.poll() is None, "the run ended before it could be killed"
     process.send_signal(signal.SIGKILL)
     process.wait()
+
+
+def _last_update(output: Path) -> int:
+    """Of the newest checkpoint; older ones are removed as training goes."""
+    return max((int(folder.name.rpartition("-")[2]) for folder in list_checkpoints(output)), default=0)
 
 
 @pytest.fixture
@@ -102,6 +107,17 @@ def test_two_processes_train_like_one_with_twice_the_batch(make_run: MakeRun) ->
     one, two = (weights(load_config(run).output / "final") for run in (alone, pair))
     for name, tensor in one.items():
         torch.testing.assert_close(two[name], tensor, atol=1e-5, rtol=1e-4)
+
+
+def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> None:
+    """Validation is one process's work, but what it finds ends all of them, with the same learning rate until then."""
+    still = {"schedule": {"kind": "plateau", "peak": 1e-12, "warmup": 1, "patience": 2}, "validate_every": 1}
+    run = make_run("still", training=still | {"updates": 50, "patience": 5})
+    make_tokenizer(load_config(run))
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    subprocess.run([*torchrun, "-m", "models", "train", str(run)], env=ENVIRONMENT, check=True, timeout=120)
+    progress = load_checkpoint(load_config(run).output / "final").progress
+    assert (progress.stale, progress.plateaus) == (5, 2)
 
 
 def test_step_two_leaves_the_backbone_as_it_was(make_run: MakeRun) -> None:
@@ -276,7 +292,9 @@ def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) ->
     still = {"schedule": {"peak": 1e-12, "warmup": 1}, "updates": 50, "validate_every": 1, "patience": 3}
     run = make_run("still", training=still)
     make_tokenizer(load_config(run))
-    assert load_checkpoint(train(load_config(run))).progress.update < 50
+    progress = load_checkpoint(train(load_config(run))).progress
+    assert progress.update < 50
+    assert progress.stale == 3
 
 
 @pytest.mark.parametrize("end", [{"updates": 4}, {"updates": 50, "patience": 3}])

@@ -4,11 +4,13 @@ import asyncio
 import os
 import resource
 import signal
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 import structlog
 from structlog.testing import capture_logs
@@ -20,10 +22,11 @@ from models.errors import BundleError, RequestError, SelfTestError, SentenceTooL
 from service.errors import WorkerDiedError
 from service.inference import worker as worker_module
 from service.inference.pool import WorkerPool
-from service.inference.wire import Batch, Drop, Failure, Job
+from service.inference.wire import HEADER, Batch, Drop, Failure, Job, Outcome, Outcomes, encode
 from service.inference.worker import Worker, WorkerCommand, error_of
 from service.telemetry.metrics import Metrics
 from tests.support import stand_in
+from tests.support.lanes import until
 from tests.support.servers import bundle, children
 
 
@@ -96,13 +99,23 @@ async def test_bundle_that_cannot_be_served_is_reported_in_the_workers_words(tmp
 
 
 async def test_pool_that_cannot_start_leaves_no_process(tmp_path: Path) -> None:
-    """If one worker fails to load, none is left."""
-    bundle(tmp_path)
-    (tmp_path / "damaged").touch()
-    pool = WorkerPool(partial(Worker.start, command(tmp_path)), 2, Metrics())
+    """If one worker fails to load, none is left: neither it, nor one that has started meanwhile."""
+    sound, damaged = bundle(tmp_path / "sound"), bundle(tmp_path / "damaged")
+    (damaged / "damaged").touch()
+    started: list[Worker] = []
+
+    async def start(*, self_test: bool = False) -> Worker:
+        if not started:
+            started.append(await Worker.start(command(sound), self_test=self_test))
+            return started[0]
+        return await Worker.start(command(damaged))
+
+    pool = WorkerPool(start, 2, Metrics())
     with pytest.raises(BundleError):
         await pool.open()
+    assert started
     assert pool.alive == 0
+    assert not psutil.pid_exists(started[0].pid)
 
 
 async def test_only_the_first_worker_tests_the_bundle(tmp_path: Path) -> None:
@@ -113,6 +126,17 @@ async def test_only_the_first_worker_tests_the_bundle(tmp_path: Path) -> None:
         await WorkerPool(partial(Worker.start, command(tmp_path)), 2, Metrics()).open()
     worker = await Worker.start(command(tmp_path))
     await worker.stop()
+    (tmp_path / "wrong").unlink()
+    tested: list[bool] = []
+
+    async def start(*, self_test: bool = False) -> Worker:
+        tested.append(self_test)
+        return await Worker.start(command(tmp_path), self_test=self_test)
+
+    pool = WorkerPool(start, 2, Metrics())
+    await pool.open()
+    await pool.close()
+    assert sorted(tested) == [False, True]
 
 
 async def test_one_by_one_ends_with_the_first_failure(tmp_path: Path) -> None:
@@ -207,12 +231,27 @@ async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle
     await pool.close()
 
 
+@pytest.mark.parametrize(
+    "frame", [encode(Outcomes((Outcome(99, None),), 0.0)), HEADER.pack(3) + b"abc"], ids=["not asked", "no JSON"]
+)
+async def test_worker_that_says_what_it_was_not_asked_is_killed(frame: bytes) -> None:
+    """One user's translation may be another's by then, so nothing that it says is believed any more."""
+    ours, theirs = socket.socketpair()
+    process = await asyncio.create_subprocess_exec("sleep", "60")
+    worker = Worker(process, *await asyncio.open_connection(sock=ours), 60.0)
+    with theirs:
+        theirs.sendall(frame)
+        with pytest.raises(WorkerDiedError):
+            await worker.receive()
+    assert await process.wait() == -signal.SIGKILL
+
+
 async def test_worker_takes_more_and_drops_some(stand_in_bundle: Path, tmp_path: Path) -> None:
     """What it is given or told to drop while it is busy it finds afterwards; each number is answered once."""
     worker = await Worker.start(command(stand_in_bundle))
     gate = tmp_path / "gate"
     worker.send(batch(f"wait-for:{gate}"))
-    await asyncio.sleep(0.1)
+    await until(Path(f"{gate}.begun").exists)
     worker.send(batch("one", "two", "refuse", first=1))
     worker.send(Drop((0, 2, 77)))
     gate.touch()
@@ -323,11 +362,11 @@ async def test_closing_ends_busy_workers_too(pool: WorkerPool, tmp_path: Path, m
     monkeypatch.setattr("service.inference.worker._STOP_SECONDS", 0.2)
     worker = await pool.acquire()
     busy = asyncio.create_task(translated(worker, f"wait-for:{tmp_path / 'never'}"))
-    await asyncio.sleep(0.05)
+    await until((tmp_path / "never.begun").exists)
     await pool.close()
     with pytest.raises(WorkerDiedError):
         await busy
-    assert pool.alive == 0
+    assert not psutil.pid_exists(worker.pid)
 
 
 @pytest.mark.parametrize(
