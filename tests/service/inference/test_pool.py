@@ -102,18 +102,16 @@ async def test_pool_that_cannot_start_leaves_no_process(tmp_path: Path) -> None:
     """If one worker fails to load, none is left: neither it, nor one that has started meanwhile."""
     sound, damaged = bundle(tmp_path / "sound"), bundle(tmp_path / "damaged")
     (damaged / "damaged").touch()
-    started: list[Worker] = []
+    folders, started = iter((sound, damaged)), list[Worker]()
 
     async def start(*, self_test: bool = False) -> Worker:
-        if not started:
-            started.append(await Worker.start(command(sound), self_test=self_test))
-            return started[0]
-        return await Worker.start(command(damaged))
+        started.append(await Worker.start(command(next(folders)), self_test=self_test))
+        return started[-1]
 
     pool = WorkerPool(start, 2, Metrics())
     with pytest.raises(BundleError):
         await pool.open()
-    assert started
+    assert len(started) == 1
     assert pool.alive == 0
     assert not psutil.pid_exists(started[0].pid)
 
@@ -243,7 +241,8 @@ async def test_worker_that_says_what_it_was_not_asked_is_killed(frame: bytes) ->
         theirs.sendall(frame)
         with pytest.raises(WorkerDiedError):
             await worker.receive()
-    assert await process.wait() == -signal.SIGKILL
+    await worker.ended()
+    assert process.returncode == -signal.SIGKILL
 
 
 async def test_worker_takes_more_and_drops_some(stand_in_bundle: Path, tmp_path: Path) -> None:
