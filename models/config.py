@@ -316,7 +316,7 @@ class TrainingConfig(Frozen):
     optimizer: Literal["adam", "muon"] = "adam"
     """`muon` moves the matrices inside the network by Muon, all else by Adam; a learning rate means the same."""
     adam_betas: tuple[Decay, Decay] = (0.9, 0.98)
-    adam_epsilon: float = 1e-9
+    adam_epsilon: float = Field(1e-9, gt=0)
     dropout: float = Field(0.1, ge=0, lt=1)
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     context_dropout: float = Field(0.0, ge=0, le=1)
@@ -340,21 +340,31 @@ class TrainingConfig(Frozen):
     """Sentences of the dev set that are translated for BLEU at each validation; 0 for none."""
 
     @model_validator(mode="after")
-    def _has_an_end(self) -> Self:
+    def _has_one_end(self) -> Self:
         if self.updates is None and self.epochs is None:
             raise ValueError("one of updates and epochs must say when training ends")
         if self.updates is not None and self.epochs is not None:
             raise ValueError(
                 "updates and epochs both say when training ends: set one of them, or the other one to null"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _begins_as_its_step_does(self) -> Self:
         if self.step == "document" and self.init is None:
             raise ValueError("step document needs init: the checkpoint of step one")
+        if self.step == "joint" and self.init is not None:
+            raise ValueError("step joint trains everything from scratch: init is for the other steps")
+        if self.step != "document" and self.unfreeze:
+            raise ValueError(f"unfreeze is for step document: step {self.step} has nothing frozen")
+        return self
+
+    @model_validator(mode="after")
+    def _changes_the_context_of_a_share(self) -> Self:
         if self.context_dropout + self.context_shuffling > 1:
             raise ValueError(
                 "context_dropout and context_shuffling are shares of the sentences: their sum is at most 1"
             )
-        if self.step != "document" and self.unfreeze:
-            raise ValueError(f"unfreeze is for step document: step {self.step} has nothing frozen")
         return self
 
     @model_validator(mode="after")

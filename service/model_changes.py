@@ -170,7 +170,7 @@ class Models:
         Raises:
             SessionModelNotLoadedError: it is not loaded any more.
             ModelNotReadyError: another replica has it already, and this one will.
-            StoreUnavailableError: which of the two cannot be known.
+            StoreUnavailableError, ModelRecordError: which of the two cannot be known.
         """
         try:
             return self.catalogue.for_session(name, fingerprint)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Path, Request, status
 from models.errors import SentenceTooLongError
 from service.errors import (
     ModelNotReadyError,
+    ModelRecordError,
     PositionConflictError,
     PositionExpiredError,
     PositionGapError,
@@ -93,6 +94,7 @@ async def create_session(
         SentenceFailedError,
         SessionModelNotLoadedError,
         ModelNotReadyError,
+        ModelRecordError,
         body=True,
     )
     | {

@@ -6,16 +6,14 @@ A Cluster's masters fail one by one, so each has a breaker and a bound on calls 
 import asyncio
 from dataclasses import dataclass
 
-from redis.exceptions import RedisClusterException, RedisError
+from redis.exceptions import RedisError
 
 from service.store.breaker import Breaker
 from service.store.cancellation import obeyed
 from service.store.connection import RedisClient, node_name, probe
-from service.store.failures import code_of
+from service.store.failures import code_of, is_silence
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
-
-_SILENCE = (RedisError, RedisClusterException, OSError, RuntimeError)  # the last as `is_silence` has it
 
 _log = get_logger(__name__)
 
@@ -91,7 +89,6 @@ class Nodes:
                     async with asyncio.timeout(self._policy.total_seconds):
                         await probe(self._redis, node.name)
                 self.answered(node)
-            except _SILENCE:
-                continue
-            except Exception:  # noqa: BLE001 - whatever it was, nobody else would ever ask again
-                _log.exception("redis_not_asked", node=node.name)
+            except Exception as error:  # noqa: BLE001 - whatever it was, nobody else would ever ask again
+                if not (isinstance(error, RedisError) or is_silence(error)):
+                    _log.exception("redis_not_asked", node=node.name)

@@ -45,6 +45,8 @@ def test_own_values_win_key_by_key(tmp_path: Path) -> None:
         ({"architecture": {"kind": "unknown"}}, "architecture"),
         ({"training": {"updates": 1, "unfreeze": True}}, "unfreeze is for step document"),
         ({"training": {"updates": 1, "deepen": True}}, "deepen needs init"),
+        ({"training": {"updates": 1, "step": "joint", "init": "a"}}, "joint trains everything from scratch"),
+        ({"training": {"updates": 1, "adam_epsilon": 0}}, "adam_epsilon"),
         ({"training": {"updates": 1, "deepen": True, "init": "a", "step": "document"}}, "deepen needs unfreeze"),
         ({"training": {"updates": 1, "deepen": True, "init": "a"}, "backbone": {"norm": "post"}}, "norm pre"),
         (

@@ -93,9 +93,12 @@ async def test_after_failures_in_a_row_redis_is_not_asked(fragile_redis: RedisSe
     assert [line["event"] for line in logs if line["event"] != "redis_failed"] == ["redis_away", "redis_back"]
 
 
-async def test_asking_goes_on_whatever_it_meets(fragile_redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [ZeroDivisionError, RuntimeError])
+async def test_asking_goes_on_whatever_it_meets(
+    fragile_redis: RedisServer, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
     """An error that nobody has foreseen is logged, and does not leave Redis away for ever."""
-    failures = iter([ZeroDivisionError("a password")])
+    failures = iter([kind("a password")])
 
     async def probe_once(redis: RedisClient, node: str) -> None:
         for failure in failures:
