@@ -134,7 +134,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 def _announce(app: FastAPI, host: str, port: int) -> None:
-    models = ", ".join(model.name for model in app.state.services.catalogue.models)
+    models = ", ".join(model.name for model in app.state.services.models.catalogue.models)
     address = f"[{host}]" if ":" in host else host
     print(f"Antecedent serves {models} at http://{address}:{port} (its API: /docs)", flush=True)
 

@@ -117,8 +117,6 @@ def _services(
     return Services(
         access=access,
         models=models,
-        catalogue=catalogue,
-        admission=admission,
         redis=redis,
         documents=Documents(catalogue, admission, settings, _new_id),
         sessions=Sessions(models, admission, store, settings, metrics, _new_id),

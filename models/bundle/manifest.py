@@ -103,11 +103,6 @@ class Manifest(Frozen):
         return any(name.startswith(f"{BACKBONE}/") for name in self.files)
 
     @property
-    def training_data(self) -> str:
-        """What the model learnt from."""
-        return self.provenance.training_data
-
-    @property
     def licence(self) -> str:
         """Of the model."""
         return self.provenance.licence
@@ -158,16 +153,6 @@ class Manifest(Frozen):
                 raise BundleError(f"{folder}: {name} cannot be read: {error.strerror}; copy the bundle anew") from None
             if found != checksum:
                 raise BundleError(f"{folder}: {name} is damaged: its checksum does not match; copy the bundle anew")
-
-    def require(self, source: str, target: str) -> None:
-        """Refuse another language pair than the bundle's.
-
-        Raises:
-            BundleError: it does not translate from `source` to `target`.
-        """
-        if (source, target) != (self.languages.source, self.languages.target):
-            pair = f"{self.languages.source} to {self.languages.target}"
-            raise BundleError(f"{self.name} translates {pair}, not {source} to {target}")
 
 
 def sha256(file: Path) -> str:

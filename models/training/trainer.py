@@ -65,7 +65,7 @@ class Trainer:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
         self.updates = self.settings.updates or self._updates_of_epochs(self.settings.epochs or 1)
 
-    def resume(self) -> bool:
+    def resume(self) -> None:
         """Continue from the newest checkpoint of the run, where there is one.
 
         Raises:
@@ -73,7 +73,7 @@ class Trainer:
         """
         checkpoints = list_checkpoints(self.config.output)
         if not checkpoints:
-            return False
+            return
         checkpoint = load_checkpoint(checkpoints[-1])
         if not _same_run(checkpoint.config, self.config):
             raise CheckpointError(
@@ -83,7 +83,6 @@ class Trainer:
         load_weights(self.model, checkpoint.weights)
         self.optimizer.load(checkpoint.optimizer)
         self.progress = checkpoint.progress
-        return True
 
     def run(self, validate: Validate, curves: Curves, minutes: float | None = None) -> Path:
         """Train to the end, or for so many minutes, and give the folder of the final, averaged checkpoint.

@@ -24,13 +24,10 @@ from models.errors import (
 from service.errors import WorkerDiedError
 from service.inference.wire import GREETING, HEADER, OUTCOMES, Batch, Failure, Order, Outcomes, encode
 from service.inference.worker_process import TRANSLATOR
-from service.telemetry.logs import get_logger
 
 _STOP_SECONDS = 5.0
 _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _KNOWN_ERRORS = (RequestError, SentenceTooLongError, UnsupportedOptionError, BundleError, SelfTestError)
-
-_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

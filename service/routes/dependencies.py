@@ -17,8 +17,6 @@ from service.access.keyring import Access
 from service.access.limiter import Limiter
 from service.documents import Documents
 from service.errors import ClientLeftError, SessionNotFoundError
-from service.inference.admission import Admission
-from service.inference.catalogue import Catalogue
 from service.model_changes import Models
 from service.schemas import Limits
 from service.sessions import Sessions
@@ -37,8 +35,6 @@ class Services:
 
     access: Access
     models: Models
-    catalogue: Catalogue
-    admission: Admission
     redis: Commands
     documents: Documents
     sessions: Sessions

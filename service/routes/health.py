@@ -45,7 +45,9 @@ async def startup() -> Health:
 )
 async def live(parts: ServicesDep, response: Response) -> Health:
     """A process that does not answer this, or with 503, should be started anew: a bug ended what fed its workers."""
-    reasons = [f"a bug has ended what feeds {model.name}" for model in parts.catalogue.models if model.batcher.failed]
+    reasons = [
+        f"a bug has ended what feeds {model.name}" for model in parts.models.catalogue.models if model.batcher.failed
+    ]
     return _health(reasons, response)
 
 
@@ -61,8 +63,8 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
 
     Redis being away does not count: whole documents are served without it.
     """
-    reasons = [obstacle for model in parts.catalogue.models for obstacle in model.obstacles()]
-    if not parts.catalogue.models:
+    reasons = [obstacle for model in parts.models.catalogue.models for obstacle in model.obstacles()]
+    if not parts.models.catalogue.models:
         reasons.append("no model is loaded")
     if not parts.access.ready:
         reasons.append("the keys have not been read yet")
@@ -79,7 +81,7 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
 )
 async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
     """Redis, the workers of each model, and each model that all replicas shall serve and this one cannot load."""
-    loaded, not_loaded = map(_workers, parts.catalogue.models), map(_missing, parts.models.not_loaded)
+    loaded, not_loaded = map(_workers, parts.models.catalogue.models), map(_missing, parts.models.not_loaded)
     found = [await _redis(parts), *loaded, *not_loaded]
     down = any(dependency.status == "down" for dependency in found)
     if down:
