@@ -4,6 +4,7 @@ Knows nothing of WebSockets but that messages come and go, and that the other si
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -162,6 +163,7 @@ class Conversation:
     async def _answer(self, request: SentenceRequest, soon: EndingSoon) -> str:
         """The message that answers a sentence, or tells why there is no answer."""
         position = request.position
+        began = time.perf_counter()
         try:
             async with self._placing:
                 placed = await self._place(request)
@@ -174,6 +176,7 @@ class Conversation:
                 soon.end(_LAST_ERRORS[type(error)])
             return self._problem(error, position)
         self._metrics.session_sentences.labels("stream").inc()
+        self._metrics.stream_sentence_seconds.observe(time.perf_counter() - began)
         return messages.translation(answer)
 
     async def _place(self, request: SentenceRequest) -> Placed:

@@ -42,6 +42,9 @@ class Metrics:
         self.session_sentences = self._counter(
             "session_sentences", "Sentences of sessions answered, by request or stream.", "channel"
         )
+        self.stream_sentence_seconds = self._histogram(
+            "stream_sentence_seconds", "From the arrival of a sentence on a stream to its answer.", _SECONDS
+        )
         self.stored_answers = self._counter(
             "stored_answers", "Sentences of sessions that had their answer already: retries, translated once."
         )

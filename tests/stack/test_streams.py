@@ -276,4 +276,6 @@ def test_open_streams_are_counted(replica: Replica, client: httpx.Client) -> Non
     with opened(replica.url, begin(client)):
         assert measured(client, "antecedent_streams_open 1.0")
     eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "none is open")
-    assert 'antecedent_session_sentences_total{channel="stream"}' in client.get("/metrics").text
+    told = client.get("/metrics").text
+    assert 'antecedent_session_sentences_total{channel="stream"}' in told
+    assert "antecedent_stream_sentence_seconds_count 0" not in told
