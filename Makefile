@@ -85,7 +85,7 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 		--source $(CORPUS)/train.ja.gz --reference $(CORPUS)/train.en.gz
 	[ -e runs/default/step_eight/checkpoints ] || $(PY) -m models train $(RUNS)/step_seven.yaml --resume
 	$(PY) -m models train $(RUNS)/step_eight.yaml --resume
-	$(PY) -m models export runs/default/step_eight/final --sentence runs/default/step_eight/final --out $(MODEL)
+	$(PY) -m models export runs/default/step_eight/final --sentence runs/default/step_eight/final --sentences 5 --out $(MODEL)
 
 train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, four steps, export (variable: MINUTES a step)
 	[ -e runs/en_ja/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml

@@ -85,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(folder: Path, redis_server: RedisServer) -> dict[str, str]:
     """Of both services."""
     for name in ("ja-en", "ja-en-formal"):
-        bundle(folder / "bundles" / name, name=name)
+        bundle(folder / "bundles" / name, name=name, window=5)
     return {"ANTECEDENT_BUNDLES": str(folder / "bundles" / "ja-en"), "ANTECEDENT_REDIS_URL": redis_server.url}
 
 

@@ -13,7 +13,7 @@ from models.bundle.requests import CacheUse, Options, Translation, TranslationRe
 
 LOAD = "tests.support.phrase_book:load"
 _PHRASES = {
-    "紫式部は平安時代中期の女流歌人である。": "Murasaki Shikibu was a female poet in the mid-Heian period.",
+    "紫式部は女流歌人である。": "Murasaki Shikibu is a female poet.",
     "藤原為時の娘である。": "She was a daughter of FUJIWARA no Tametoki.",
     "源氏物語を書いた。": "She wrote the Tale of Genji.",
     "晩年は山科で静かに暮らしたと伝えられる。": "It is said that he lived in Yamashina in his later years.",
