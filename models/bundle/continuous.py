@@ -11,6 +11,8 @@ from models.search.running import Found, Search, Wanted
 
 JOINING: Final = 1.0
 """Steps of decoding that sentences which join cost each that is there already, about."""
+RECOVERY: Final = 500
+"""Steps in a row without a failure after which twice as much is tried again: what took the memory may be gone."""
 
 
 class Sized(Protocol):
@@ -54,7 +56,9 @@ class Continuous(Generic[Sentence]):
         self._search = begin()
         self._joins = joins
         self._batch_of = batch_of
-        self._budget = budget
+        self._budget = self._most = budget
+        self._sound = 0
+        """Steps since the device had no memory, or since the budget grew."""
         self._waiting: dict[int, Sentence] = {}
         self._begun: dict[int, Sentence] = {}
         self._waited = 0
@@ -78,6 +82,7 @@ class Continuous(Generic[Sentence]):
                 raise
             self._begin_again()
             return []
+        self._recover()
         for one in found:
             del self._begun[one.key]
         return [(one.key, one.hypotheses) for one in found]
@@ -100,8 +105,15 @@ class Continuous(Generic[Sentence]):
     def _begin_again(self) -> None:
         """Let what has begun wait to be done in smaller batches, of half as much at most."""
         self._budget = len(self._begun) * self._width() // 2
+        self._sound = 0
         self._waiting = self._begun | self._waiting
         self._begun, self._search = {}, self._new_search()
+
+    def _recover(self) -> None:
+        """Take back what was given up for want of memory, by and by."""
+        self._sound += 1
+        if self._budget < self._most and self._sound >= RECOVERY:
+            self._budget, self._sound = min(self._most, 2 * self._budget), 0
 
     def _makes_sense(self) -> bool:
         """Whether the next sentences should begin now: once all have waited as long as it would hold up those that run.

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.bundle import continuous
 from models.bundle.flow import AtOnce
 from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime
@@ -198,8 +199,10 @@ class _Scarce(ModelDecoder):
         super().__init__(model)
         self.rows = rows
         self.refused = 0
+        self.widths: list[int] = []
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
+        self.widths.append(len(tokens))
         if len(tokens) > self.rows:
             self.refused += 1
             raise torch.OutOfMemoryError("CUDA out of memory")
@@ -216,6 +219,22 @@ def test_what_there_is_no_memory_for_is_tried_in_smaller_batches(model: Translat
     for (best,), (expected,) in zip(found, TorchEngine(model).translate(asked, options), strict=True):
         assert best.tokens == expected.tokens
         assert best.score == pytest.approx(expected.score, abs=1e-4)
+
+
+def test_memory_that_is_there_again_is_used_again(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flow that never ends is not held to what there was room for once."""
+    monkeypatch.setattr(continuous, "RECOVERY", 40)
+    decoder = _Scarce(model, 3)
+    flow = TorchEngine(model, decoder=decoder).flow(SearchOptions(1))
+    flow.add(dict(enumerate(requests(1, 1) * 60)))
+    while flow.running > 30:
+        flow.step()
+    assert max(decoder.widths[-5:]) <= 3
+    decoder.rows = 100
+    decoder.widths.clear()
+    while flow.running:
+        flow.step()
+    assert max(decoder.widths) > 3
 
 
 def test_no_memory_for_a_single_sentence_is_an_error(model: TranslationModel) -> None:
