@@ -72,5 +72,5 @@ def test_drafts_without_their_sentences_are_refused(client: httpx.Client) -> Non
 def test_reranked_document_reads_its_context(client: httpx.Client) -> None:
     """What the backbone proposes is chosen with the preceding sentences, which the answer counts."""
     body = translate(client, *SENTENCES[:4], strategy="rerank", beam_size=4).json()["sentences"]
-    assert [sentence["context_size"] for sentence in body] == [0, 1, 2, 2]
+    assert [sentence["context_size"] for sentence in body] == [0, 1, 2, 3]
     assert all(sentence["translation"] for sentence in body)

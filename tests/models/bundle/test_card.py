@@ -29,7 +29,7 @@ def test_shipped_card_tells_what_a_user_must_know(bundle: Path) -> None:
         assert f"## {section}\n" in card
     assert "do not say" not in card
     assert "NICT does not endorse" in card
-    assert "| reads | up to 2 preceding sentences |" in card
+    assert f"| reads | up to {Manifest.load(bundle).window.size} preceding sentences |" in card
 
 
 def test_export_writes_a_card(tmp_path: Path) -> None:
