@@ -42,7 +42,7 @@ def wants_events(request: Request) -> bool:
 
 
 def _weighted(media_range: str) -> tuple[str, float]:
-    """A media range and its weight (RFC 9110, 12.4.2); one that is no number counts as none."""
+    """A media range and its weight (RFC 9110, 12.4.2); one that is no number counts as not given."""
     name, *parameters = (part.strip() for part in media_range.split(";"))
     weight = next((value for key, _, value in (each.partition("=") for each in parameters) if key == "q"), "1")
     with suppress(ValueError):
