@@ -40,18 +40,23 @@ def _feed_forward(x, real, inner, outer, frame, result):
     scatter(left, places, rows_of(result))
 
 
-def _keys_values(memory, real, layer, result):
-    """Keys and values of vectors (..., D), side by side, in the bits of float16."""
+def _keys_values(memory, real, layer, keys, values):
+    """Keys and values (B, H, S, W) of vectors (B, S, D), in the bits of float16; nought where there is padding."""
+    _, heads, words, width = keys.shape
     _, places = find(real)
-    rows, kept = gather(rows_of(memory), places), rows_of(result)
+    rows = gather(rows_of(memory), places)
     if len(places):
-        kept[:] = 0
-    projected = np.empty((min(len(rows), BLOCK), kept.shape[1]), np.float32)
+        keys[:] = 0
+        values[:] = 0
+    projected = np.empty((min(len(rows), BLOCK), 2 * heads * width), np.float32)
     for top in range(0, len(rows), BLOCK):
         some = projected[: min(BLOCK, len(rows) - top)]
         product(rows[top : top + BLOCK], layer, some)
         for r in range(len(some)):
-            halve(some[r], kept.shape[1], kept[places[top + r] if len(places) else top + r])
+            b, s = divmod(places[top + r] if len(places) else top + r, words)
+            for h in range(heads):
+                halve(some[r, h * width :], width, keys[b, h, s])
+                halve(some[r, (heads + h) * width :], width, values[b, h, s])
 
 
 def _attend_fixed(x, query, output, keys, values, hidden, frame, result):

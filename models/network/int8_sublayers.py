@@ -150,12 +150,14 @@ class Int8Attention:
         """In half precision, half as much to read at each step; as bits, since Numba has no name for it."""
         return keys.half().view(torch.int16)
 
-    def known(self, memory: Tensor, mask: Tensor | None) -> Tensor:
-        """Keys and values of (B, S, D) side by side as they are kept, (B, S, 2D); nought where there is padding."""
+    def known(self, memory: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Keys and values of (B, S, D) as they are kept, each (B, H, S, D/H); nought where there is padding."""
         given = _whole(memory)
-        result = np.empty((*given.shape[:-1], self._key_value[-1]), np.int16)
-        keys_values(given, _real(mask), self._key_value, result)
-        return torch.from_numpy(result)
+        sentences, words, _ = given.shape
+        shape = sentences, self._heads, words, self._key_value[-1] // (2 * self._heads)
+        keys, values = np.empty(shape, np.int16), np.empty(shape, np.int16)
+        keys_values(given, _real(mask), self._key_value, keys, values)
+        return torch.from_numpy(keys), torch.from_numpy(values)
 
     @staticmethod
     def floats(kept: Tensor) -> Tensor:

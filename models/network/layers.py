@@ -48,8 +48,8 @@ class AttentionKernel(Protocol):
     def kept(self, keys: Tensor) -> Tensor:
         """Keys or values as they are kept."""
 
-    def known(self, memory: Tensor, mask: Tensor | None) -> Tensor:
-        """Both of (B, S, D), side by side, as they are kept, (B, S, 2D)."""
+    def known(self, memory: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Both of (B, S, D) as they are kept, each (B, H, S, D/H)."""
 
     def floats(self, kept: Tensor) -> Tensor:
         """Them as numbers again."""
@@ -122,7 +122,8 @@ class Attention(nn.Module):
         Returns:
             Keys and values, each (B, H, S, D/H).
         """
-        return self._split_both(self.key_value(memory))
+        keys, values = self.key_value(memory).chunk(2, dim=-1)
+        return self.split(keys), self.split(values)
 
     def known(self, memory: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The same as they are kept to be read at each step: a kernel may want less of each number.
@@ -134,11 +135,7 @@ class Attention(nn.Module):
         Returns:
             Keys and values, each (B, H, S, D/H).
         """
-        return self._split_both(self.key_value(memory) if self.kernel is None else self.kernel.known(memory, mask))
-
-    def _split_both(self, keys_values: Tensor) -> tuple[Tensor, Tensor]:
-        keys, values = keys_values.chunk(2, dim=-1)
-        return self.split(keys), self.split(values)
+        return self.keys_values(memory) if self.kernel is None else self.kernel.known(memory, mask)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of self-attention, each (B, S, D), the heads side by side."""
