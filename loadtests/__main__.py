@@ -7,6 +7,8 @@ clear line on standard error.
 import signal
 import sys
 
+import psutil
+import redis
 import typer
 
 from loadtests.commands import measurements, profiles
@@ -36,11 +38,13 @@ for command in (
 
 def main() -> int:
     """Run a command; returns the exit status."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # whoever ends it ends the service that it has started, too
+    # Whoever ends it ends the service that it has started, too; under `nohup` the terminal may go.
+    hung_up = () if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (signal.SIGHUP,)
+    for number in (signal.SIGINT, signal.SIGTERM, *hung_up):
         signal.signal(number, signal.default_int_handler)
     try:
         app(prog_name="python -m loadtests")
-    except (AntecedentError, OSError) as error:
+    except (AntecedentError, OSError, redis.RedisError, psutil.Error) as error:
         print(f"loadtests: {error}", file=sys.stderr)
         return 2
     return 0

@@ -14,7 +14,9 @@ ATTEMPT_SECONDS = 60.0
 PAUSE_SECONDS = 0.1
 """Before another attempt where nothing says how long to wait."""
 CONNECTION_LOST = "connection_lost"
-"""The reason where there was no answer."""
+"""The reason where the connection ended before the answer, or could not be had."""
+NO_ANSWER = "no_answer"
+"""The reason where it stood and nothing came for ATTEMPT_SECONDS: an answer is lost, and no outage explains that."""
 
 
 class GaveUpError(LoadTestError):
@@ -69,12 +71,17 @@ class Balancer:
         while True:
             try:
                 answer = self._http.request(method, self.url() + path, **members)
-            except httpx.TransportError:
-                self.repeat(CONNECTION_LOST, since, PAUSE_SECONDS)
+            except httpx.TransportError as error:
+                self.repeat(reason_of(error), since, PAUSE_SECONDS)
                 continue
             if "retry-after" not in answer.headers:
                 return answer
             self.repeat(answer.json()["code"], since, float(answer.headers["retry-after"]))
+
+
+def reason_of(error: httpx.TransportError) -> str:
+    """Why there was no answer."""
+    return NO_ANSWER if isinstance(error, httpx.TimeoutException) else CONNECTION_LOST
 
 
 def http_client() -> httpx.Client:

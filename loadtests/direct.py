@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadtests.errors import LoadTestError
 from models.bundle.requests import Options, Translation, TranslationRequest
 
 if TYPE_CHECKING:
@@ -52,9 +53,16 @@ class DirectWorker:
         self._connection = connection
 
     def translate(self, batch: Batch) -> tuple[Sequence[Translation], float]:
-        """The translations, and the seconds that the runtime took for them."""
-        self._connection.send(batch)
-        answer: tuple[Sequence[Translation], float] = self._connection.recv()
+        """The translations, and the seconds that the runtime took for them.
+
+        Raises:
+            LoadTestError: the process has ended.
+        """
+        try:
+            self._connection.send(batch)
+            answer: tuple[Sequence[Translation], float] = self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise LoadTestError("a process with the runtime has ended; what it says stands above") from error
         return answer
 
 

@@ -14,6 +14,7 @@ import redis
 
 from loadtests.clock import SEEN_SECONDS
 from loadtests.deployment import Deployment
+from loadtests.errors import LoadTestError
 
 _LONGEST_OUTAGE_SECONDS = 1.0
 _POLL_SECONDS = 0.05
@@ -160,7 +161,10 @@ def _redis_file_stuck(deployment: Deployment) -> Iterator[None]:
 
 @contextmanager
 def _worker_killed(number: int, deployment: Deployment) -> Iterator[None]:
-    deployment.workers(number)[0].kill()
+    workers = deployment.workers(number)
+    if not workers:
+        raise LoadTestError(f"replica {number} has no worker to kill")
+    workers[0].kill()
     yield
 
 

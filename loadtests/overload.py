@@ -57,14 +57,18 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callabl
     conditions = asdict(plan) | tight.conditions()
     able = {"capacity, sentences/s": capacity.sentences, "capacity, tokens/s": capacity.tokens}
     found = able | refusals(ran) | figures(ran)
-    return Report("overload", conditions, found, verdicts(plan, ran, capacity), all_plots(ran))
+    return Report("overload", conditions, found, verdicts(plan, quiet, ran, capacity), all_plots(ran))
 
 
-def verdicts(plan: Plan, ran: Ran, capacity: Work) -> list[Check]:
-    """Whether the excess was refused at once, and what was admitted was served as fast as without it."""
+def verdicts(plan: Plan, quiet: Ran, ran: Ran, capacity: Work) -> list[Check]:
+    """Whether the excess was refused at once, and what was admitted was served as fast as without it.
+
+    Who was not served while the capacity was measured counts too: what is lost there makes it look smaller.
+    """
     refused = _refused(ran.outcomes)
     ratio = steady_rate(ran.samples, ran.began, plan.seconds).tokens / capacity.tokens
     checks = [
+        *(replace(check, name=f"capacity: {check.name}") for check in judge(quiet, Budget(refusals=True))),
         *judge(ran, Budget(refusals=True)),
         Check("the excess is refused", bool(refused), str(len(refused))),
         at_least("tokens translated, as a part of the capacity", ratio, THROUGHPUT),

@@ -1,6 +1,7 @@
 """Real processes on loopback, to be killed and started again at will: a Redis, and replicas of the service."""
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -58,7 +59,11 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers.
+
+        Raises:
+            LoadTestError: it ends instead; its own words.
+        """
         options = ["--port", str(self.port), "--dir", str(self._folder), "--save", "", "--appendonly", "yes"]
         # What was answered is in the file when Redis is killed. With `everysec` a write waits until the fsync before it
         # is done, on a slow disk for up to two seconds.
@@ -68,7 +73,14 @@ class RedisServer:
         self._process = subprocess.Popen(  # noqa: S603 - our own command
             command, env=self._environment, stdin=subprocess.DEVNULL, restore_signals=False
         )
-        eventually(self.answers, "Redis answers")
+        eventually(lambda: self._ended() or self.answers(), "Redis answers")
+        if self._ended():
+            log = self._folder / "redis.log"
+            said = log.read_text()[-2000:].strip() if log.exists() else "what it said stands above"
+            raise LoadTestError(f"Redis did not start: {said}")
+
+    def _ended(self) -> bool:
+        return _running(self._process).poll() is not None
 
     def answers(self) -> bool:
         """Whether a ping comes back."""
@@ -126,10 +138,9 @@ class Replica:
         """Start it and wait until it says that it serves.
 
         Raises:
-            LoadTestError: it ends instead; its own words.
+            LoadTestError: it ends instead, or says nothing within PATIENCE_SECONDS; its own words.
         """
-        process = self.spawn()
-        line = "" if process.stdout is None else process.stdout.readline()
+        line = _first_line(self.spawn())
         if " at http://" not in line:
             raise LoadTestError(f"the service did not start: {self.log.strip()}")
         self.url = line.split(" at ")[1].split()[0]
@@ -174,9 +185,17 @@ class Replica:
         _running(self._process).send_signal(number)
 
     def wait(self) -> int:
-        """Wait until it has ended; gives its exit status."""
+        """Wait until it has ended; gives its exit status.
+
+        Raises:
+            LoadTestError: it does not within PATIENCE_SECONDS, and was killed.
+        """
         with _running(self._process) as process:
-            return process.wait(PATIENCE_SECONDS)
+            try:
+                return process.wait(PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired as error:
+                process.kill()  # or leaving would wait for it, too
+                raise LoadTestError(f"the service did not end: {self.log[-2000:].strip()}") from error
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """End it by a signal; gives its exit status."""
@@ -190,6 +209,14 @@ class Replica:
         if self._process is not None:
             with self._process:
                 self._process.wait()
+
+
+def _first_line(process: "subprocess.Popen[str]") -> str:
+    """What a process says first; nothing, if that is nothing within PATIENCE_SECONDS."""
+    if process.stdout is None:
+        return ""
+    ready, _, _ = select.select([process.stdout], [], [], PATIENCE_SECONDS)
+    return process.stdout.readline() if ready else ""
 
 
 def _running(process: "subprocess.Popen[AnyStr] | None") -> "subprocess.Popen[AnyStr]":

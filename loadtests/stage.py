@@ -30,6 +30,8 @@ from loadtests.stand_in import SECONDS, make_bundle
 _AT_ONCE = 8
 """Documents at a time in the quiet run."""
 _POLL_SECONDS = 0.1
+_STUCK_SECONDS = 600.0
+"""After so long without anything new a run will not end: a client waits ten times shorter for an answer."""
 ALL_KINDS: Mapping[Kind, float] = {Kind.LIVE: 0.5, Kind.DOCUMENT: 0.3, Kind.EVENTS: 0.2}
 """Of all sentences, the part that each kind of user brings where nothing else is said."""
 
@@ -115,7 +117,8 @@ class Stage:
         """Let users come, and faults strike meanwhile; `progress` is the part of the time unless it is given.
 
         Raises:
-            LoadTestError: Locust does not get to the end, or what a fault has ended does not start again.
+            LoadTestError: Locust does not get to the end, nothing happens to anybody for ten minutes, or what a fault
+                has ended does not start again.
         """
         self._runs += 1
         file = self._folder / f"run-{self._runs}"
@@ -166,12 +169,21 @@ class _Watch:
         self._progress = progress
         self._outcomes = outcomes
         self._part = 0.0
-        self.began = time.monotonic()
+        self.began = self._changed = time.monotonic()
+        self._count = 0
         self.over = False
 
     def look(self) -> float:
-        """Look again."""
+        """Look again.
+
+        Raises:
+            LoadTestError: nothing has happened for _STUCK_SECONDS.
+        """
         found = self._outcomes.read()
+        if len(found) > self._count:
+            self._count, self._changed = len(found), time.monotonic()
+        elif time.monotonic() > self._changed + _STUCK_SECONDS:
+            raise LoadTestError(f"nothing has happened to any user for {_STUCK_SECONDS:.0f} seconds")
         if found:
             self._part = self._progress(found, time.monotonic() - found[0].at)
         return self._part

@@ -1,12 +1,13 @@
 """Users who have a whole document translated, at once or by events; each answer is compared with the quiet run's."""
 
 import time
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import httpx
 from httpx_sse import EventSource
 
-from loadtests.balancer import CONNECTION_LOST, PAUSE_SECONDS, Balancer, GaveUpError
+from loadtests.balancer import ATTEMPT_SECONDS, PAUSE_SECONDS, Balancer, GaveUpError, reason_of
 from loadtests.conversation import PAIR, ViolationError, Wrong, check_answer
 from loadtests.outcomes import Recorder, Result
 from loadtests.scenario import Expected, Kind
@@ -49,6 +50,8 @@ class EventReader:
         self._expected = expected
         self._due = due
         self._next = 0
+        self._heard = 0.0
+        """When the last event came, or the request was sent."""
 
     def read(self) -> None:
         """Read every sentence.
@@ -74,11 +77,13 @@ class EventReader:
         first = self._next
         body = PAIR | {"sentences": self._document[first:], "context": self._document[max(0, first - 8) : first]}
         url, accept = f"{self._balancer.url()}/v1/documents", {"Accept": "text/event-stream"}
+        self._heard = time.monotonic()
         try:
             with self._http.stream("POST", url, json=body, headers=accept) as answer:
                 if not answer.is_success:
                     answer.read()
                     return self._refused(answer)
+                answer.stream = _Impatient(cast("httpx.SyncByteStream", answer.stream), lambda: self._heard)
                 for event in EventSource(answer).iter_sse():
                     if event.event == "done":
                         return "", 0.0
@@ -86,8 +91,8 @@ class EventReader:
                     if event.event == "error":
                         return str(message["code"]), float(message.get("retry_after_seconds", PAUSE_SECONDS))
                     self._take(message, first)
-        except httpx.TransportError:
-            return CONNECTION_LOST, PAUSE_SECONDS
+        except httpx.TransportError as error:
+            return reason_of(error), PAUSE_SECONDS
         raise ViolationError(Wrong.LOST, "events have ended without a last one")
 
     def _refused(self, answer: httpx.Response) -> tuple[str, float]:
@@ -103,7 +108,25 @@ class EventReader:
         if not self._next:
             self._recorder.add(FIRST_EVENT, Result.ANSWERED, due=self._due)
         self._next += 1
+        self._heard = time.monotonic()
         self._recorder.add("event", Result.ANSWERED, sentences=1)
+
+
+class _Impatient(httpx.SyncByteStream):
+    """What an answer consists of, until no event has come for too long: comments alone keep a connection busy."""
+
+    def __init__(self, stream: httpx.SyncByteStream, heard: Callable[[], float]) -> None:
+        self._stream = stream
+        self._heard = heard
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._stream:
+            if time.monotonic() > self._heard() + ATTEMPT_SECONDS:
+                raise httpx.ReadTimeout("a sentence has no event")
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def _check(sentences: list[dict[str, Any]], document: _Sentences, expected: Expected) -> None:

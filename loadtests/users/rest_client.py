@@ -87,7 +87,7 @@ class RestClient:
         except httpx.TransportError:
             self._on_mischief("left in the middle")
         else:
-            if answer.is_success:
+            if "retry-after" not in answer.headers:
                 self._hear(position, answer)
                 return
         self._say(position)

@@ -17,7 +17,7 @@ from websocket import (
     create_connection,
 )
 
-from loadtests.balancer import ATTEMPT_SECONDS, CONNECTION_LOST, PAUSE_SECONDS, Balancer
+from loadtests.balancer import ATTEMPT_SECONDS, CONNECTION_LOST, NO_ANSWER, PAUSE_SECONDS, Balancer
 from loadtests.conversation import Conversation, ViolationError, Wrong
 
 _FOR_GOOD = {1008, 1009, 4404}
@@ -55,6 +55,10 @@ class StreamClient:
         self._to_send: dict[int, float] = {}
         """When each position that waits to be sent may be sent."""
         self._in_flight: deque[int] = deque()
+        self._sent: dict[int, float] = {}
+        """When each position was first sent."""
+        self._begun = 0.0
+        """When the socket at work was greeted."""
 
     def say_until(self, end: int) -> None:
         """Get every sentence before position `end` answered.
@@ -66,7 +70,7 @@ class StreamClient:
         while (position := self._conversation.next_position) < end:
             reason, wait = self._say_on_one_socket(end)
             if self._conversation.next_position < end:
-                since = time.monotonic() if self._conversation.next_position > position else self._moments[position]
+                since = time.monotonic() if self._conversation.next_position > position else self._since(position)
                 self._balancer.repeat(reason, since, wait)
 
     def _say_on_one_socket(self, end: int) -> tuple[str, float]:
@@ -81,6 +85,8 @@ class StreamClient:
                 message = f"a stream was refused: {refused.status_code} {problem.get('code')}"
                 raise ViolationError(Wrong.REFUSED, message) from refused
             return str(problem["code"]), float(headers["retry-after"])
+        except (WebSocketTimeoutException, TimeoutError):
+            return NO_ANSWER, PAUSE_SECONDS
         except (WebSocketException, OSError):
             return CONNECTION_LOST, PAUSE_SECONDS
 
@@ -100,6 +106,7 @@ class StreamClient:
         greeting = orjson.loads(socket.recv())
         if greeting["type"] != "session" or greeting["next_position"] < position:
             raise ViolationError(Wrong.LOST, "a stream does not know the sentences that have been answered")
+        self._begun = time.monotonic()
         self._in_flight.clear()
         unanswered = (number for number in range(position, end) if number not in self._conversation.answers)
         self._to_send = {number: self._moments[number] for number in unanswered}
@@ -115,9 +122,17 @@ class StreamClient:
                 return _closed(data)
             if kind == ABNF.OPCODE_TEXT:
                 self._hear(self._in_flight.popleft(), orjson.loads(data))
-            elif self._in_flight and time.monotonic() > self._moments[self._in_flight[0]] + ATTEMPT_SECONDS:
+            elif self._in_flight and time.monotonic() > self._in_flight_since + ATTEMPT_SECONDS:
                 raise WebSocketTimeoutException("a sentence has no answer")
         return ""
+
+    def _since(self, position: int) -> float:
+        """From when on a client waits for a position's answer: what was due long ago may have been sent only now."""
+        return max(self._moments[position], self._sent.get(position, 0.0))
+
+    @property
+    def _in_flight_since(self) -> float:
+        return max(self._since(self._in_flight[0]), self._begun)
 
     def _send_what_is_due(self, socket: WebSocket) -> None:
         """In order; what comes after a sentence that has to wait waits too, as it would find a gap."""
@@ -127,6 +142,7 @@ class StreamClient:
                 return
             for number in self._flight(position):
                 self._in_flight.append(number)
+                self._sent.setdefault(number, time.monotonic())
                 socket.send(orjson.dumps(self._conversation.body(number)).decode())
             if self._rng.random() < self._mischief:
                 self._on_mischief("socket torn")
@@ -164,7 +180,7 @@ class StreamClient:
             raise ViolationError(Wrong.REFUSED, f"a sentence was refused on a stream: {message['code']}")
         else:
             wait = float(message.get("retry_after_seconds", PAUSE_SECONDS))
-            self._balancer.repeat(message["code"], self._moments[position], 0.0)
+            self._balancer.repeat(message["code"], self._since(position), 0.0)
             self._to_send[position] = time.monotonic() + wait
 
 

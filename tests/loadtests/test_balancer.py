@@ -3,7 +3,8 @@ import random
 import httpx
 import pytest
 
-from loadtests.balancer import CONNECTION_LOST, Balancer, GaveUpError
+from loadtests.balancer import CONNECTION_LOST, NO_ANSWER, Balancer, GaveUpError
+from loadtests.verdicts import OUTAGE
 
 
 def balancer(answers: list[httpx.Response | httpx.TransportError], patience: float, repeated: list[str]) -> Balancer:
@@ -34,6 +35,14 @@ def test_what_may_be_repeated_is_repeated() -> None:
     ]
     assert balancer(answers, 30, repeated).ask("GET", "/").status_code == 404
     assert repeated == [CONNECTION_LOST, "shutting_down"]
+
+
+def test_lost_answer_is_no_lost_connection() -> None:
+    """Nothing comes for too long on a connection that stands: no outage explains that."""
+    repeated: list[str] = []
+    balancer([httpx.ReadTimeout("nothing"), httpx.Response(200)], 30, repeated).ask("GET", "/")
+    assert repeated == [NO_ANSWER]
+    assert NO_ANSWER not in OUTAGE
 
 
 def test_without_patience_nothing_is_repeated() -> None:

@@ -75,9 +75,15 @@ def test_wrong_answer_is_a_violation(conversation: Conversation, wrong: dict[str
 
 
 def test_session_that_keeps_its_last_sentences_is_right(ended: Conversation) -> None:
-    """The first ones of a long document are gone after a while."""
+    """The first ones of a long document are gone after a while, and no others."""
     ended.check_state(state([0, 1, 2]), 3)
-    ended.check_state(state([1, 2]), 3)
+    said = [answer(0) | {"position": position} for position in range(40)]
+    long = Conversation("id", ["a"] * 40, [("A", 0)] * 40, lambda _: None)
+    for position, one in enumerate(said):
+        long.hear(position, one)
+    long.check_state({"next_position": 40, "sentences": said[8:]}, 40)
+    with pytest.raises(ViolationError):
+        long.check_state({"next_position": 40, "sentences": said[9:]}, 40)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +91,19 @@ def test_session_that_keeps_its_last_sentences_is_right(ended: Conversation) -> 
     [
         pytest.param(state([1, 2], next_position=4), Wrong.LOST, id="one sentence too many"),
         pytest.param(state([0, 1], next_position=2), Wrong.LOST, id="the last sentence is lost"),
-        pytest.param(state([0, 2]), Wrong.MISPLACED, id="a sentence in the middle is lost"),
-        pytest.param(state([2, 1]), Wrong.MISPLACED, id="the order is wrong"),
+        pytest.param(state([0, 2]), Wrong.LOST, id="a sentence in the middle is lost"),
+        pytest.param(state([0, 2, 1]), Wrong.MISPLACED, id="the order is wrong"),
+        pytest.param(state([1, 2]), Wrong.LOST, id="the first sentence is lost"),
         pytest.param({"code": "session_not_found"}, Wrong.LOST, id="no session"),
         pytest.param(
-            {"next_position": 3, "sentences": [answer(2, source="z")]}, Wrong.DIFFERENT, id="another document's"
+            {"next_position": 3, "sentences": [answer(0), answer(1), answer(2, source="z")]},
+            Wrong.DIFFERENT,
+            id="another document's",
         ),
         pytest.param(
-            {"next_position": 3, "sentences": [answer(2, translation=None)]}, Wrong.DIFFERENT, id="no translation"
+            {"next_position": 3, "sentences": [answer(0), answer(1), answer(2, translation=None)]},
+            Wrong.DIFFERENT,
+            id="no translation",
         ),
     ],
 )

@@ -18,12 +18,13 @@ def outcomes(served: int, refused: int, *, refusal_seconds: float = 0.01, failed
     return found
 
 
-def missed(found: list[Outcome], translated: int = 10) -> set[str]:
+def missed(found: list[Outcome], translated: int = 10, quiet: list[Outcome] | None = None) -> set[str]:
     """The checks that do not hold at a capacity of 10 sentences of 30 tokens a second, if so many were translated."""
     samples = [Sample(second, 0, 0, 0, 0, Work(second * translated, second * 30 * translated)) for second in range(11)]
     drained = Sample(12, 0, 0, 0, 0, Work(10**6, 10**8))
     ran = Ran(0, 12, found, [*samples, drained])
-    return {check.name for check in verdicts(PLAN, ran, Work(10, 300)) if not check.holds}
+    before = Ran(0, 12, quiet or outcomes(served=10, refused=0))
+    return {check.name for check in verdicts(PLAN, before, ran, Work(10, 300)) if not check.holds}
 
 
 def test_excess_that_is_refused_at_once_passes() -> None:
@@ -37,6 +38,11 @@ def test_each_fault_is_found() -> None:
     assert missed(outcomes(10, 20, refusal_seconds=0.06)) == {"median of a refusal, ms"}
     assert missed(outcomes(8, 22), translated=8) == {"tokens translated, as a part of the capacity"}
     assert missed(outcomes(10, 0)) == {"the excess is refused"}
+
+
+def test_failure_while_the_capacity_is_measured_is_found() -> None:
+    """It makes the capacity look smaller, and with it what is asked of the service."""
+    assert missed(outcomes(10, 20), quiet=outcomes(9, 0, failed=1)) == {"capacity: no request fails"}
 
 
 def test_refusals_on_streams_are_not_timed() -> None:

@@ -13,6 +13,7 @@ from websockets.sync.server import ServerConnection, serve
 
 from loadtests.balancer import Balancer, GaveUpError
 from loadtests.conversation import Conversation, ViolationError, Wrong
+from loadtests.users import stream_client
 from loadtests.users.stream_client import StreamClient
 
 DOCUMENT = ("a", "b", "c")
@@ -89,6 +90,20 @@ def test_sentence_that_is_refused_is_sent_again() -> None:
         assert say(url) == ["queue_full"]
     with service([translation, refusal("queue_full")], [0]) as url, pytest.raises(GaveUpError):
         say(url, patience=0)
+
+
+def test_sentence_without_answer_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On another stream, and that is no lost connection, which an outage would explain."""
+    monkeypatch.setattr(stream_client, "ATTEMPT_SECONDS", 0.2)
+    release = threading.Event()
+
+    def never(said: dict[str, Any]) -> dict[str, Any]:
+        release.wait(30)
+        return translation(said)
+
+    with service([translation, never, translation, translation], [0, 1]) as url:
+        assert say(url) == ["no_answer"]
+        release.set()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,8 @@
+"""A service that says that it serves, and that SIGTERM does not end."""
+
+import signal
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print("stubborn at http://127.0.0.1:1", flush=True)
+    signal.pause()
