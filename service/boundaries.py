@@ -4,7 +4,7 @@ Each rule stands for texts that the library divides where a reader would not, or
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import sentencex
 
@@ -23,6 +23,8 @@ _SPACED_STOP = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
 
 _ENUMERATOR = re.compile(r"\s*\(?[0-9]{1,4}[.)．]\s*")
 """`1.` is no sentence but the beginning of one."""
+_PAIRS = dict(zip("「『（〔【《〈“‘«„([", "」』）〕】》〉”’»“)]", strict=True)) | {'"': '"'}
+_NO_BRACKETS = str.maketrans(dict.fromkeys("".join([*_PAIRS, *_PAIRS.values()]), " "))
 _CLOSING = re.compile(r"[\s」』）】〉》”’»)\]]+")
 """Closing brackets alone belong to what they close."""
 _ATTRIBUTION = re.compile(r"[—–-]\s?[^\W\d_]")
@@ -73,8 +75,16 @@ class Boundaries:
         in windows of twice that, and what has no boundary within one is cut: too long in any case, it is for the
         caller to refuse.
         """
+        for sentence in self._joined(self._pieces(line, longest), longest):
+            if opened := _opened(sentence, longest):
+                yield from self._joined(_cut(sentence, self._searched(_disguised(opened))), longest)
+            else:
+                yield sentence
+
+    def _joined(self, pieces: Iterable[str], longest: int) -> Iterator[str]:
+        """The same, where the library has divided a sentence."""
         held = ""
-        for piece in self._pieces(line, longest):
+        for piece in pieces:
             if held and (len(held) > longest or not self._goes_on(held, piece)):
                 yield held
                 held = ""
@@ -90,9 +100,8 @@ class Boundaries:
             pieces = self._searched(window)
             if start + len(window) < len(line) and len(pieces) > 1:
                 pieces = pieces[:-1]  # the window may have cut the last one short: it begins the next window
-            for piece in pieces:
-                yield line[start : start + len(piece)]
-                start += len(piece)
+            yield from _cut(line[start : start + len(window)], pieces)
+            start += sum(map(len, pieces))
 
     def _searched(self, window: str) -> list[str]:
         """What the library makes of a window; the whole of it, where that is not the same text."""
@@ -117,6 +126,44 @@ class Boundaries:
             or (not self._english and piece[0].islower() and _SHORT_WORD.search(end))
             or (self._unfinished and self._unfinished.search(end))
         )
+
+
+def _opened(sentence: str, longest: int) -> str | None:
+    """What may be several sentences in brackets, of the same length without them: the library divides nothing within.
+
+    Those around all of it, as a speech on a line of its own has them; any, where it would be too long else.
+    """
+    core = sentence.strip()
+    if len(sentence) > longest:
+        return sentence.translate(_NO_BRACKETS)
+    if not core or not _enclosed(core):
+        return None
+    start = sentence.index(core)
+    return f"{sentence[:start]} {core[1:-1]} {sentence[start + len(core) :]}"
+
+
+def _enclosed(text: str) -> bool:
+    """Whether a text begins with a bracket that ends with it."""
+    opening, closing = text[0], _PAIRS.get(text[0])
+    if closing is None or text[-1] != closing or len(text) == 1:
+        return False
+    depth = 0
+    for character in text[:-1]:
+        if character == closing and opening != closing:
+            depth -= 1
+        elif character == opening:
+            depth += 1
+        if depth == 0:
+            return False
+    return depth == 1
+
+
+def _cut(text: str, like: Iterable[str]) -> Iterator[str]:
+    """The text in pieces as long as others."""
+    start = 0
+    for piece in like:
+        yield text[start : start + len(piece)]
+        start += len(piece)
 
 
 def _disguised(line: str) -> str:

@@ -36,17 +36,17 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 """What may stand at the beginning of a line, before its first sentence; anything else there is part of the sentence."""
-_RULE = re.compile(
+_OF_THE_FORMAT = re.compile(
     r"""
-    \s* (?: ([-*_=]) (?:[ \t]*\1){2,}               # a line across the page
-          | \|? [ \t]* :?-+:? [ \t]* (?: \| [ \t]* :?-*:? [ \t]* )+      # |---|:-:| under the head of a table
-          | [0-9]+                                   # the number of a subtitle
-          | (?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3} [ \t]+ --> .*      # and its time
-    ) \s*
+    [\s\ufeff]* (?: WEBVTT (?:[ \t].*)?                                        # what subtitles begin with
+                  | (?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3} [ \t]+ --> .*   # when one is shown, and where
+                  ) \s*
     """,
     re.VERBOSE,
 )
-"""A line that is none of the text: it stays as it is, and is no context."""
+"""A line that is none of the text although it has letters: it stays as it is, and is no context."""
+_CELLS_OF_ROW, _CELLS = re.compile(r"(\t+|[ \t]*\|[ \t]*)"), re.compile(r"(\t+)")
+"""What stands between the cells of a line that begins with |, and of any other."""
 _WITH_ORDINALS = frozenset(
     ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
 )
@@ -133,11 +133,19 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
     boundaries = Boundaries(language)
     ordinals = primary(language) in _WITH_ORDINALS
     for line in text.splitlines(keepends=True):
-        bare = not has_words(line) or _RULE.fullmatch(line)
+        bare = not has_words(line) or _OF_THE_FORMAT.fullmatch(line)
         start = len(line) if bare else _after_marks(line, ordinals=ordinals)
         yield line[:start], False
-        for piece in boundaries.split(line[start:], longest):
-            yield piece, True
+        for number, part in enumerate(_cells(line[start:])):
+            if number % 2:
+                yield part, False
+            else:
+                yield from ((piece, True) for piece in boundaries.split(part, longest))
+
+
+def _cells(text: str) -> list[str]:
+    """The cells of a line, and in turn with them what stands between: each is a text of its own."""
+    return (_CELLS_OF_ROW if text.startswith("|") else _CELLS).split(text)
 
 
 def _after_marks(line: str, *, ordinals: bool) -> int:

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
+from models.data.words import has_words
 from models.errors import AntecedentError, RequestError
 from service.errors import (
     SentenceFailedError,
@@ -192,9 +193,11 @@ class Sentences:
 
 
 def _context(model: Model, appended: Appended) -> tuple[Entry, ...]:
-    """Of the sentences before it, those that the model reads: a block may begin later than the window."""
+    """Of the sentences before it, those with words that the model reads: a block may begin later than the window."""
+    if not has_words(appended.source):
+        return ()
     first, _ = model.manifest.window.around(appended.position)
-    return tuple(entry for entry in appended.preceding if entry.position >= first)
+    return tuple(entry for entry in appended.preceding if entry.position >= first and has_words(entry.source))
 
 
 def _last_unfinished(model: Model, read: tuple[Entry, ...]) -> Entry | None:

@@ -89,9 +89,9 @@ class Tokenizer:
         return _encode(self.target, texts)
 
     def decode_target(self, ids: Sequence[int]) -> str:
-        """Give the text of target ids; PAD, BOS and EOS are nothing in it."""
+        """Give the text of target ids; PAD, BOS and EOS are nothing in it, nor are bytes of no character."""
         text: str = self.target.decode(list(ids))
-        return text
+        return text.replace("\ufffd", "")
 
     def files(self) -> list[str]:
         """Names of the model files in a folder that holds this tokenizer."""

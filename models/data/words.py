@@ -4,5 +4,8 @@ import unicodedata
 
 
 def has_words(text: str) -> bool:
-    """Whether there is something to translate: a letter, a number or punctuation, not only symbols such as emoji."""
-    return any(unicodedata.category(character)[0] in "LNP" for character in text)
+    """Whether there is something to translate: a letter, not only numbers, punctuation and symbols such as emoji.
+
+    A model that is given a date, an amount or a lone full stop makes up what they might have stood in.
+    """
+    return any(unicodedata.category(character)[0] == "L" for character in text)

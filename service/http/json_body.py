@@ -28,6 +28,9 @@ class StrictRoute(APIRoute):
         async def strictly(request: Request) -> Response:
             if not is_json(request.headers.get("content-type", "")):
                 raise HTTPException(415, "the body must be JSON, with Content-Type: application/json")
+            if request.headers.get("content-encoding", "identity").lower() != "identity":
+                message = "the body must be sent as it is, without Content-Encoding"
+                raise HTTPException(415, message, headers={"Accept-Encoding": "identity"})
             strict = _StrictRequest(request.scope, request.receive)
             try:
                 await strict.body()  # FastAPI would take it for a mistake of the client's that there is none

@@ -37,7 +37,7 @@ _TITLES = {
 }
 
 
-_NAME = re.compile(r"\w{1,64}", re.ASCII)
+_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 """What a client may have meant as the name of a member."""
 
 

@@ -120,11 +120,9 @@ class Catalogue:
             model = self._by_pair.get(pair) if named is None else named
             if model is not None and model.pair == pair:
                 return model
-        by = "no model" if named is None else f"model {named.name}"
+        by = "no model serves" if named is None else f"model {named.name} does not serve"
         served = sorted("-".join(pair) for pair in self._by_pair)
-        raise LanguagePairError(
-            f"{by} serves {source_lang}-{target_lang}; served are {', '.join(served)}", pairs=served
-        )
+        raise LanguagePairError(f"{by} {source_lang}-{target_lang}; served are {', '.join(served)}", pairs=served)
 
     def named(self, name: str) -> Model:
         """The model of that name.

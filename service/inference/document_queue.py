@@ -1,16 +1,18 @@
 """A document's way through the queue: a bounded number of its sentences at a time, and their translations in order."""
 
 import asyncio
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
 
 from models.bundle.requests import Translation, TranslationRequest
 from models.data.documents import Sentence
+from models.data.words import has_words
 from models.errors import AntecedentError
 
 Enqueue = Callable[[TranslationRequest], asyncio.Future[Translation]]
 Around = Callable[[int], tuple[int, int]]
-"""The first sentence that a sentence is read with, and the one after the last."""
+"""The first sentence that a sentence is read with, and the one after the last, counting those with words."""
 
 
 class DocumentQueue:
@@ -18,8 +20,8 @@ class DocumentQueue:
 
     Only who asks for a translation makes room for another sentence: a reader that is slow holds up its own document,
     and neither a worker nor more than `room` finished translations. `context` comes before the sentences and is not
-    translated. With `in_turn` each sentence waits for the one before it, whose translation it is read with.
-    `drafts` are of the sentences, one each, where there are any.
+    translated. What has no words is nobody's context, and has none. With `in_turn` each sentence waits for the one
+    before it, whose translation it is read with. `drafts` are of the sentences, one each, where there are any.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class DocumentQueue:
         in_turn: bool,
     ) -> None:
         self._document = [Sentence(source) for source in (*context, *sentences)]
+        self._worded = [place for place, sentence in enumerate(self._document) if has_words(sentence.source)]
         self._drafts = drafts
         self._first = len(context)
         self._next = len(context)
@@ -94,11 +97,18 @@ class DocumentQueue:
             self._next += 1
 
     def _request(self, position: int) -> TranslationRequest:
-        first, end = self._around(position)
-        document = self._document
+        preceding, following = self._read_with(position)
         return TranslationRequest(
-            document[position].source,
-            tuple(document[first:position]),
-            tuple(document[position + 1 : end]),
+            self._document[position].source,
+            tuple(self._document[place] for place in preceding),
+            tuple(self._document[place] for place in following),
             draft=None if self._drafts is None else self._drafts[position - self._first],
         )
+
+    def _read_with(self, position: int) -> tuple[Sequence[int], Sequence[int]]:
+        """The sentences before and after one with which it is read."""
+        rank = bisect_left(self._worded, position)
+        if self._worded[rank : rank + 1] != [position]:
+            return (), ()
+        first, end = self._around(rank)
+        return self._worded[first:rank], self._worded[rank + 1 : end]

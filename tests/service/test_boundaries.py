@@ -28,12 +28,15 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("ja", "「だめだ。」って言った。|『はい。』|『いいえ。』"),
         ("ja", "「彼は『行く。』と言った。帰った。」と話した。|（そう。）"),
         ("ja", "「モーニング娘。」が好きだ。|「モーニング娘。」を聴く。"),
+        ("ja", "「行く。|『来い。待て。』と言われた。|もう遅い。」"),
+        ("ja", "（注。|以下同じ。）"),
         ("ja", "URLはhttps://example.com/a.bです。|Mr. Smithは来た。"),
         ("zh", "他来了。|3个人走了！|5点见？|好。"),
         ("zh", "他说：“走吧。”|她笑了；他没笑。|真的吗？！|是的……|"),
         ("zh", "《红楼梦》。|圆周率是3.14。|「好！」|他说。"),
         ("en", "Dr. Smith came. |He paid 3.50 at 3 p.m. |Mr. J. R. Hill, Ph.D., left!"),
         ("en", '"Go away," he said. |"Why?" she asked. |He left the U.S. |She stayed.'),
+        ("en", '"He left the U.S. in 1990. |She stayed." '),
         ("en", "See https://example.com/a.b?c=d. |Or www.example.com! |Or a@b.com. |Done."),
         ("en", "Wait... what? |Wait… what? |And then… |He left. |Vol. 3 is e.g. here."),
         ("en", "really? |yes. |fine."),
@@ -53,6 +56,15 @@ def test_sentences_end_where_a_reader_sees_their_end(language: str, divided: str
     """Abbreviations, decimals, quotations, addresses, ellipses and dialogue, in each language; | is an end."""
     parts = [part for part in divided.split("|") if part]
     assert sentences("".join(parts), language) == [part.strip() for part in parts]
+
+
+@pytest.mark.parametrize(("opening", "closing"), ["「」", '""', "（）", "“”", "()"])
+def test_quotation_that_is_too_long_is_divided(opening: str, closing: str) -> None:
+    """Wherever it stands in its sentence: no sentence of it has to be refused."""
+    line = f"彼は{opening}" + "紫式部は源氏物語を書いた。" * 20 + f"{closing}と言った。帰った。"
+    found = sentences(line, "ja")
+    assert max(map(len, found)) < 30
+    assert found[-1] == "帰った。"
 
 
 @pytest.mark.parametrize("language", ["ja-jp", "zh-tw", "de-at"])

@@ -82,6 +82,12 @@ def test_document_without_sentences(client: httpx.Client) -> None:
     assert _document(client, text=" \n ").json()["text"] == " \n "
 
 
+def test_empty_sentences_take_no_room_in_the_window(client: httpx.Client) -> None:
+    """As in a text, where they would be blank lines."""
+    body = _document(client, sentences=["一。", "", "2024", "🎉", "", "二。"], context=["零。", " "]).json()
+    assert [sentence["context_size"] for sentence in body["sentences"]] == [1, 0, 0, 0, 0, 2]
+
+
 @pytest.mark.parametrize(
     ("members", "status", "code"),
     [
@@ -211,4 +217,6 @@ def test_several_bundles_are_told_apart_by_pair_and_name(replicas: Replicas, tmp
         answers = {name: _document(client, sentences=list("abcd"), **members) for name, members in asked.items()}
         sizes = {name: answer.json()["sentences"][-1]["context_size"] for name, answer in answers.items()}
         assert sizes == {"default": 1, "two": 3, "german": 0}
-        assert _document(client, text="a", model="german").json()["code"] == "language_pair_not_served"
+        refused = _document(client, text="a", model="german").json()
+        assert refused["code"] == "language_pair_not_served"
+        assert refused["detail"].startswith("model german does not serve ja-en;")

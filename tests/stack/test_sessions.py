@@ -86,6 +86,16 @@ def test_idempotency_key(two: tuple[httpx.Client, httpx.Client]) -> None:
     first, again = (say(client, session, "一", **{"Idempotency-Key": "k"}).json() for client in two)
     assert first == again
     assert say(two[0], session, "二").json()["position"] == 1
+    refused = say(two[0], session, "三", **{"Idempotency-Key": "k" * 256}).json()
+    assert "idempotency-key" in refused["detail"].lower()
+
+
+def test_sentence_without_words_is_no_context(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """It has its place in the session, and comes back as it is."""
+    session = begin(two[0])
+    said = [say(two[0], session, text).json() for text in ("一", "", "二")]
+    assert [one["context_size"] for one in said] == [0, 0, 1]
+    assert [one["position"] for one in said] == [0, 1, 2]
 
 
 def test_session_is_begun_once(two: tuple[httpx.Client, httpx.Client]) -> None:

@@ -113,6 +113,7 @@ def test_unseen_characters_are_spelt_in_bytes(tokenizer: Tokenizer, text: str) -
     ids = tokenizer.encode_target(text)
     assert UNK not in ids
     assert tokenizer.decode_target(ids) == text
+    assert "\ufffd" not in tokenizer.decode_target(ids[:-1])  # perhaps in the middle of a character
 
 
 def test_without_byte_fallback_unseen_characters_are_unknown(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Bodies of requests: which are taken for JSON, and how those that are none are refused."""
 
+import gzip
 from typing import Any
 
 import httpx
@@ -76,4 +77,6 @@ async def test_route_reads_strictly(client: httpx.AsyncClient) -> None:
     )
     assert (await client.post("/", content=b'{"a": 1}', headers={"Content-Type": "text/plain"})).status_code == 415
     assert (await client.post("/", content=b'{"a": 1}')).status_code == 415
+    packed = await client.post("/", content=gzip.compress(b'{"a": 1}'), headers=headers | {"Content-Encoding": "gzip"})
+    assert (packed.status_code, packed.headers["accept-encoding"]) == (415, "identity")
     assert (await client.delete("/")).status_code == 200

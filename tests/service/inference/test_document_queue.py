@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.bundle.requests import Translation, TranslationRequest
+from models.data.words import has_words
 from models.errors import RequestError
 from service.errors import ShuttingDownError
 from service.inference.document_queue import DocumentQueue
@@ -90,11 +91,14 @@ async def test_sentence_reads_those_around_it() -> None:
 
 @given(sentences=st.text(max_size=6), context=st.text(max_size=4), size=st.integers(0, 4))
 async def test_window_is_the_end_of_what_came_before(sentences: str, context: str, size: int) -> None:
-    """Whatever the document: never the sentence itself, never a later one, never more than the window."""
+    """Whatever the document: never the sentence itself, never a later one, never more than the window.
+
+    What has no words is not counted, and has no context itself.
+    """
     asked = _Asked()
     queue = DocumentQueue(sentences, context, asked.enqueue, around=_window(size), room=lambda: 99, in_turn=False)
     for position, request in enumerate(asked.requests):
-        before = [*context, *sentences[:position]]
+        before = [one for one in [*context, *sentences[:position]] if one.isalpha() and has_words(sentences[position])]
         assert [one.source for one in request.preceding] == before[max(0, len(before) - size) :]
     queue.close()
 
