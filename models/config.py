@@ -4,6 +4,7 @@ A run file may name another one in `inherit` (a path relative to itself); its ow
 """
 
 import os
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -391,7 +392,8 @@ class DecodingConfig(Frozen):
 class RunConfig(Frozen):
     """One training run: one YAML file."""
 
-    name: str
+    name: str = Field(pattern=r"^[^/\\\x00-\x1f]+$")
+    """Of what is trained, and of files that are about it."""
     languages: Languages
     data: DataConfig
     provenance: Provenance = Provenance()
@@ -457,11 +459,24 @@ def load_config(path: Path) -> RunConfig:
         raise ConfigError(f"{path}: {where}: {first['msg']}") from None
 
 
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML in which a key that is there twice is an error: the first one's values would be gone without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                where = node.value[number][0].start_mark
+                raise yaml.constructor.ConstructorError(None, None, f"{key} is there twice", where)
+        return super().construct_mapping(node, deep)
+
+
 def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     if path.resolve() in seen:
         raise ConfigError(f"{path}: inherits from itself")
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # noqa: S506 - a SafeLoader
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except yaml.YAMLError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from models.bulk.kept import KeptTranslations
 from models.bulk.parts import CorpusFile, Part
 from models.bulk.worker import Settings, Translation
-from models.errors import DataError
+from models.data.documents import refusal
 
 Translate = Callable[[CorpusFile, Sequence[Part], Settings], Iterable[Translation]]
 """Translates parts of a corpus, in whichever order they are ready."""
@@ -65,14 +65,7 @@ def translate_corpus(
                 kept.keep(translation.key, translation.text)
             progress(translation.sentences, outcome.sentences)
     if refused:
-        raise _refusal(corpus, refused)
+        found = [(int(number), reason) for number, _, reason in (line.partition(": ") for line in refused)]
+        raise refusal(corpus, found, "; all else is translated and kept")
     kept.join(parts)
     return outcome
-
-
-def _refusal(corpus: Path, refused: Sequence[str]) -> DataError:
-    """Name every sentence that is refused, and say of the first one why."""
-    found = sorted((int(number), reason) for number, _, reason in (line.partition(": ") for line in refused))
-    (line, reason), *others = found
-    more = f"; nor can lines {', '.join(str(number) for number, _ in others)}" if others else ""
-    return DataError(f"cannot be translated: {reason}{more}; all else is translated and kept", corpus, line)

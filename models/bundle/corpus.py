@@ -3,11 +3,31 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
 from models.config import ContextWindow
-from models.data.documents import Document, Sentence, decode_line, in_pieces, read_documents, read_lines
+from models.data.documents import Document, Sentence, decode_line, in_pieces, read_documents, read_lines, refusal
 from models.data.replacement import REAL, Replacement
-from models.errors import DataError
+from models.errors import DataError, SentenceTooLongError
 from models.training.document_translation import Translator, translate_documents
+
+
+def require_translatable(runtime: Runtime, source: Path) -> None:
+    """Find sentences that cannot be translated before hours of work on the others.
+
+    Raises:
+        DataError: a file is missing, a line of it cannot be used, or sentences are too long; names all of these.
+    """
+    refused = []
+    for number, line in enumerate(read_lines(source), 1):
+        if len(line) < runtime.manifest.limits.source_tokens:  # a byte is a token at the most
+            continue
+        try:
+            runtime.prepare([TranslationRequest(decode_line(source, number, line))], Options())
+        except SentenceTooLongError as error:
+            refused.append((number, str(error)))
+    if refused:
+        raise refusal(source, refused)
 
 
 def translate_file(

@@ -101,7 +101,7 @@ def translate(
         raise typer.BadParameter("--workers and --part go with --ray")
     from tqdm import tqdm
 
-    from models.bundle.corpus import translate_file
+    from models.bundle.corpus import require_translatable, translate_file
     from models.bundle.runtime import Runtime
     from models.training.document_translation import Piecewise
 
@@ -109,6 +109,7 @@ def translate(
     translator = translator_of(runtime, context, beam, strategy)
     replacement = replacement_of(runtime, context, seed)
     with _readable(source) as file, _writable(out) as stream, tqdm(unit="sentence") as bar:
+        require_translatable(runtime, file)
         piecewise = Piecewise(translator, bar.update)
         lines = translate_file(piecewise, file, runtime.manifest.window, replacement=replacement, drafts=drafts)
         stream.writelines(line + "\n" for line in lines)

@@ -12,11 +12,12 @@ from models.commands.context import Setting
 from models.commands.options import Beam, ComputeType, Device, Threads
 from models.commands.output import write_json, write_lines
 from models.config import ContextWindow
-from models.data.documents import read_documents
+from models.data.documents import Document, read_documents
 from models.data.replacement import ContextKind
 
 if TYPE_CHECKING:
     from models.bundle.runtime import Runtime
+    from models.training.contrastive_sets import ContrastiveItem
 
 _KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
 _INPUT: Final = "input"
@@ -40,6 +41,7 @@ def compare(
     What is in the folder, of the same model, files and options, is not measured again: a comparison that was killed
     goes on where it was.
     """
+    from models.bundle.corpus import require_translatable
     from models.bundle.description import identity
     from models.bundle.runtime import Runtime
     from models.commands.measuring import judged, translated
@@ -50,12 +52,14 @@ def compare(
     out.mkdir(parents=True, exist_ok=True)
     documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)
     items = [item for path in sets or () for item in read_contrastive(path)]
+    kinds = _kinds(documents, items)
     for bundle, name in _named(bundles).items():
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
+        require_translatable(runtime, source)
         model = identity(bundle)
         corpus = _digest((source, reference), beam, tokenize, compute_type, model)
         judgement = _digest(sets or (), compute_type, model)
-        for setting in _settings(runtime):
+        for setting in _settings(runtime, kinds):
             found = f"{name}.{setting.context}"
             typer.echo(found)
             if not _stands(scores := out / f"{found}.scores.json", corpus):
@@ -80,10 +84,18 @@ def _named(bundles: Sequence[Path]) -> dict[Path, str]:
     return names
 
 
-def _settings(runtime: "Runtime") -> list[Setting]:
+def _kinds(documents: Sequence[Document], items: Sequence["ContrastiveItem"]) -> tuple[ContextKind, ...]:
+    """The kinds of context that there can be: another document's, where there is another."""
+    if len(documents) > 1 and len({item.document for item in items}) != 1:
+        return _KINDS
+    typer.echo("there is one document alone, so no other one's context: an empty line ends a document", err=True)
+    return tuple(kind for kind in _KINDS if kind != "shuffled")
+
+
+def _settings(runtime: "Runtime", kinds: Sequence[ContextKind]) -> list[Setting]:
     """A model with each kind of context; without any where it reads none, so that there is none to replace."""
     reads = runtime.manifest.window != ContextWindow()
-    return [Setting(runtime, context) for context in (_KINDS if reads else _KINDS[:1])]
+    return [Setting(runtime, context) for context in (kinds if reads else kinds[:1])]
 
 
 def _digest(paths: Sequence[Path], *options: object) -> str:

@@ -47,22 +47,24 @@ def evaluate(
     json_file: JsonFile = None,
 ) -> None:
     """Translate documents and score them: BLEU, chrF, document BLEU, and the loss of the references."""
+    from models.bundle.corpus import require_translatable
     from models.bundle.runtime import Runtime
     from models.commands.measuring import translated
     from models.training import evaluation
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     documents, setting = read_documents(source, reference), Setting(runtime, context, seed, sentences)
+    require_translatable(runtime, source)
     references = [sentence.target or "" for document in documents for sentence in document.sentences]
     other = None if baseline is None else _baseline(baseline, len(references))  # which `out` may be about to replace
     options = evaluation.MetricOptions(lowercase, tokenize)
     figures, translations = translated(setting, documents, beam, options, alpha)
-    if out is not None:
-        write_lines(translations, out)
     if other is not None:
         compared = evaluation.compare(other, translations, references, options=options)
         figures["compared"] = {metric: asdict(comparison) for metric, comparison in compared.items()}
     report(figures, json_file)
+    if out is not None:
+        write_lines(translations, out)
 
 
 def _baseline(file: Path, count: int) -> list[str]:
@@ -99,12 +101,12 @@ def contrast(
     items = [item for path in sets for item in read_contrastive(path)]
     other = None if baseline is None else read_outcomes(baseline)  # which `out` may be about to replace
     figures, outcomes = judged(Setting(runtime, context, seed, sentences), items, rule)
-    if out is not None:
-        write_outcomes(outcomes, out)
     if other is not None:
         compared = compare_outcomes(other, outcomes)
         figures["compared"] = {figure: asdict(comparison) for figure, comparison in compared.items()}
     report(figures, json_file)
+    if out is not None:
+        write_outcomes(outcomes, out)
 
 
 def cxmi(
@@ -121,7 +123,8 @@ def cxmi(
 ) -> None:
     """Find which translations the context makes likelier: the nats that each reference gains by its context.
 
-    With --only, of those that match alone: the others have 0 in what --out writes, and are not in the figures.
+    With --only, of those that match alone: the others have 0 in what --out writes, as have those too long to be scored,
+    and are not in the figures.
     """
     from tqdm import tqdm
 
@@ -141,7 +144,9 @@ def cxmi(
 
     with tqdm(total=sum(len(document.sentences) for document in documents), unit="sentence") as bar:
         gains = pointwise(translator, documents, setting.window, fits=scored, advance=bar.update)
+    every = [sentence for document in documents for sentence in document.sentences]
+    found = summary([gain for sentence, gain in zip(every, chain(*gains), strict=True) if scored(sentence)])
+    too_long = sum(asked(sentence) and not scored(sentence) for sentence in every)
+    report(asdict(found) | ({"not_scored": too_long} if too_long else {}) | setting.figures, json_file)
     if out is not None:
         write_gains(out, gains)
-    each = zip((sentence for document in documents for sentence in document.sentences), chain(*gains), strict=True)
-    report(asdict(summary([gain for sentence, gain in each if asked(sentence)])) | setting.figures, json_file)

@@ -1,5 +1,6 @@
 """Arguments and options that several commands have."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,11 @@ from models.data.replacement import ContextKind
 def _with_folder(file: Path | None) -> Path | None:
     """See to it that a file can be written, before the work of which it is to hold the result."""
     if file is not None:
+        if file.is_dir():
+            raise typer.BadParameter(f"{file} is a folder, and must be a file")
         file.parent.mkdir(parents=True, exist_ok=True)
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise typer.BadParameter(f"{file} cannot be written")
     return file
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 
 import numpy as np
 import torch
@@ -62,6 +63,15 @@ class TokenizedCorpus:
             )
         self._max_context = max_context_tokens
         self._weights = None if emphasis is None else torch.from_numpy(sentence_weights(emphasis, len(sentences)))
+
+    def fingerprint(self) -> str:
+        """The same for the same sentences, in the same order, that are learnt from alike."""
+        digest = blake2b(digest_size=16)
+        for part in (self.first, self.source_lengths, self.target_lengths, self.usable, *self.sources, *self.targets):
+            digest.update(np.ascontiguousarray(part).data)
+        if self._weights is not None:
+            digest.update(self._weights.numpy().data)
+        return digest.hexdigest()
 
     def example(self, index: int, reader: ContextReader) -> Example:
         """Sentence `index` with all of its document that `reader` may read."""

@@ -6,7 +6,7 @@ A corpus is one file, or two with the same number of lines: one sentence a line,
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -197,7 +197,14 @@ def read_lines(path: Path) -> list[bytes]:
 
 def read_translations(path: Path) -> list[str]:
     """Give the lines of a file of translations, one for each sentence; what is not UTF-8 is replaced."""
-    return [line.decode("utf-8", errors="replace") for line in read_lines(path)]
+    return [line.decode("utf-8", errors="replace").removesuffix("\r") for line in read_lines(path)]
+
+
+def refusal(corpus: Path, refused: Sequence[tuple[int, str]], more: str = "") -> DataError:
+    """Name the line of every sentence that cannot be translated, and say of the first one why."""
+    (line, reason), *others = sorted(refused)
+    also = f"; nor can lines {', '.join(str(number) for number, _ in others)}" if others else ""
+    return DataError(f"cannot be translated: {reason}{also}{more}", corpus, line)
 
 
 def _data_folder_hint(path: Path) -> str:

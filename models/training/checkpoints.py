@@ -43,6 +43,8 @@ class Progress:
     """Validations since the best one."""
     plateaus: int = 0
     """How often so many validations in a row were stale as the learning rate waits for."""
+    corpus: str | None = None
+    """The fingerprint of what is trained on; of a checkpoint from before there was one, nothing."""
 
     def judge(self, loss: float, patience: int) -> None:
         """Take note of the dev loss of a validation; `patience` stale ones in a row are a plateau."""
@@ -180,6 +182,11 @@ def remove_leftovers(run: Path) -> None:
 def list_checkpoints(run: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
     return sorted(folder for folder in (run / "checkpoints").glob("update-*") if is_checkpoint(folder))
+
+
+def update_of(folder: Path) -> int:
+    """After which update a checkpoint of a run was written."""
+    return int(folder.name.rpartition("-")[2])
 
 
 def remove_checkpoint(folder: Path) -> None:

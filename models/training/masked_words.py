@@ -4,6 +4,7 @@ It learns to restore masked pieces of two neighbouring sentences, in the form in
 Whether the second one follows the first is not asked: Liu et al. 2019, "RoBERTa", table 2, found nothing in that.
 """
 
+import json
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from transformers import (
     TrainingArguments,
     set_seed,
 )
-from transformers.trainer_utils import get_last_checkpoint
+from transformers.trainer import TRAINER_STATE_NAME
 
 from models.config import ContextWindow
 from models.data.batches import Example
@@ -198,6 +199,14 @@ def _special(wordpiece: WordPiece) -> Any:  # noqa: ANN401 - the package has no 
 
 
 def _last(folder: Path) -> str | None:
-    find: Any = get_last_checkpoint
-    last: str | None = find(str(folder)) if folder.is_dir() else None
-    return last
+    """The last checkpoint that is whole: `transformers` writes into its place, and what it is at last."""
+    whole = [each for each in folder.glob("checkpoint-*") if _is_whole(each)]
+    return str(max(whole, key=lambda each: int(each.name.rpartition("-")[2]))) if whole else None
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        json.loads((checkpoint / TRAINER_STATE_NAME).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return True

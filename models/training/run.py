@@ -11,9 +11,9 @@ from models.config import Corpus, RunConfig, data_folder
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import BadLines, Document, read_documents
 from models.data.tokenizer import Tokenizer, train_tokenizer
-from models.errors import CheckpointError
+from models.errors import CheckpointError, DataError
 from models.network.model import TranslationModel
-from models.training.checkpoints import list_checkpoints
+from models.training.checkpoints import is_checkpoint, list_checkpoints
 from models.training.curves import Curves
 from models.training.distributed import World, join_world
 from models.training.trainer import Trainer
@@ -28,7 +28,7 @@ def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) 
     """The documents of a corpus in the data folder; with `skip_bad`, what was left out is counted and named.
 
     Raises:
-        DataError: a file is missing, or a line cannot be used and `skip_bad` is not set.
+        DataError: a file is missing or empty, or a line cannot be used and `skip_bad` is not set.
     """
     bad = BadLines() if skip_bad else None
     folder = data_folder()
@@ -39,6 +39,8 @@ def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) 
             print(f"  {reason}", file=sys.stderr)
         if bad.count > NAMED_BAD_LINES:
             print(f"  and {bad.count - NAMED_BAD_LINES} more", file=sys.stderr)
+    if not any(document.sentences for document in documents):
+        raise DataError("has no sentence", folder / corpus.source)
     return documents
 
 
@@ -81,12 +83,12 @@ def train(
         The folder of the final checkpoint.
 
     Raises:
-        CheckpointError: the run has checkpoints and is not resumed, or one is damaged or could not be written.
+        CheckpointError: the run has checkpoints and is not resumed, or a final model without any, or one is damaged or
+            could not be written.
         ConfigError: the config contradicts itself or the corpus.
         DataError: the corpus cannot be read.
     """
-    if not resume and list_checkpoints(config.output):
-        raise CheckpointError(f"{config.output}: has checkpoints of an earlier run; continue it with --resume")
+    _check_output(config.output, resume=resume)
     with join_world() as world:
         tokenizer = Tokenizer.load(config.tokenizer.path)
         if world.leads:
@@ -96,6 +98,15 @@ def train(
             trainer.resume()
         curves = Curves(config.output / "curves" if world.leads else None)
         return trainer.run(Validation(config, tokenizer, partial(candidate, config, tokenizer)), curves, minutes)
+
+
+def _check_output(folder: Path, *, resume: bool) -> None:
+    """Leave what an earlier run has made as it is, or what `unpack` has."""
+    if list_checkpoints(folder):
+        if not resume:
+            raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
+    elif is_checkpoint(folder / "final"):
+        raise CheckpointError(f"{folder}: has a final model, and no checkpoints to go on from; name another output")
 
 
 def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: bool) -> TokenizedCorpus:

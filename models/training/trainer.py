@@ -1,8 +1,10 @@
 """The training loop: updates, validation, checkpoints, and an end that a kill at any moment does not change."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +29,7 @@ from models.training.checkpoints import (
     remove_checkpoint,
     remove_leftovers,
     save_checkpoint,
+    update_of,
     weights_of,
 )
 from models.training.curves import Curves
@@ -56,7 +59,7 @@ class Trainer:
         self.corpus = corpus
         self.noise = ContextNoise(self.settings.context_dropout, self.settings.context_shuffling)
         self.world = world
-        self.progress = Progress()
+        self.progress = Progress(corpus=corpus.fingerprint())
         self.model = self._new_model().to(world.device)
         remembered = self.model.architecture.remember(config.architecture)
         self.config = config.model_copy(update={"architecture": remembered})
@@ -69,20 +72,22 @@ class Trainer:
         """Continue from the newest checkpoint of the run, where there is one.
 
         Raises:
-            CheckpointError: it is damaged, or was made by another configuration.
+            CheckpointError: it is damaged, or was made by another configuration or of another corpus.
         """
         checkpoints = list_checkpoints(self.config.output)
         if not checkpoints:
             return
         checkpoint = load_checkpoint(checkpoints[-1])
-        if not _same_run(checkpoint.config, self.config):
+        if changed := _difference(checkpoint.config, self.config):
             raise CheckpointError(
-                f"{checkpoints[-1]}: was made by another configuration; give this run another output folder"
+                f"{checkpoints[-1]}: was made by another configuration ({changed}); give this run another output folder"
             )
         self._check_vocabulary(checkpoint, checkpoints[-1])
+        if checkpoint.progress.corpus not in (None, self.progress.corpus):
+            raise CheckpointError(f"{checkpoints[-1]}: was trained on another corpus than there is in its place now")
         load_weights(self.model, checkpoint.weights)
         self.optimizer.load(checkpoint.optimizer)
-        self.progress = checkpoint.progress
+        self.progress = replace(checkpoint.progress, corpus=self.progress.corpus)
 
     def run(self, validate: Validate, curves: Curves, minutes: float | None = None) -> Path:
         """Train to the end, or for so many minutes, and give the folder of the final, averaged checkpoint.
@@ -182,13 +187,22 @@ class Trainer:
             return
         state, weights = self.optimizer.tensors(), weights_of(self.model)
         save_checkpoint(folder, self.config, self.tokenizer, weights, self.progress, state)
-        for old in list_checkpoints(self.config.output)[: -max(self.settings.keep, self.settings.average)]:
-            remove_checkpoint(old)
+        checkpoints = list_checkpoints(self.config.output)
+        kept = {*self._in_step(checkpoints)[-max(self.settings.keep, self.settings.average) :], checkpoints[-1]}
+        for old in checkpoints:
+            if old not in kept:
+                remove_checkpoint(old)
+
+    def _in_step(self, checkpoints: Sequence[Path]) -> list[Path]:
+        """Those that a run has which nobody stops, and the last: one that was stopped has others, close together."""
+        every = self.settings.checkpoint_every
+        return [each for each in checkpoints if update_of(each) % every == 0 or each == checkpoints[-1]]
 
     def _finish(self) -> None:
-        final, latest = self.config.output / "final", list_checkpoints(self.config.output)[-self.settings.average :]
+        final, latest = self.config.output / "final", self._in_step(list_checkpoints(self.config.output))
         if not self._stands(final):
-            save_checkpoint(final, self.config, self.tokenizer, average(latest), self.progress)
+            weights = average(latest[-self.settings.average :])
+            save_checkpoint(final, self.config, self.tokenizer, weights, self.progress)
 
     def _stands(self, final: Path) -> bool:
         """Whether the final checkpoint is that of this run as it is: figures go by its age."""
@@ -239,11 +253,25 @@ class Trainer:
         return max(1, int(epochs * (len(batches) // (self.world.size * self.settings.accumulation))))
 
 
-def _same_run(one: RunConfig, other: RunConfig) -> bool:
-    """Whether two configs differ at most in when the run ends and what it reports."""
+def _difference(one: RunConfig, other: RunConfig) -> str | None:
+    """What two configs differ in, besides when the run ends and what it reports; nothing, if in nothing else."""
     free = ("updates", "epochs", "patience", "log_every", "validate_every", "checkpoint_every", "keep", "average")
-    same = dict.fromkeys((*free, "dev_sentences"))
-    values = [config.model_dump(exclude={"output", "name", "provenance", "decoding"}) for config in (one, other)]
-    return values[0] | {"training": values[0]["training"] | same} == values[1] | {
-        "training": values[1]["training"] | same
+    ignored: Any = {
+        "output": True,
+        "name": True,
+        "provenance": True,
+        "decoding": True,
+        "training": {*free, "dev_sentences"},
     }
+    before, after = (dict(_members(config.model_dump(exclude=ignored))) for config in (one, other))
+    names = (name for name in before | after if before.get(name) != after.get(name))
+    return next((f"{name} was {before.get(name)}, is {after.get(name)}" for name in names), None)
+
+
+def _members(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    """All values of a tree by their dotted names."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _members(value, f"{within}{name}.")
+        else:
+            yield f"{within}{name}", value

@@ -32,10 +32,19 @@ def test_own_values_win_key_by_key(tmp_path: Path) -> None:
     assert (child.training.updates, child.training.seed) == (20, 7)
 
 
+def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """YAML would have the last one, and all others of the first one's values would be the defaults."""
+    file = write(tmp_path, RUN)
+    file.write_text(file.read_text(encoding="utf-8") + "training: {updates: 4}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="training is there twice"):
+        load_config(file)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"trainnig": {}}, "trainnig: Extra inputs"),
+        ({"name": "team/run"}, "name: String should match"),
         ({"training": {"updates": -1}}, "training.updates"),
         ({"training": {}}, "one of updates and epochs"),
         ({"training": {"updates": 1, "step": "document"}}, "needs init"),

@@ -129,6 +129,14 @@ def test_cxmi_of_sentences_whose_translation_matches(bundle: Path, corpus: tuple
     assert set(match) == {True, False}
     assert gains["some"] == pytest.approx([gain * it for gain, it in zip(gains["all"], match, strict=True)], abs=2e-4)
     assert figures(tmp_path / "json")["sentences"] == sum(match)
+    for side in (0, 1):
+        text = corpus[side].read_text(encoding="utf-8")
+        (tmp_path / str(side)).write_text(text + ("きく" * 300, "kiko " * 300)[side] + "\n", encoding="utf-8")
+    longer = ("--source", tmp_path / "0", "--reference", tmp_path / "1")
+    done = run("cxmi", bundle, *longer, "--json", tmp_path / "json")
+    assert done.returncode == 0, done.stderr
+    found = figures(tmp_path / "json")
+    assert (found["sentences"], found["not_scored"]) == (len(match), 1)
     refused = run("cxmi", bundle, *both, "--only", "(")
     assert refused.returncode == 2
     assert "no regular expression" in refused.stderr
@@ -250,7 +258,8 @@ def test_changes_shows_what_changed_most(corpus: tuple[Path, Path], tmp_path: Pa
     baseline, system = list(references), list(references)
     baseline[1], system[2] = "qqqq", "zzzz"
     for name, lines in (("baseline", baseline), ("system", system), ("short", system[1:])):
-        (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        end = "\r\n" if name == "system" else "\n"  # which is no change
+        (tmp_path / name).write_text("".join(line + end for line in lines), encoding="utf-8", newline="")
     options = ("--source", corpus[0], "--reference", corpus[1], "--baseline", tmp_path / "baseline")
     done = run("changes", *options, "--system", tmp_path / "system", "--preceding", "1")
     assert done.returncode == 0, done.stderr
@@ -295,6 +304,47 @@ def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp
     assert run("translate", bundle, "--beam", "1", given=text).stdout == translated
     piped = run("translate", bundle, "--in", "/dev/stdin", "--beam", "1", given=text)
     assert piped.stdout == translated
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate", "compare"])
+def test_sentences_that_are_too_long_are_named_before_all_work(
+    bundle: Path, corpus: tuple[Path, Path], tmp_path: Path, command: str
+) -> None:
+    """With file and line, each of them."""
+    long = "きく" * 2000
+    for side in (0, 1):
+        text = corpus[side].read_text(encoding="utf-8")
+        (tmp_path / str(side)).write_text(f"{text}{long}\n{long}\n", encoding="utf-8")
+    line = len((tmp_path / "0").read_text(encoding="utf-8").splitlines()) - 1
+    files = {"translate": ("--in", tmp_path / "0")}.get(
+        command, ("--source", tmp_path / "0", "--reference", tmp_path / "1")
+    )
+    done = run(command, bundle, *files, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert f"{tmp_path / '0'}:{line}: cannot be translated: a sentence has" in done.stderr
+    assert f"nor can lines {line + 1}" in done.stderr
+
+
+def test_output_that_cannot_be_written_is_found_before_all_work(
+    bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Such as a folder, which some commands want."""
+    done = run("evaluate", bundle, "--source", corpus[0], "--reference", corpus[1], "--out", tmp_path)
+    assert done.returncode == 2
+    assert "is a folder" in done.stderr
+
+
+def test_compare_of_one_document_has_no_other_ones_context(
+    bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """All else is measured, and that is said."""
+    for side in (0, 1):
+        lines = corpus[side].read_text(encoding="utf-8").split("\n\n")[0]
+        (tmp_path / str(side)).write_text(lines + "\n", encoding="utf-8")
+    done = run("compare", bundle, "--source", tmp_path / "0", "--reference", tmp_path / "1", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "one document alone" in done.stderr
+    assert {file.name.split(".")[1] for file in (tmp_path / "out").iterdir()} == {"real", "empty", "random"}
 
 
 def test_translate_with_drafts_gives_what_it_gives_without(

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from models.config import load_config
+from models.config import data_folder, load_config
 from models.data.corpus import TokenizedCorpus
 from models.data.emphasis import write_gains
 from models.data.tokenizer import train_tokenizer
@@ -342,8 +343,44 @@ def test_an_earlier_run_is_never_overwritten(make_run: MakeRun) -> None:
     with pytest.raises(CheckpointError, match="--resume"):
         train(load_config(run))
     other = load_config(make_run("run", training={"updates": 2, "seed": 2}))
-    with pytest.raises(CheckpointError, match="another configuration"):
+    with pytest.raises(CheckpointError, match=r"another configuration \(training.seed was 1, is 2\)"):
         train(other, resume=True)
+
+
+def test_final_model_without_checkpoints_is_never_overwritten(make_run: MakeRun) -> None:
+    """As `unpack` makes one, or somebody who wants the room."""
+    run = load_config(make_run("run", training={"updates": 2}))
+    make_tokenizer(run)
+    final = train(run)
+    shutil.rmtree(run.output / "checkpoints")
+    for resume in (False, True):
+        with pytest.raises(CheckpointError, match="has a final model"):
+            train(run, resume=resume)
+    assert load_checkpoint(final).progress.update == 2
+
+
+def test_another_corpus_is_not_gone_on_with(make_run: MakeRun) -> None:
+    """Its order is another one: some sentences would be read twice in a pass, and some never."""
+    run = load_config(make_run("run", training={"updates": 2}))
+    make_tokenizer(run)
+    train(run)
+    for side in (run.data.train.source, run.data.train.target):
+        file = data_folder() / side
+        file.write_text(file.read_text(encoding="utf-8") + "\na b\n", encoding="utf-8")
+    with pytest.raises(CheckpointError, match="another corpus"):
+        train(run, resume=True)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_stop_in_between_changes_no_average(make_run: MakeRun) -> None:
+    """The final model is of the same checkpoints, whenever a run was stopped and gone on with."""
+    settings = {"checkpoint_every": 3, "keep": 1, "average": 3}
+    whole, stopped = (load_config(make_run(name, training=settings | {"updates": 12})) for name in ("whole", "stopped"))
+    make_tokenizer(whole)
+    final = train(whole)
+    for updates in (7, 10):
+        train(load_config(make_run("stopped", training=settings | {"updates": updates})), resume=True)
+    assert_same_weights(train(stopped, resume=True), final)
 
 
 def test_weights_of_another_vocabulary_are_refused(make_run: MakeRun) -> None:
