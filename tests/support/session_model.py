@@ -18,7 +18,8 @@ class Sentence:
     answer: str | None = None
     holder: str | None = None
     lease_holds: bool = False
-    wanted: bool = False
+    asking: set[str] = field(default_factory=set)
+    """Who waits for the holder."""
     failed: bool = False
 
 
@@ -82,14 +83,20 @@ class SessionModel:
     def withdraw(self, at: int, token: str, *, failed: bool) -> bool:
         """As `ContextStore.withdraw`."""
         sentence = self.kept.get(at)
-        if sentence is None or sentence.holder != token:
+        if sentence is None or token not in {sentence.holder, *sentence.asking}:
             return False
-        if at == self.next - 1 and not sentence.wanted:
+        if sentence.holder != token:
+            sentence.asking.discard(token)
+            if sentence.holder is not None:
+                return False
+        if at == self.next - 1 and not sentence.asking:
             del self.kept[at], self.keys[sentence.key]
             self.next -= 1
             return True
-        sentence.holder, sentence.wanted, sentence.failed = None, False, failed
+        sentence.holder = None
         if failed:
+            sentence.asking.clear()
+            sentence.failed = True
             self._forget()
         return False
 
@@ -111,10 +118,10 @@ class SessionModel:
         if sentence.answer is not None:
             return Found(at, self.next, sentence.answer, waits=False, preceding=[])
         if sentence.holder not in {None, token} and sentence.lease_holds:
-            sentence.wanted = True
+            sentence.asking.add(token)
             return Found(at, self.next, None, waits=True, preceding=[])
         if sentence.holder != token:
-            sentence.wanted = False
+            sentence.asking.clear()
         sentence.holder, sentence.lease_holds = token, holds
         before = [self.kept[each] for each in self._window(at)]
         return Found(at, self.next, None, waits=False, preceding=[(each.text, each.answer) for each in before])
@@ -124,7 +131,8 @@ class SessionModel:
         return range(max(0, at - WINDOW), at)
 
     def _settle(self, sentence: Sentence) -> None:
-        sentence.holder, sentence.wanted, sentence.failed = None, False, False
+        sentence.holder, sentence.failed = None, False
+        sentence.asking.clear()
         self._forget_token(sentence)
         self._forget()
 

@@ -1,7 +1,7 @@
 -- Put before each script that reads entries.
 --
 -- Fields of the hash KEYS[2]: s<position> source, a<position> answer, l<position> lease as 'token:expiry in milliseconds',
--- w<position> there if another asks for the sentence than the one who has the lease, f<position> why it could not be
+-- w<position> the tokens of those who ask for the sentence and have not its lease, f<position> why it could not be
 -- translated, k<position> its field in the hash KEYS[3]: 'key:...' of a client, or 'token:...' of the call that appended it.
 local function entry(field, position) return redis.call('HGET', KEYS[2], field .. position) end
 local function write(field, position, value) redis.call('HSET', KEYS[2], field .. position, value) end
@@ -84,7 +84,8 @@ local function claim(position, session, token, milliseconds)
     local longest = math.max(60000, tonumber(milliseconds))
     if holder and holder ~= token and expiry > now and expiry <= now + longest then
       wait = expiry - now
-      write('w', position, 1)
+      local asking = entry('w', position) or ''
+      if not string.find(asking, ' ' .. token .. ' ', 1, true) then write('w', position, asking .. ' ' .. token .. ' ') end
     else
       if holder ~= token then redis.call('HDEL', KEYS[2], 'w' .. position) end
       write('l', position, token .. ':' .. string.format('%.0f', now + tonumber(milliseconds)))

@@ -1,11 +1,23 @@
--- Give back a sentence that has not been translated, if the caller still has its lease: the last one, for which nobody
--- else asks, is taken out of the session; of any other one only the lease is given back.
+-- Give back a sentence that has not been translated, if the caller still has its lease, or ask for it no more: the last one,
+-- for which nobody asks now, is taken out of the session; of any other one only the lease is given back.
 --
 -- KEYS  1 session  2 entries  3 idempotency keys and tokens      ARGV  1 position  2 lease token  3 why it failed, or ''
 -- Returns 1 if the sentence was taken out, else 0.
 local position = tonumber(ARGV[1])
 local session = read_session()
-if not session or lease_of(position) ~= ARGV[2] then return 0 end
+if not session then return 0 end
+
+-- Whether the caller has asked for a sentence of which another had the lease, and nobody has it any more.
+local function was_left_to_wait()
+  local asking, token = entry('w', position) or '', ' ' .. ARGV[2] .. ' '
+  local first, last = string.find(asking, token, 1, true)
+  if not first then return false end
+  local others = string.sub(asking, 1, first - 1) .. string.sub(asking, last + 1)
+  if others == '' then redis.call('HDEL', KEYS[2], 'w' .. position) else write('w', position, others) end
+  return not entry('l', position)
+end
+
+if lease_of(position) ~= ARGV[2] and not was_left_to_wait() then return 0 end
 
 if session.next == position + 1 and not entry('w', position) then
   redis.call('HDEL', KEYS[3], entry('k', position))
@@ -13,8 +25,9 @@ if session.next == position + 1 and not entry('w', position) then
   redis.call('HSET', KEYS[1], 'next', position)
   return 1
 end
-redis.call('HDEL', KEYS[2], 'l' .. position, 'w' .. position)
+redis.call('HDEL', KEYS[2], 'l' .. position)
 if ARGV[3] ~= '' then
+  redis.call('HDEL', KEYS[2], 'w' .. position)
   write('f', position, ARGV[3])
   forget_up_to(position, session)
 end

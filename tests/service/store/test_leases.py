@@ -82,6 +82,15 @@ async def test_sentence_that_another_asks_for_stays(document: Document) -> None:
     assert await document.withdraw(0, "retry"), "nobody has asked since"
 
 
+@pytest.mark.parametrize("leaving", [["retry", "one"], ["one", "retry"]])
+async def test_sentence_that_nobody_asks_for_any_more_goes(document: Document, leaving: list[str]) -> None:
+    """Whoever leaves first, the one who translates it or the one who waits."""
+    await document.append("a", 0, who="one")
+    await document.append("a", 0, who="retry")
+    assert [await document.withdraw(0, who) for who in leaving] == [False, True]
+    assert await document.kept() == []
+
+
 async def test_only_who_has_the_lease_gives_it_back(document: Document) -> None:
     """Neither one whose lease has been taken over, nor one who comes after the answer, takes a sentence out."""
     await document.append("a", 0, who="slow", seconds=0)
