@@ -21,10 +21,10 @@ from models.errors import AntecedentError
 from service.access.caller import KeyLimits
 from service.access.key_file import KeyFile
 from service.access.key_table import KeyTable
-from service.access.keys import Key, KeyRecord
+from service.access.keys import Key, KeyRecord, key_id_of
 from service.access.storage import KeyStorage
 from service.errors import InvalidInputError, KeyStorageError, SettingsError, StoreUnavailableError
-from service.settings import PREFIX, Settings, load_settings
+from service.settings import MOST_ALLOWED, PREFIX, Settings, load_settings
 from service.store.opening import open_redis
 from service.telemetry import logs
 from service.telemetry.metrics import Metrics
@@ -42,7 +42,9 @@ app = typer.Typer(
 
 Scopes = Annotated[list[str] | None, typer.Option(help="translate (the default) or admin; can be given twice.")]
 Days = Annotated[int | None, typer.Option(min=1, max=36_500, help="Until it expires; without it, never.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="The key's own limit; without it, the service's.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, max=MOST_ALLOWED, help="The key's own limit; without it, the service's.")
+]
 
 
 @app.command()
@@ -82,9 +84,9 @@ def list_keys() -> None:
 
 
 @app.command()
-def revoke(key_id: Annotated[str, typer.Argument(metavar="ID", help="The part of the key after `ant_`.")]) -> None:
+def revoke(key: Annotated[str, typer.Argument(metavar="ID", help="As in the list; a whole key will do.")]) -> None:
     """Make a key invalid, for good."""
-    settings = load_settings()
+    settings, key_id = load_settings(), key_id_of(key)
     if not _in_storage(settings, lambda storage: storage.remove(key_id)):
         raise KeyStorageError(f"there is no key {key_id}")
     print(f"key {key_id}: refused within {settings.keys_refresh_seconds:g} seconds", file=sys.stderr)

@@ -17,6 +17,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from service.errors import SettingsError
 
 PREFIX = "ANTECEDENT_"
+_MOST_SECONDS = 2**31
+"""Of a time-to-live: with more, Redis could not say when it ends."""
+MOST_ALLOWED = 10**9
+"""Of any limit on what callers do; Redis counts with floats."""
 _OTHERS = {"DATA", "PUBLISHED_PORT"}
 """Variables that others than the service read."""
 _REDIS_FILES = ("redis_password_file", "redis_ca_file", "redis_certificate_file", "redis_key_file")
@@ -32,7 +36,9 @@ def _cores() -> int:
 class Settings(BaseSettings):
     """The service's configuration; read once at the start and never changed."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, use_attribute_docstrings=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
     host: str = "127.0.0.1"
     """Address to listen on. Anything but loopback needs `ANTECEDENT_REDIS_URL` and `ANTECEDENT_KEYS`."""
@@ -104,9 +110,9 @@ class Settings(BaseSettings):
     drain_seconds: int = Field(25, ge=1)
     """After SIGTERM, how long requests in flight may take to finish."""
 
-    session_ttl_seconds: int = Field(86_400, ge=1)
+    session_ttl_seconds: int = Field(86_400, ge=1, le=_MOST_SECONDS)
     """A session is forgotten this long after its last call, unless its creator asks for another time."""
-    session_max_ttl_seconds: int = Field(604_800, ge=1)
+    session_max_ttl_seconds: int = Field(604_800, ge=1, le=_MOST_SECONDS)
     """Longest time-to-live that the creator of a session may ask for."""
     session_lease_seconds: float = Field(5, gt=0)
     """After a replica has died, how long the sentences of a session that it was translating are left to it."""
@@ -122,12 +128,12 @@ class Settings(BaseSettings):
     stream_message_bytes: int = Field(65_536, ge=64)
     """Bytes of a message on a stream."""
 
-    sentences_per_minute: int = Field(0, ge=0)
+    sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
     """Sentences that a key without a limit of its own may have translated in any 60 seconds; 0: any number."""
-    concurrency_per_key: int = Field(0, ge=0)
+    concurrency_per_key: int = Field(0, ge=0, le=MOST_ALLOWED)
     """Requests and streams that a key without a limit of its own may have under way at a time; 0: any number."""
-    session_sentences_per_minute: int = Field(0, ge=0)
-    """Sentences that a session may get in a minute, evenly or at once; 0: any number."""
+    session_sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
+    """Sentences a minute that a session may get: as many at once, and then evenly; 0: any number."""
     concurrency_lease_seconds: float = Field(30, gt=0)
     """What a replica that has died was doing counts against its keys' concurrency for this long."""
 
@@ -178,9 +184,18 @@ class Settings(BaseSettings):
     def _no_empty_root(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
         return value or None
 
+    @field_validator("bundle_root")
+    @classmethod
+    def _root_is_there(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_dir():
+            raise ValueError(f"there is no folder {value}")
+        return value
+
     @field_validator("redis_folder", "keys_file")
     @classmethod
     def _expand_home(cls, value: Path) -> Path:
+        if value == Path():  # what an empty variable is read as; what users say is not written wherever one stands
+            raise ValueError("is empty, and must name a place")
         return value.expanduser()
 
     @field_validator("otlp_endpoint")
@@ -190,7 +205,7 @@ class Settings(BaseSettings):
             raise ValueError("a collector's address begins with http:// or https://")
         return value or None
 
-    @field_validator("redis_url", *_REDIS_FILES, mode="before")
+    @field_validator("redis_url", "worker_memory_mib", *_REDIS_FILES, mode="before")
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
         return None if value == "" else value
@@ -245,7 +260,7 @@ def load_settings() -> Settings:
 def _refuse_unknown(names: Iterable[str]) -> None:
     """A limit that is misspelt would be none, and found out when it is missed."""
     known = {field.upper() for field in Settings.model_fields} | _OTHERS
-    for name in (each.removeprefix(PREFIX) for each in names if each.startswith(PREFIX)):
+    for name in (each.removeprefix(PREFIX) for each in map(str.upper, names) if each.startswith(PREFIX)):
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"; is it {PREFIX}{near[0]}?" if near else ""

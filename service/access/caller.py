@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, with_config
 
 from service.errors import ForbiddenError
+from service.settings import MOST_ALLOWED
 
 Scope = Literal["translate", "admin"]
 
@@ -15,8 +16,8 @@ Scope = Literal["translate", "admin"]
 class KeyLimits:
     """A key's own limits; None leaves the service's default."""
 
-    sentences_per_minute: Annotated[int, Field(ge=1)] | None = None
-    concurrency: Annotated[int, Field(ge=1)] | None = None
+    sentences_per_minute: Annotated[int, Field(ge=1, le=MOST_ALLOWED)] | None = None
+    concurrency: Annotated[int, Field(ge=1, le=MOST_ALLOWED)] | None = None
     """Requests at a time."""
 
 

@@ -15,6 +15,7 @@ from typing import Annotated
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from service.access.caller import Caller, KeyLimits, Scope
+from service.errors import InvalidInputError
 
 _ID_BYTES, _SECRET_BYTES = 8, 32
 _ID = r"[0-9a-f]{16}"
@@ -58,6 +59,18 @@ class Key:
     def reveal(self) -> str:
         """The text that `parse` reads, secret and all."""
         return f"ant_{self.id}_{self.secret}"
+
+
+def key_id_of(text: str) -> str:
+    """The id in a key's id, in a whole key or in its part after `ant_`; never gives back what may hold a secret.
+
+    Raises:
+        InvalidInputError: it is none of these.
+    """
+    found = re.match(rf"(?:ant_)?({_ID})(?:_|$)", text)
+    if found is None:
+        raise InvalidInputError("a key's id has 16 characters, those between ant_ and the next _")
+    return found[1]
 
 
 class KeyRecord(BaseModel):

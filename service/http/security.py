@@ -39,7 +39,8 @@ class SecurityHeadersMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket."""
-        is_page = scope.get("path", "").startswith(self._docs)
+        path = scope.get("path", "")
+        is_page = path == self._docs or path.startswith(f"{self._docs}/")
 
         async def secured(message: Message) -> None:
             if message["type"] in ANSWER_STARTS:

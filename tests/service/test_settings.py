@@ -68,10 +68,22 @@ def test_loopback_needs_no_redis(monkeypatch: pytest.MonkeyPatch, host: str) -> 
     assert load_settings().redis_url is None
 
 
-def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PORT", "eighty", ".*integer"),
+        ("SESSION_LEASE_SECONDS", "inf", ".*finite"),
+        ("SESSION_MAX_TTL_SECONDS", str(10**20), ".*less than or equal"),
+        ("SENTENCES_PER_MINUTE", str(10**20), ".*less than or equal"),
+        ("BUNDLE_ROOT", "/no/such", "there is no folder /no/such"),
+        ("REDIS_FOLDER", "", "is empty"),
+        ("KEYS_FILE", "", "is empty"),
+    ],
+)
+def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:
     """What is wrong is said in a sentence that begins with the variable."""
-    monkeypatch.setenv("ANTECEDENT_PORT", "eighty")
-    with pytest.raises(SettingsError, match=r"^ANTECEDENT_PORT: .*integer"):
+    monkeypatch.setenv(f"ANTECEDENT_{name}", value)
+    with pytest.raises(SettingsError, match=f"^ANTECEDENT_{name}: {said}"):
         load_settings()
 
 
@@ -80,6 +92,7 @@ def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None
     [
         ("ANTECEDENT_WORKERZ", "ANTECEDENT_WORKERZ: there is no such setting; is it ANTECEDENT_WORKERS?"),
         ("ANTECEDENT_XYZ", "ANTECEDENT_XYZ: there is no such setting"),
+        ("antecedent_workerz", "ANTECEDENT_WORKERZ: there is no such setting; is it ANTECEDENT_WORKERS?"),
     ],
 )
 def test_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
@@ -102,7 +115,8 @@ def test_files_for_no_redis_are_refused(monkeypatch: pytest.MonkeyPatch, name: s
 def test_empty_url_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty variable, as deployments leave behind, means no Redis, and so is refused beyond loopback."""
     monkeypatch.setenv("ANTECEDENT_REDIS_URL", "")
-    assert load_settings().redis_url is None
+    monkeypatch.setenv("ANTECEDENT_WORKER_MEMORY_MIB", "")
+    assert load_settings().redis_url is load_settings().worker_memory_mib is None
     monkeypatch.setenv("ANTECEDENT_HOST", "0.0.0.0")
     with pytest.raises(SettingsError, match="loopback"):
         load_settings()
