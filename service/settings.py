@@ -184,13 +184,6 @@ class Settings(BaseSettings):
     def _no_empty_root(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
         return value or None
 
-    @field_validator("bundle_root")
-    @classmethod
-    def _root_is_there(cls, value: Path | None) -> Path | None:
-        if value is not None and not value.is_dir():
-            raise ValueError(f"there is no folder {value}")
-        return value
-
     @field_validator("redis_folder", "keys_file")
     @classmethod
     def _expand_home(cls, value: Path) -> Path:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from models.data.spacing import gap_of
+from models.data.words import has_words
 
 _CLAUSE: Final = re.compile(
     r"""
@@ -40,6 +41,29 @@ def pack(clauses: list[str], size: Callable[[str], int], limit: int) -> list[str
         else:
             parts.append(clause)
     return parts
+
+
+def attach(parts: list[str], size: Callable[[str], int], limit: int) -> list[str]:
+    """Join each part without words to the one before it, and such a first one to the next, within a limit.
+
+    Alone, a model would make something up of it.
+
+    Args:
+        parts: in order.
+        size: of a text.
+        limit: of a part; one without words stays alone where there is no room.
+
+    Returns:
+        The parts; joined they are the parts joined.
+    """
+    attached: list[str] = []
+    for part in parts:
+        alone = attached and not (has_words(part) and has_words(attached[-1]))
+        if alone and size(attached[-1] + part) <= limit:
+            attached[-1] += part
+        else:
+            attached.append(part)
+    return attached
 
 
 def join_translations(parts: list[str], language: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from models.bundle.clauses import pack, split_clauses
+from models.bundle.clauses import attach, pack, split_clauses
 from models.bundle.manifest import Manifest
 from models.bundle.requests import TranslationRequest
 from models.bundle.strategies import TokenizedRequest
@@ -131,12 +131,16 @@ class Preparation:
         """
         parts = [example]
         if len(example.source) > (limit := self.manifest.limits.split_tokens):
-            texts = pack(split_clauses(text), lambda part: len(self.tokenizer.encode_source(part)), limit)
+            texts = pack(split_clauses(text), self._tokens, limit)
+            texts = attach(texts, self._tokens, self.manifest.limits.source_tokens)
             parts = self._in_place_of(example, texts)
         for part in parts:
             self.check_length(part.source, "a sentence has {} tokens without a clause boundary")
         chosen = self.reader.select(max(parts, key=_size))
         return [_with_source(chosen, part) for part in parts]
+
+    def _tokens(self, text: str) -> int:
+        return len(self.tokenizer.encode_source(text))
 
     def _in_place_of(self, example: Example, texts: Sequence[str]) -> list[Example]:
         """Each text with the context of an example."""

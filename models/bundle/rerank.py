@@ -17,25 +17,30 @@ from models.data.batches import Tokens
 from models.search.hypotheses import Hypothesis, SearchOptions
 
 
-def combined(engines: Mapping[Strategy, Engine]) -> dict[Strategy, Engine]:
-    """All strategies that engines offer, where `direct` is one of them; without a backbone nothing can be reranked."""
+def combined(engines: Mapping[Strategy, Engine], positions: int) -> dict[Strategy, Engine]:
+    """All strategies that engines offer, where `direct` is one of them; without a backbone nothing can be reranked.
+
+    `positions` is how many the models have for a translation.
+    """
     strategies: dict[Strategy, Engine] = {**engines, "verify": engines["direct"]}
     if "sentence" in engines:
-        strategies["rerank"] = RerankEngine(engines["sentence"], engines["direct"])
+        strategies["rerank"] = RerankEngine(engines["sentence"], engines["direct"], positions)
     return strategies
 
 
 class RerankEngine:
     """Translates by choosing among the translations of another engine; satisfies `models.bundle.strategies.Engine`."""
 
-    def __init__(self, proposes: Engine, chooses: Engine) -> None:
+    def __init__(self, proposes: Engine, chooses: Engine, positions: int) -> None:
         """Let one engine propose as many hypotheses as the beam is wide, and the other score them."""
+        self._longest = positions - 1  # what is scored has a position for its end, too
         self._proposes = proposes
         self._chooses = chooses
 
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
         """For each request its `n_best` hypotheses, best first; in a tie the one that was proposed first."""
-        lists = self._proposes.translate(requests, replace(options, n_best=options.beam_size))
+        asked = [replace(request, max_length=min(request.max_length, self._longest)) for request in requests]
+        lists = self._proposes.translate(asked, replace(options, n_best=options.beam_size))
         scored = self._chooses.score_candidates(requests, [[one.tokens for one in proposed] for proposed in lists])
         return [
             sorted(map(_rescored, proposed, values, repeat(options)), key=lambda one: -one.score)[: options.n_best]

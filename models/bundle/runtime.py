@@ -53,7 +53,7 @@ class Runtime:
     ) -> None:
         self.manifest: Final = manifest
         self.tokenizer: Final = tokenizer
-        self._engines = combined(engines)
+        self._engines = combined(engines, manifest.backbone.max_length)
         self._preparation = Preparation(manifest, tokenizer, reader)
         self._joins_source = reader.joins_source
 

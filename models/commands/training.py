@@ -82,7 +82,7 @@ def average(
 ) -> None:
     """Make one checkpoint of several that were trained from the same weights: the mean of each of theirs.
 
-    It has the name of the first; one that is given twice counts twice.
+    It has the name of the first; one that is given twice counts twice. A sentence model has its part in the backbone.
     """
     from models.training.averaging import average_runs
 

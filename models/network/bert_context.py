@@ -122,6 +122,8 @@ class BertContext(Architecture):
         if self.pretrained is None or example.own is None:
             return Example(example.source)
         own = self._fitted(example)
+        if self.config.context == "fixed":  # in place of what stands in the document
+            return Example(example.source, own=own)
         first, end = len(example.preceding) - len(own.preceding), len(own.following)
         return Example(example.source, preceding=example.preceding[first:], following=example.following[:end], own=own)
 

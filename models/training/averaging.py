@@ -13,16 +13,18 @@ from models.training.checkpoints import Checkpoint, load_checkpoint, save_checkp
 def average(folders: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), summed in float64.
 
-    A tensor that is the same in all of them, as a frozen one, stays the same to the bit.
+    A tensor that is the same in all of them, as a frozen one, stays the same to the bit; one that some have not is the
+    mean of the others'. All are in the first.
     """
     first = load_checkpoint(folders[0]).weights
     total = {name: tensor.double() for name, tensor in first.items()}
-    constant = dict.fromkeys(first, True)
+    count, constant = dict.fromkeys(first, 1), dict.fromkeys(first, True)
     for folder in folders[1:]:
         for name, tensor in load_checkpoint(folder).weights.items():
             total[name] += tensor
+            count[name] += 1
             constant[name] = constant[name] and torch.equal(tensor, first[name])
-    mean = {name: (tensor / len(folders)).to(first[name].dtype) for name, tensor in total.items()}
+    mean = {name: (tensor / count[name]).to(first[name].dtype) for name, tensor in total.items()}
     return {name: first[name] if constant[name] else tensor for name, tensor in mean.items()}
 
 
@@ -30,7 +32,8 @@ def average_runs(folders: Sequence[Path], out: Path) -> None:
     """Write the mean of several checkpoints of one network: a soup of models (Wortsman et al. 2022, section 2).
 
     Worth something for runs that began with the same weights: those of unrelated ones have nothing to do with each
-    other. The run, and with it the model's name, is the first one's; one that is named twice counts twice.
+    other. The run, and with it the model's name, is the first one's; one that is named twice counts twice. A sentence
+    model may come after one with context, whose context modules stay as they are.
 
     Raises:
         CheckpointError: one is missing or damaged, or they differ in shape or vocabulary; or `out` is there already.
@@ -47,7 +50,8 @@ def _require_alike(first: Checkpoint, other: Checkpoint, folder: Path) -> None:
     if _pieces(first) != _pieces(other):
         raise CheckpointError(f"{folder}: has another vocabulary than the first checkpoint")
     shapes, others = ({name: each.shape for name, each in one.weights.items()} for one in (first, other))
-    if odd := [name for name in shapes.keys() | others.keys() if shapes.get(name) != others.get(name)]:
+    names = others.keys() if other.config.architecture.kind == "sentence" else shapes.keys() | others.keys()
+    if odd := [name for name in names if shapes.get(name) != others.get(name)]:
         raise CheckpointError(f"{folder}: is of another network than the first checkpoint: {min(odd)} differs")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -128,14 +128,21 @@ class Keyring:
         Raises:
             KeyStorageError: what is stored cannot be read. A Redis that is away may come back, and ends nothing.
         """
-        with suppress(StoreUnavailableError):
+        try:
             await self.refresh()
+        except StoreUnavailableError as error:
+            self._tell(error)
         refreshing = asyncio.create_task(self._keep_fresh(every_seconds))
         try:
             yield
         finally:
             refreshing.cancel()
             await asyncio.wait([refreshing])
+
+    @staticmethod
+    def _tell(error: Exception) -> None:
+        detail = str(error) if isinstance(error, AntecedentError) else None
+        _log.error("keys_not_read", error=type(error).__name__, detail=detail)
 
     async def _keep_fresh(self, every_seconds: float) -> None:
         while True:
@@ -146,8 +153,7 @@ class Keyring:
             except Exception as error:  # noqa: BLE001 - whatever it is, no revocation after it may be missed
                 self._metrics.key_read_failures.inc()
                 if not failed_before:
-                    detail = str(error) if isinstance(error, AntecedentError) else None
-                    _log.error("keys_not_read", error=type(error).__name__, detail=detail)
+                    self._tell(error)
             else:
                 if failed_before:
                     _log.info("keys_read_again")

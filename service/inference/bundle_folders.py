@@ -22,6 +22,8 @@ class BundleFolders:
     """
 
     def __init__(self, named: Sequence[Path], root: Path | None) -> None:
+        if root is not None and not root.is_dir():
+            raise BundleError(f"the bundle root, {root}, is no folder")
         self._root = None if root is None else root.resolve()
         self._named = dict(map(self._entry, named))
         self._one_at_a_time = asyncio.Lock()

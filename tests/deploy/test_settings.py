@@ -134,10 +134,11 @@ def test_production_on_gpus() -> None:
 @every_folder
 def test_a_worker_for_each_core_or_gpu(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On CPUs there are as many workers as cores, on GPUs as GPUs, and a device is asked for where one is used."""
-    limits = service_pod(render(folder)).spec["containers"][0]["resources"]["limits"]
-    settings = settings_of(folder, monkeypatch)
+    resources = service_pod(render(folder)).spec["containers"][0]["resources"]
+    limits, settings = resources["limits"], settings_of(folder, monkeypatch)
     assert settings.device == ("cuda" if "nvidia.com/gpu" in limits else "cpu")
-    assert settings.workers == int(limits.get("nvidia.com/gpu", limits["cpu"]))
+    assert settings.workers == int(limits.get("nvidia.com/gpu", resources["requests"]["cpu"]))
+    assert int(limits["cpu"]) > settings.workers, "or workers would leave nothing to the process that answers for them"
 
 
 @pytest.mark.parametrize("folder", ["overlays/production", "components/ingress"])

@@ -75,7 +75,6 @@ def test_loopback_needs_no_redis(monkeypatch: pytest.MonkeyPatch, host: str) -> 
         ("SESSION_LEASE_SECONDS", "inf", ".*finite"),
         ("SESSION_MAX_TTL_SECONDS", str(10**20), ".*less than or equal"),
         ("SENTENCES_PER_MINUTE", str(10**20), ".*less than or equal"),
-        ("BUNDLE_ROOT", "/no/such", "there is no folder /no/such"),
         ("REDIS_FOLDER", "", "is empty"),
         ("KEYS_FILE", "", "is empty"),
     ],

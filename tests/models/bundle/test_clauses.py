@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.bundle.clauses import join_translations, pack, split_clauses
+from models.bundle.clauses import attach, join_translations, pack, split_clauses
+from models.data.words import has_words
 
 TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
 
@@ -39,6 +40,16 @@ def test_parts_are_within_the_limit_and_as_few_as_possible(text: str, limit: int
     assert all(len(part) <= limit or part in clauses for part in parts)
     first_clauses = [split_clauses(part)[0] for part in parts[1:]]
     assert all(len(part + after) > limit for part, after in zip(parts, first_clauses, strict=False))
+
+
+@given(TEXTS, st.integers(1, 20))
+def test_parts_without_words_go_with_others(text: str, limit: int) -> None:
+    """As far as there is room; nothing is lost."""
+    parts = pack(split_clauses(text), len, limit)
+    attached = attach(parts, len, 1000)
+    assert "".join(attached) == text
+    assert all(map(has_words, attached)) or len(attached) == 1 or not has_words(text)
+    assert all(len(part) <= limit or part in parts for part in attach(parts, len, limit))
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """The backbone proposes, the model with context chooses."""
 
+from pathlib import Path
+
 import pytest
 
+from models.bundle.fixed import write_fixed
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.bundle.rerank import combined
 from models.bundle.runtime import Runtime
 from models.bundle.strategies import TokenizedRequest
-from models.config import ConcatenationConfig
+from models.config import BackboneConfig, ConcatenationConfig
 from models.data.documents import windows
 from models.search.hypotheses import SearchOptions
 from tests.support.bundles import documents, make_bundle
@@ -77,6 +80,17 @@ def test_a_beam_of_one_has_nothing_to_choose(chooser: Runtime) -> None:
     assert [one.score for one in scored] != pytest.approx([one.score for one in alone], abs=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["doc_transformer", "concatenation"])
+def test_translation_as_long_as_the_position_table_can_be_scored(kind: str, tmp_path: Path) -> None:
+    """What a backbone proposes that does not end is cut where its end has a position left."""
+    backbone = BackboneConfig(width=32, heads=2, feed_forward=64, encoder_layers=1, decoder_layers=1, max_length=48)
+    write_fixed(tmp_path / "bundle", kind, backbone, 200)
+    runtime = Runtime.load(tmp_path / "bundle")
+    asked = [TranslationRequest(" ".join(f"w{number}" for number in range(40)))]
+    lengths = [runtime.translate(asked, Options(strategy))[0].tokens for strategy in ("sentence", "rerank")]
+    assert lengths == [48, 47]
+
+
 def test_without_a_backbone_there_is_no_reranking(runtime: Runtime) -> None:
     """A model with context alone offers what needs nothing else."""
-    assert list(combined({"direct": runtime.engine("direct")})) == ["direct", "verify"]
+    assert list(combined({"direct": runtime.engine("direct")}, 96)) == ["direct", "verify"]

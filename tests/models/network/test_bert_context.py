@@ -156,6 +156,8 @@ def test_fixed_context_reads_nothing_of_the_document(make_model: Make, make_corp
     config = tiny_bert_context(bert, context="fixed", fixed_sentence="dad")
     model = make_model(config)
     assert model.architecture.window.size == 0
+    before = make_corpus(two("abc")).example(1, model.architecture)
+    assert not model.architecture.select(before).preceding
     assert read(model.architecture, "b", "a") == read(model.architecture, "b") == [CLS, 11, 6, 12, SEP, 7, SEP]
     one, other = (outputs(model, make_corpus(two(text)), 1) for text in ("abc", "fed fed"))
     assert torch.equal(one, other)

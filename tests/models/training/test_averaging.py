@@ -60,6 +60,21 @@ def test_average_of_runs_is_a_checkpoint(twins: list[Path], tmp_path: Path) -> N
     load_model(soup)
 
 
+def test_sentence_model_has_a_part_in_the_backbone(run: Path, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    """A model with context, and a sentence model that went on from the same weights: context modules stay."""
+    context = {"kind": "doc_transformer", "context_sentences": 2}
+    document = {"step": "document", "init": str(run / "final"), "updates": 3, "unfreeze": True}
+    both = train(load_config(make_run("document", architecture=context, training=document))).parent / "final"
+    sentence = train(load_config(make_run("sentence", training={"init": str(run / "final"), "updates": 3})))
+    average_runs([both, sentence], tmp_path / "soup")
+    soup, one = (load_checkpoint(folder).weights for folder in (tmp_path / "soup", both))
+    torch.testing.assert_close(soup[NAME], (_weights(both) + _weights(sentence)) / 2)
+    assert all(torch.equal(soup[name], one[name]) for name in one if name.startswith("architecture."))
+    assert soup.keys() == one.keys()
+    with pytest.raises(CheckpointError, match="another network"):
+        average_runs([sentence, both], tmp_path / "other")
+
+
 def test_unlike_runs_have_no_average(twins: list[Path], make_run: Callable[..., Path], tmp_path: Path) -> None:
     """Another network, another vocabulary, and a place that is taken are refused; nothing is written."""
     out = tmp_path / "soup"
