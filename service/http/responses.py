@@ -42,7 +42,7 @@ _MEANINGS: Final = {
     404: "There is nothing at this path.",
     405: "The path does not take this method.",
     413: "The body has more bytes than are accepted.",
-    415: "The body is not announced as JSON.",
+    415: "The body is not announced as JSON, or is compressed.",
 }
 FRAMEWORK_ERRORS: Final = {
     status: Described(HTTP_CODES[status], status, False, None, meaning) for status, meaning in _MEANINGS.items()
