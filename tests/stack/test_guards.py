@@ -49,6 +49,7 @@ def test_path_with_a_slash_too_many_is_not_found(client: httpx.Client, path: str
         ("GET", "/docs", 200),
         ("GET", "/openapi.json", 200),
         ("GET", "/nothing", 404),
+        ("GET", "/docsx", 404),
         ("PUT", "/v1/documents", 405),
         ("POST", "/v1/documents", 415),
         ("OPTIONS", "/v1/documents", 405),

@@ -234,6 +234,32 @@ async def test_keys_are_read_again_and_again(file: KeyFile, tmp_path: Path) -> N
     assert watched.keyring.identify(key).tenant == "acme"
 
 
+async def test_storage_that_is_away_from_the_start_is_told(file: KeyFile) -> None:
+    """Once: a replica that has never read its keys does not become ready, and says why."""
+    key, record = made("acme")
+    await file.add(record)
+
+    class Away(KeyFile):
+        away = True
+
+        async def read(self, seen: str | None = None) -> Snapshot | None:
+            if self.away:
+                raise StoreUnavailableError
+            return await super().read(seen)
+
+    away = Away(file._path)
+    watched = Watched(away)
+    with capture_logs() as logs:
+        async with watched.keyring.kept_fresh(0.01):
+            failed = "antecedent_key_read_failures_total"
+            await eventually(lambda: (watched.metrics.registry.get_sample_value(failed) or 0) >= 2)
+            assert not watched.keyring.ready
+            away.away = False
+            await eventually(lambda: watched.keyring.ready and logs[-1]["event"] == "keys_read_again")
+    assert [line["event"] for line in logs] == ["keys_not_read", "keys_read_again"]
+    assert watched.keyring.identify(key).tenant == "acme"
+
+
 async def test_unforeseen_failure_does_not_end_the_reading(file: KeyFile) -> None:
     """A bug in reading keys is an outage as any other, not the end of all revocations; its message is not logged."""
     key, record = made("acme")
