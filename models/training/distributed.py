@@ -36,15 +36,15 @@ class World:
         dist.all_reduce(total)
         return total.item()
 
-    def sum_gradients(self, gradients: list[Tensor]) -> None:
-        """Add up each gradient over all processes, in place, in one message."""
+    def sum_tensors(self, tensors: list[Tensor]) -> None:
+        """Add up each tensor over all processes, in place, in one message."""
         if self.size == 1:
             return
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
         dist.all_reduce(flat)
-        parts = flat.split([gradient.numel() for gradient in gradients])
-        for gradient, part in zip(gradients, parts, strict=True):
-            gradient.copy_(part.view_as(gradient))
+        parts = flat.split([tensor.numel() for tensor in tensors])
+        for tensor, part in zip(tensors, parts, strict=True):
+            tensor.copy_(part.view_as(tensor))
 
     def agree(self, flag: bool) -> bool:
         """What the leading process says."""

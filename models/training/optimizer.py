@@ -5,31 +5,28 @@ from typing import Final
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Adam, Muon
+from torch.optim import Adam
 from torch.optim import Optimizer as TorchOptimizer
 
 from models.config import TrainingConfig
 from models.errors import CheckpointError, DivergedError
 from models.network.model import TranslationModel
+from models.training.distributed import World
+from models.training.muon import Muon
 
 
 class Optimizer:
-    """The optimiser of a run.
+    """The optimiser of a run; a learning rate means the same with Muon and with Adam."""
 
-    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") moves a matrix by its momentum
-    made nearly orthogonal. It is scaled as by Liu et al. 2025 ("Muon is scalable for LLM training"), to the size that
-    Adam's steps have once a run is under way: a learning rate means the same with both.
-    """
-
-    def __init__(self, model: TranslationModel, settings: TrainingConfig) -> None:
-        """Move the parameters of `model` that are trained."""
+    def __init__(self, model: TranslationModel, settings: TrainingConfig, world: World) -> None:
+        """Move the parameters of `model` that are trained, in each process of `world` alike."""
         self.trained: Final = {name: p for name, p in model.named_parameters() if p.requires_grad}
         matrices = _inner_matrices(model) if settings.optimizer == "muon" else set()
         by_muon = [p for p in self.trained.values() if p in matrices]
         by_adam = [p for p in self.trained.values() if p not in matrices]
         self._parts: Final[list[TorchOptimizer]] = []
         if by_muon:
-            self._parts.append(Muon(by_muon, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"))
+            self._parts.append(Muon(by_muon, world))
         if by_adam:
             betas, epsilon = settings.adam_betas, settings.adam_epsilon
             self._parts.append(Adam(by_adam, betas=betas, eps=epsilon, fused=True))

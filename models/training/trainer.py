@@ -63,7 +63,7 @@ class Trainer:
         self.model = self._new_model().to(world.device)
         remembered = self.model.architecture.remember(config.architecture)
         self.config = config.model_copy(update={"architecture": remembered})
-        self.optimizer = Optimizer(self.model, self.settings)
+        self.optimizer = Optimizer(self.model, self.settings, world)
         if not self.optimizer.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
         self.updates = self.settings.updates or self._updates_of_epochs(self.settings.epochs or 1)
@@ -149,7 +149,7 @@ class Trainer:
             loss = weighted_sum(losses, batch) / weight
             loss.backward()
             total += loss.detach()
-        self.world.sum_gradients(self.optimizer.gradients)
+        self.world.sum_tensors(self.optimizer.gradients)
         progress.update += 1
         self.optimizer.step(learning_rate(settings.schedule, progress.update, self.updates, progress.plateaus))
         progress.position += self.world.size * settings.accumulation

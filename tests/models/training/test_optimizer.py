@@ -10,6 +10,8 @@ from models.config import BackboneConfig, SentenceConfig, TrainingConfig
 from models.data.batches import make_batch
 from models.errors import CheckpointError
 from models.network.model import TranslationModel
+from models.training.distributed import World
+from models.training.muon import Muon
 from models.training.objective import token_losses
 from models.training.optimizer import Optimizer
 
@@ -37,7 +39,7 @@ def moves(kind: str) -> dict[str, Tensor]:
     """What the first step at a rate adds to each parameter, in units of the rate."""
     model = a_model()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
-    Optimizer(model, TrainingConfig(updates=1, optimizer=kind)).step(RATE)
+    Optimizer(model, TrainingConfig(updates=1, optimizer=kind), World()).step(RATE)
     return {name: (p.detach() - before[name]) / RATE for name, p in model.named_parameters()}
 
 
@@ -52,13 +54,32 @@ def test_muon_moves_matrices_by_orthogonal_steps() -> None:
     assert unlike.max() > 5 * unlike.median()
 
 
+@pytest.mark.parametrize("shape", [(24, 16), (16, 16), (16, 24)])
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_muon_is_that_of_torch(shape: tuple[int, int], bfloat16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three steps in float32 and in bfloat16 end where torch's do, which are in bfloat16, but for its rounding."""
+    monkeypatch.setattr("models.training.muon.computes_bfloat16", lambda _: bfloat16)
+    torch.manual_seed(1)
+    start, gradients = torch.randn(shape), torch.randn(3, *shape)
+    ours, theirs = start.clone().requires_grad_(), start.clone().requires_grad_()
+    muons = (
+        Muon([ours], World(), RATE),
+        torch.optim.Muon([theirs], RATE, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+    )
+    for gradient in gradients:
+        for matrix, muon in zip((ours, theirs), muons, strict=True):
+            matrix.grad = gradient.clone()
+            muon.step()
+    assert torch.allclose(ours, theirs, atol=0.05 * (start - theirs).abs().max().item())
+
+
 def test_muon_does_not_shrink_what_has_no_gradient() -> None:
     """Weights do not decay, as they do not with Adam."""
     model = a_model()
     before = [p.detach().clone() for p in model.parameters()]
     for p in model.parameters():
         p.grad = torch.zeros_like(p)
-    Optimizer(model, TrainingConfig(updates=1, optimizer="muon")).step(RATE)
+    Optimizer(model, TrainingConfig(updates=1, optimizer="muon"), World()).step(RATE)
     assert all(map(torch.equal, before, model.parameters()))
 
 
@@ -80,10 +101,10 @@ def test_what_is_remembered_is_what_it_goes_on_with(kind: str) -> None:
     for interrupted in (False, True):
         model = a_model()
         gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
-        optimizer = Optimizer(model, settings)
+        optimizer = Optimizer(model, settings, World())
         optimizer.step(RATE)
         if interrupted:
-            remembered, optimizer = optimizer.tensors(), Optimizer(model, settings)
+            remembered, optimizer = optimizer.tensors(), Optimizer(model, settings, World())
             optimizer.load(remembered)
         for name, p in model.named_parameters():
             p.grad = gradients[name].clone()
@@ -95,4 +116,4 @@ def test_what_is_remembered_is_what_it_goes_on_with(kind: str) -> None:
 def test_a_state_of_other_parameters_is_refused() -> None:
     """It says which."""
     with pytest.raises(CheckpointError, match="nosuch"):
-        Optimizer(a_model(), TrainingConfig(updates=1)).load({"exp_avg/nosuch": torch.zeros(1)})
+        Optimizer(a_model(), TrainingConfig(updates=1), World()).load({"exp_avg/nosuch": torch.zeros(1)})

@@ -1,0 +1,68 @@
+"""Muon in numbers that the device is fast in: torch's own computes in bfloat16 always, which many CPUs only emulate."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from models.training.distributed import World
+from models.training.precision import computes_bfloat16
+
+MOMENTUM: Final = 0.95
+COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)
+"""Of the odd polynomial of degree five that drives singular values to between 0.7 and 1.2 (Jordan et al. 2024)."""
+ITERATIONS: Final = 5
+SMALLEST_NORM: Final = 1e-7
+
+
+class Muon(Optimizer):
+    """Moves each matrix by its Nesterov momentum made nearly orthogonal.
+
+    Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks". It is scaled as by Liu et al. 2025,
+    "Muon is scalable for LLM training", by 0.2 √max(rows, columns), to the size that Adam's steps have. The same as
+    `torch.optim.Muon` with `adjust_lr_fn="match_rms_adamw"` and without weight decay, and what it remembers too.
+    """
+
+    def __init__(self, matrices: Iterable[Tensor], world: World, lr: float = 1e-3) -> None:
+        """Move `matrices`, each of two dimensions; the processes of a run share them out among them."""
+        super().__init__(matrices, {"lr": lr})
+        self._world: Final = world
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Move the matrices that have a gradient, which is the same in all processes."""
+        del closure  # other optimisers evaluate the loss anew
+        for group in self.param_groups:
+            gradients = {matrix: matrix.grad for matrix in group["params"] if matrix.grad is not None}
+            directions = [torch.zeros_like(matrix) for matrix in gradients]
+            for index, (matrix, gradient) in enumerate(gradients.items()):
+                momentum = self._momentum(matrix).lerp_(gradient, 1 - MOMENTUM)
+                if index % self._world.size == self._world.rank:
+                    directions[index].copy_(nearest_orthogonal(gradient.lerp(momentum, MOMENTUM)))
+            self._world.sum_tensors(directions)
+            for matrix, direction in zip(gradients, directions, strict=True):
+                matrix.add_(direction, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
+
+    def _momentum(self, matrix: Tensor) -> Tensor:
+        """What the optimiser remembers of a matrix."""
+        if "momentum_buffer" not in self.state[matrix]:
+            self.state[matrix]["momentum_buffer"] = torch.zeros_like(matrix)
+        momentum: Tensor = self.state[matrix]["momentum_buffer"]
+        return momentum
+
+
+def nearest_orthogonal(matrix: Tensor) -> Tensor:
+    """Very roughly UVᵀ of a matrix USVᵀ, [rows, columns], by Newton and Schulz's iteration; a zero stays zero.
+
+    In bfloat16 where the device multiplies in it, else in the matrix's own numbers.
+    """
+    a, b, c = COEFFICIENTS
+    computed = matrix.bfloat16() if computes_bfloat16(matrix.device) else matrix
+    wide = computed if computed.shape[0] <= computed.shape[1] else computed.T  # the products are of the short side
+    wide = wide / wide.norm().clamp(min=SMALLEST_NORM)
+    for _ in range(ITERATIONS):
+        gram = wide @ wide.T
+        wide = torch.addmm(wide, torch.addmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
+    return (wide if computed.shape[0] <= computed.shape[1] else wide.T).to(matrix.dtype)
