@@ -133,8 +133,10 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
     boundaries = Boundaries(language)
     ordinals = primary(language) in _WITH_ORDINALS
     for line in text.splitlines(keepends=True):
-        bare = not has_words(line) or _OF_THE_FORMAT.fullmatch(line)
-        start = len(line) if bare else _after_marks(line, ordinals=ordinals)
+        if not has_words(line) or _OF_THE_FORMAT.fullmatch(line):
+            yield line, False
+            continue
+        start = _after_marks(line, ordinals=ordinals)
         yield line[:start], False
         for number, part in enumerate(_cells(line[start:])):
             if number % 2:

@@ -1,12 +1,14 @@
 """HTTP connections as uvicorn runs them, but that nobody makes one keep what has no end.
 
 Whoever reads nothing is not waited for, and a request whose header fields go on and on is refused, as are requests on
-requests without waiting for an answer.
+requests without waiting for an answer. Whoever offers another
+protocol than a WebSocket is served without it.
 """
 
 import asyncio
 from typing import Any, Final, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 STUCK_SECONDS: Final = 10.0
@@ -21,6 +23,10 @@ MOST_PIPELINED: Final = 32
 """Requests that one connection may have sent before the first one's answer; each costs a hundred times its bytes."""
 
 
+_OF_AN_OFFER: Final = frozenset((b"upgrade", b"http2-settings"))
+"""Header fields of a protocol that is offered, and their names among the values of `Connection`."""
+
+
 class HttpProtocol(HttpToolsProtocol):
     """A connection that ends soon after it has been closed; one that becomes a WebSocket keeps that.
 
@@ -28,8 +34,11 @@ class HttpProtocol(HttpToolsProtocol):
     read none of it, though its connection is not being closed: an answer that waits keeps all that it is made of.
     """
 
+    parser: "_Parser"
+
     def __init__(self, *arguments: Any, unread_seconds: float, **options: Any) -> None:  # noqa: ANN401 - uvicorn's
         super().__init__(*arguments, **options)
+        self.parser = _Parser(self)
         self._unread_seconds = unread_seconds
         self._impatience: asyncio.TimerHandle | None = None
         self._bare_bytes = 0
@@ -78,12 +87,39 @@ class HttpProtocol(HttpToolsProtocol):
         if not self._head_has_ended:
             super().on_header(name, value)
 
+    def _should_upgrade(self) -> bool:
+        """Whether this becomes a WebSocket, which only GET does (RFC 6455, 4.1)."""
+        return super()._should_upgrade() and self.parser.get_method() == b"GET"
+
+    @property
+    def _declines(self) -> bool:
+        """Whether a client offers a protocol that is not spoken here, as Java's does with each request: h2c."""
+        offers = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        return offers and not self._should_upgrade()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Read the request as if nothing had been offered (RFC 9110, 7.8); the parser has it end with its head."""
+        if not self._declines:
+            return
+        head = [self.parser.get_method(), b" ", self.url, b" HTTP/", self.parser.get_http_version().encode(), b"\r\n"]
+        for name, value in self.headers:
+            if name == b"connection":
+                kept = [each for each in value.split(b",") if each.strip().lower() not in _OF_AN_OFFER]
+                head += [name, b": ", b",".join(kept), b"\r\n"]
+            elif name not in _OF_AN_OFFER:
+                head += [name, b": ", value, b"\r\n"]
+        rest, self.parser = self.parser.rest, _Parser(self)
+        self._bare_bytes, self._head_has_ended = 0, False
+        self.data_received(b"".join(head) + b"\r\n" + rest)
+
     def on_headers_complete(self) -> None:
         """The head has ended, and its answer is waited for.
 
         Raises:
             ValueError: too many are; the parser stops, and uvicorn answers with 400.
         """
+        if self._declines:
+            return
         self._bare_bytes, self._head_has_ended = 0, True
         super().on_headers_complete()
         if len(self.pipeline) > MOST_PIPELINED:
@@ -96,8 +132,27 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Another head may follow."""
+        if self._declines:
+            return
         self._bare_bytes, self._head_has_ended = 0, False
         super().on_message_complete()
+
+
+class _Parser(httptools.HttpRequestParser):
+    """uvicorn's parser, which remembers what came after a head that offers another protocol."""
+
+    def __init__(self, protocol: HttpProtocol) -> None:
+        super().__init__(protocol)
+        self.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+        self.rest = b""
+
+    def feed_data(self, data: bytes) -> None:  # type: ignore[override]  # uvicorn gives nothing else
+        """Parse on."""
+        try:
+            super().feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            self.rest = data[offer.args[0] :]
+            raise
 
 
 class ImpatientTransport:

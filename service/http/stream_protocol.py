@@ -14,6 +14,9 @@ MOST_UNREAD_BYTES: Final = 1_048_576
 """That wait for a client to read them: answers to its pings, since for anything else it is waited for."""
 
 
+_BAD_HANDSHAKE: Final = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
 class StreamProtocol(WebSocketsSansIOProtocol):
     """A connection that the application ends when the server does; nothing that a client sends is an error on it.
 
@@ -22,6 +25,13 @@ class StreamProtocol(WebSocketsSansIOProtocol):
 
     def shutdown(self) -> None:
         """Leave the connection as it is: the application answers what is in flight, then closes it with 1012."""
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a handshake that cannot be read is answered and ends, of which uvicorn hears nothing."""
+        super().data_received(data)
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            self.transport.write(b"".join(self.conn.data_to_send()) or _BAD_HANDSHAKE)
+            self.transport.close()
 
     def keepalive_timeout(self) -> None:
         """Give a client time whose pong may be among what has not been read, because too much is in flight."""

@@ -20,6 +20,9 @@ EVENT_STREAM: Final = EventSourceResponse.media_type
 _UNBUFFERED: Final = {"X-Accel-Buffering": "no", "Cache-Control": "no-store, no-transform"}
 """For proxies, which would keep back or compress what is small."""
 
+_ESCAPED: Final = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+"""What ends a line for JavaScript's regular expressions, or for Python's `splitlines`."""
+
 EVENTS: Final[dict[str, Any]] = {
     "description": "The translated document, whole or, if so accepted, as events.",
     "content": {
@@ -99,4 +102,5 @@ def _problem(request: Request, parts: Services, error: AntecedentError) -> dict[
 
 
 def _event(kind: str, data: str) -> bytes:
-    return format_sse_event(event=kind, data_str=data)
+    """An event of JSON, in which no line ends even for clients that know more ends of lines than the format does."""
+    return format_sse_event(event=kind, data_str=data.translate(_ESCAPED))

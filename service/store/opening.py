@@ -8,6 +8,7 @@ from opentelemetry.trace import Tracer
 from service.settings import Settings
 from service.store.commands import Commands
 from service.store.connection import Security, connect
+from service.store.eviction import warn_of_eviction
 from service.store.nodes import Policy
 from service.store.redis_process import own_redis
 from service.telemetry.metrics import Metrics
@@ -26,6 +27,7 @@ async def open_redis(settings: Settings, metrics: Metrics, tracer: Tracer = NO_T
         url = await _url(settings, metrics, stack)
         client = connect(url, settings.redis_timeout_seconds, _security(settings))
         stack.push_async_callback(client.aclose)
+        await warn_of_eviction(client)
         policy = Policy(connections=settings.redis_connections, total_seconds=settings.redis_total_seconds)
         commands = Commands(client, metrics, tracer, policy)
         stack.push_async_callback(commands.aclose)

@@ -91,6 +91,16 @@ def test_events_make_up_the_whole_answer(client: httpx.Client, members: dict[str
     assert events[-1][1]["model"] == whole["model"]
 
 
+def test_every_event_is_one_line_however_lines_are_told_apart(client: httpx.Client) -> None:
+    """JavaScript's `.` ends at U+2028, Python's `splitlines` at U+0085, too: texts have them, and the stream none."""
+    text = "一。\u2028二。\u2029三\x85四。"
+    with client.stream("POST", "/v1/documents", json=PAIR | {"text": text}, headers=ACCEPT) as answer:
+        data = [json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data: ")]
+    *sentences, _ = data
+    assert [sentence["source"] for sentence in sentences] == ["一。", "二。", "三", "四。"]
+    assert [sentence["before"] for sentence in sentences] == ["", "\u2028", "\u2029", "\x85"]
+
+
 @pytest.mark.parametrize("text", ["", " \n", "🙂"])
 def test_document_without_sentences_has_an_end(client: httpx.Client, text: str) -> None:
     """Nothing to translate is done at once."""

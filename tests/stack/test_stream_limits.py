@@ -151,6 +151,22 @@ def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisS
             assert stream.greeting["next_position"] == 3
 
 
+@pytest.mark.parametrize("fields", [b"Cookie: a=" + b"a" * 9000 + b"\r\n", b"X: y\r\n" * 130], ids=["long", "many"])
+def test_handshake_that_is_too_large(ordinary: Replica, session: str, fields: bytes) -> None:
+    """It is refused and the connection ended, rather than kept by whoever has shown no key."""
+    with connected(ordinary.url) as stranger:
+        stranger.sendall(handshake_of(session).replace(b"\r\n\r\n", b"\r\n" + fields + b"\r\n"))
+        assert read_all(stranger).startswith(b"HTTP/1.1 431 ")
+
+
+def test_only_get_begins_a_stream(ordinary: Replica, session: str) -> None:
+    """With any other method it is a request like others: here, for what is not there."""
+    with connected(ordinary.url) as stranger:
+        handshake = handshake_of(session).replace(b"Connection: Upgrade", b"Connection: close, Upgrade")
+        stranger.sendall(handshake.replace(b"GET ", b"POST "))
+        assert read_all(stranger).startswith(b"HTTP/1.1 404 ")
+
+
 def test_told_to_end_while_a_sentence_never_does(
     replicas: Replicas, ordinary: Replica, redis_server: RedisServer, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 -- KEYS  1 session (hash)  2 entries (hash)  3 idempotency keys and tokens (hash)
 -- ARGV  1 text  2 position, or ''  3 idempotency key, or ''  4 lease token  5 lease in milliseconds  6 most sentences
 --       7 most sentences a minute (0: any number)  8 without a position, the least one that it may get
--- Returns what `claim` returns; {'unknown'} where there is no session; {'conflict', 'gap', 'expired' or 'full', position,
+-- Returns what `claim` returns; {'unknown'} where there is no session, or not all of it; {'conflict', 'gap', 'expired' or 'full', position,
 -- next position} where the sentence cannot stand there; {'rate', position, milliseconds until it can} where it comes too soon.
 local session = open_session()
 if not session then return {'unknown'} end
@@ -24,6 +24,14 @@ local function pace(per_minute)
   return 0
 end
 
+-- Whether all is kept that a sentence at a position is to be read after.
+local function has_context(position)
+  for before = math.max(0, position - session.window), position - 1 do
+    if not entry('s', before) then return false end
+  end
+  return true
+end
+
 local text, position, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[6])
 local key = ARGV[3] ~= '' and 'key:' .. ARGV[3] or 'token:' .. ARGV[4]
 local known = tonumber(redis.call('HGET', KEYS[3], key) or '')
@@ -36,18 +44,19 @@ if position < session.next then
   if not source then return {'expired', position, session.next} end
   if source ~= text then return {'conflict', position, session.next} end
   -- One that had failed may be kept for a later one, when what it was read after has been forgotten.
-  if not entry('a', position) then
-    for before = math.max(0, position - session.window), position - 1 do
-      if not entry('s', before) then return {'expired', position, session.next} end
-    end
-  end
+  if not entry('a', position) and not has_context(position) then return {'expired', position, session.next} end
   redis.call('HDEL', KEYS[2], 'f' .. position)
 else
+  if not has_context(position) then
+    redis.call('DEL', unpack(KEYS)) -- a Redis that evicts has forgotten its sentences: what is left of it is no session
+    return {'unknown'}
+  end
   if position >= most then return {'full', position, session.next} end
   local wait = pace(tonumber(ARGV[7]))
   if wait > 0 then return {'rate', position, wait} end
   session.next = position + 1
   write('s', position, text)
+  redis.call('HDEL', KEYS[2], 'a' .. position, 'l' .. position, 'w' .. position, 'f' .. position)
   write('k', position, key)
   redis.call('HSET', KEYS[3], key, position)
   redis.call('HSET', KEYS[1], 'next', session.next)

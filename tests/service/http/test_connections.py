@@ -23,12 +23,14 @@ async def app(
     receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
     send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
 ) -> None:
-    """Answers GET with more than sockets hold, at once, and POST with the number of its header fields, once it ends."""
+    """Answers GET with more than sockets hold, at once, and POST with how many header fields and bytes it has had."""
     body = bytes(ANSWER)
     if scope["method"] == "POST":
-        while (await receive())["more_body"]:
-            pass
-        body = str(len(scope["headers"])).encode()
+        read, more = 0, True
+        while more:
+            message = await receive()
+            read, more = read + len(message["body"]), message["more_body"]
+        body = f"{len(scope['headers'])},{read}".encode()
     length = str(len(body)).encode()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
     await send({"type": "http.response.body", "body": body})
@@ -127,7 +129,7 @@ def test_trailers_are_no_header_fields(server: uvicorn.Server) -> None:
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
         connection.sendall(CHUNKED + b"1\r\na\r\n0\r\nAuthorization: Bearer another\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(1000), b""))
-    assert answer.endswith(b"\r\n\r\n2")
+    assert answer.endswith(b"\r\n\r\n2,1")
 
 
 @pytest.mark.parametrize(("requests", "status"), [(10, b"200 OK"), (10_000, b"400 Bad Request")])
@@ -146,6 +148,45 @@ def test_long_body_in_chunks_is_read(server: uvicorn.Server) -> None:
     """However many."""
     chunks = [b"1000\r\n" + bytes(0x1000) + b"\r\n"] * 200
     assert answer_to(server, CHUNKED, *chunks, b"0\r\n\r\n") == b"HTTP/1.1 200 OK"
+
+
+OFFER = b"Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
+"""What Java's client and `curl --http2` send."""
+
+
+@pytest.mark.parametrize(
+    "request_", [b"Content-Length: 6\r\n\r\na body", b"Transfer-Encoding: chunked\r\n\r\n6\r\na body\r\n0\r\n\r\n"]
+)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_offer_of_another_protocol_is_declined_and_the_request_served(
+    server: uvicorn.Server, request_: bytes, size: int
+) -> None:
+    """However it arrives: its body is read, and its header fields but the offer's: Host, Connection and its length."""
+    whole = b"POST / HTTP/1.1\r\nHost: localhost\r\n" + OFFER + request_
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        for at in range(0, len(whole), size):
+            connection.sendall(whole[at : at + size])
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert answer.endswith(b"\r\n\r\n3,6")
+
+
+def test_offer_after_a_request_without_an_answer(server: uvicorn.Server) -> None:
+    """Both are answered, in turn."""
+    first = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nab"
+    second = b"POST / HTTP/1.1\r\nHost: localhost\r\n" + OFFER + b"Content-Length: 3\r\n\r\nabc"
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.sendall(first + second)
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert [part[-3:] for part in answer.split(b"HTTP/1.1 200 OK")[1:]] == [b"2,2", b"3,3"]
+
+
+def test_connect_is_no_offer(server: uvicorn.Server) -> None:
+    """It is answered, if not as its client hopes."""
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.settimeout(10)
+        connection.sendall(b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 ")
 
 
 def test_who_reads_slowly_gets_everything(server: uvicorn.Server) -> None:

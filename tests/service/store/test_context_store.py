@@ -261,6 +261,32 @@ async def test_deleted_session_is_gone_at_once(document: Document, redis_server:
         assert await client.exists(*document.key.names()) == 0
 
 
+async def test_session_that_was_evicted_leaves_nothing_to_its_successor(
+    document: Document, redis_server: RedisServer
+) -> None:
+    """A Redis that evicts may forget the session and keep its sentences: the same session anew translates anew."""
+    await document.append("a", key="k")
+    await document.finish(0)
+    async with connect(redis_server.url, 5) as client:
+        await client.delete(document.key.names()[0])
+    with pytest.raises(SessionNotFoundError):
+        await document.append("b", 0)
+    await document.store.create(document.key, ANOTHER)
+    assert await document.kept() == []
+    anew = await document.append("b", 0, key="k")
+    assert (anew.source, anew.answer, anew.wait_seconds) == ("b", None, 0)
+
+
+async def test_session_without_its_sentences_is_none(document: Document, redis_server: RedisServer) -> None:
+    """One whose sentences a Redis has evicted would be gone on with without its context: it is unknown, and gone."""
+    await document.grow(3)
+    async with connect(redis_server.url, 5) as client:
+        await client.delete(document.key.names()[1])
+        with pytest.raises(SessionNotFoundError):
+            await document.append("next", 3)
+        assert await client.exists(*document.key.names()) == 0
+
+
 async def test_every_call_sets_the_time_to_live_of_every_key_anew(
     document: Document, redis_server: RedisServer
 ) -> None:

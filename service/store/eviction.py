@@ -1,0 +1,27 @@
+"""Whether a Redis may throw away what it has been given: a look when the service starts."""
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from redis.exceptions import RedisClusterException, RedisError
+
+from service.store.connection import RedisClient
+from service.telemetry.logs import get_logger
+
+_SECONDS: Final = 1.0
+"""For the look: a Redis that is away then may do as it likes."""
+_KEEPS: Final = "noeviction"
+
+_log = get_logger(__name__)
+
+
+async def warn_of_eviction(redis: RedisClient) -> None:
+    """Log a warning if a Redis without memory drops keys rather than refuse new ones: sessions would be lost."""
+    with suppress(RedisError, RedisClusterException, OSError, TimeoutError):
+        async with asyncio.timeout(_SECONDS):
+            memory = await redis.info("memory")
+        of_nodes = memory.values() if isinstance(next(iter(memory.values()), None), dict) else [memory]
+        policies = {str(node.get("maxmemory_policy", _KEEPS)) for node in of_nodes}
+        if policies != {_KEEPS}:
+            _log.warning("redis_may_evict", policy=", ".join(sorted(policies - {_KEEPS})), should_be=_KEEPS)
