@@ -12,6 +12,7 @@ import torch
 from models.bundle.heap import keep_freed_memory
 from models.errors import BundleError
 from models.kernels.machine import supports_int8
+from models.network.bfloat16 import computes_bfloat16
 from models.network.inference import prepare
 from models.network.model import TranslationModel
 
@@ -19,14 +20,16 @@ COMPUTE_TYPES: Final = ("auto", "float32", "bfloat16", "int8")
 
 
 def resolve_compute_type(compute_type: str, device: str) -> str:
-    """The type that is meant: `auto` is bfloat16 on a GPU, and int8 on a CPU that has kernels for it, else float32.
+    """The type that is meant: `auto` is bfloat16 on a GPU, and int8 on a CPU, that compute in it, else float32.
 
     Raises:
         BundleError: there is no such type, or this device does not offer it.
     """
     on_cpu = device.partition(":")[0] == "cpu"
+    if compute_type == "auto" and on_cpu:
+        return "int8" if supports_int8() else "float32"
     if compute_type == "auto":
-        return ("int8" if supports_int8() else "float32") if on_cpu else "bfloat16"
+        return "bfloat16" if computes_bfloat16(torch.device(device)) else "float32"
     if compute_type not in COMPUTE_TYPES:
         raise BundleError(f"there is no compute type {compute_type!r}; there are {', '.join(COMPUTE_TYPES)}")
     if compute_type == "int8" and not (on_cpu and supports_int8()):

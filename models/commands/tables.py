@@ -50,7 +50,8 @@ def significance(
 ) -> None:
     """Print as a table in Markdown what systems gain over another by more than chance, of what `compare` has written.
 
-    Differences, each with its p-value: BLEU and chrF by paired bootstrap over sentences, accuracies over documents.
+    Differences, each with its p-value: BLEU and chrF by paired bootstrap over sentences, sacreBLEU's (half of a
+    two-sided one), accuracies over documents, two-sided.
     """
     from models.training.evaluation import MetricOptions, compare
     from models.training.significance import compare_outcomes, read_outcomes

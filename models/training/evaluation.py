@@ -148,6 +148,8 @@ def compare(
 ) -> dict[str, Comparison]:
     """Paired bootstrap resampling (Koehn 2004) of two systems' translations, by sacreBLEU; keys `bleu` and `chrf`.
 
+    Its p-value counts differences without their sign, as Moses' script did: for a difference of any size it is half of
+    a two-sided one.
     The seed is sacreBLEU's: 12345, or the environment variable SACREBLEU_SEED.
 
     Raises:

@@ -85,7 +85,9 @@ def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, r
         raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
     set_seed(plan.seed)
     arguments = _arguments(plan, folder / _CHECKPOINTS)
-    with arguments.main_process_first():
+    gpus = max(1, arguments.n_gpu)  # more than one only without torchrun: a process divides its batch among them
+    arguments.per_device_train_batch_size = arguments.per_device_eval_batch_size = max(1, plan.pairs // gpus)
+    with arguments.main_process_first(local=False):  # the folder is that of all machines
         if arguments.process_index == 0 and not (resume and (folder / TOKENIZER).exists()):
             folder.mkdir(parents=True, exist_ok=True)
             train_wordpiece(chain.from_iterable(texts), plan.vocabulary).save(folder)

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from models.network.bfloat16 import computes_bfloat16
 from models.training.distributed import World
-from models.training.precision import computes_bfloat16
 
 MOMENTUM: Final = 0.95
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)

@@ -4,6 +4,8 @@ from typing import Literal
 
 import torch
 
+from models.network.bfloat16 import computes_bfloat16
+
 
 def computing(precision: Literal["auto", "float32", "bfloat16"], device: torch.device) -> torch.autocast:
     """Forward passes of training.
@@ -12,11 +14,3 @@ def computing(precision: Literal["auto", "float32", "bfloat16"], device: torch.d
     """
     mixed = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
     return torch.autocast(device.type, torch.bfloat16, enabled=mixed)
-
-
-def computes_bfloat16(device: torch.device) -> bool:
-    """Whether the device multiplies bfloat16 matrices in hardware; without it, bfloat16 is slower than float32."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
-    capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))

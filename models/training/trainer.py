@@ -72,19 +72,28 @@ class Trainer:
         """Continue from the newest checkpoint of the run, where there is one.
 
         Raises:
-            CheckpointError: it is damaged, or was made by another configuration or of another corpus.
+            CheckpointError: it is damaged, was made by another configuration or of another corpus, or is not what the
+                other processes of the run continue from.
         """
-        checkpoints = list_checkpoints(self.config.output)
-        if not checkpoints:
-            return
-        checkpoint = load_checkpoint(checkpoints[-1])
+        if checkpoints := list_checkpoints(self.config.output):
+            self._continue_from(checkpoints[-1])
+        update = self.progress.update
+        leaders = self.world.sum(update if self.world.leads else 0)
+        if self.world.sum(float(update != leaders)):
+            raise CheckpointError(
+                f"{self.config.output}: a process of this run begins after {update} updates, another one does not:"
+                " they need one output folder, in which all see the same checkpoints"
+            )
+
+    def _continue_from(self, folder: Path) -> None:
+        checkpoint = load_checkpoint(folder)
         if changed := _difference(checkpoint.config, self.config):
             raise CheckpointError(
-                f"{checkpoints[-1]}: was made by another configuration ({changed}); give this run another output folder"
+                f"{folder}: was made by another configuration ({changed}); give this run another output folder"
             )
-        self._check_vocabulary(checkpoint, checkpoints[-1])
+        self._check_vocabulary(checkpoint, folder)
         if checkpoint.progress.corpus not in (None, self.progress.corpus):
-            raise CheckpointError(f"{checkpoints[-1]}: was trained on another corpus than there is in its place now")
+            raise CheckpointError(f"{folder}: was trained on another corpus than there is in its place now")
         load_weights(self.model, checkpoint.weights)
         self.optimizer.load(checkpoint.optimizer)
         self.progress = replace(checkpoint.progress, corpus=self.progress.corpus)

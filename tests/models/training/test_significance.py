@@ -41,6 +41,13 @@ def test_items_of_one_document_are_one_piece_of_evidence() -> None:
     assert compare_outcomes(*map(outcomes, lumped))["accuracy"].p_value > 0.2
 
 
+@pytest.mark.parametrize(("documents", "smallest"), [(2, 0.5), (5, 0.0625), (9, 0.0039), (12, 0.001)])
+def test_few_documents_are_little_evidence(documents: int, smallest: float) -> None:
+    """However many items each gains: with five, all gain by chance once in sixteen times."""
+    better = [outcomes({f"d{i}": [right] * 9 for i in range(documents)}) for right in (False, True)]
+    assert compare_outcomes(*better)["accuracy"].p_value == pytest.approx(smallest, abs=1e-4)
+
+
 def test_one_document_is_no_evidence() -> None:
     """Every sample of it is the same, and says nothing of other documents."""
     better = [outcomes({"a": [True] * 5 + [right] * 5}) for right in (False, True)]

@@ -121,6 +121,21 @@ def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> Non
     assert (progress.stale, progress.plateaus) == (5, 2)
 
 
+def test_processes_that_do_not_see_the_same_checkpoints_do_not_train(make_run: MakeRun) -> None:
+    """One of them with a folder of its own would go on from other weights, and nothing would tell."""
+    runs = [make_run(f"run{rank}", training={"updates": 1000}) for rank in range(2)]
+    make_tokenizer(load_config(runs[0]))
+    kill_after_checkpoints(runs[0], load_config(runs[0]).output, 2)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    each = f"exec {sys.executable} -m models train {runs[0].parent}/run$RANK.yaml --resume"
+    ended = subprocess.run(
+        [*torchrun, "sh", "-c", each], env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode != 0
+    assert "they need one output folder" in ended.stderr
+    assert not list_checkpoints(load_config(runs[1]).output)
+
+
 def test_step_two_leaves_the_backbone_as_it_was(make_run: MakeRun) -> None:
     """After step two, averaged checkpoints included, every tensor of step one is bit-identical and the others moved."""
     first = make_run("first", training={"updates": 4})

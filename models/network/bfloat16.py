@@ -1,0 +1,16 @@
+"""Whether a device multiplies in bfloat16; where it does not, torch emulates it, which is slower than float32."""
+
+import torch
+
+
+def computes_bfloat16(device: torch.device) -> bool:
+    """Whether the device multiplies bfloat16 matrices in hardware: a GPU since NVIDIA's Ampere, an x86 CPU of late."""
+    if device.type == "cuda":
+        return torch.cuda.is_available() and _gpu_computes(device)
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+def _gpu_computes(device: torch.device) -> bool:
+    with torch.cuda.device(device):
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
