@@ -14,6 +14,8 @@ from typing import AnyStr, Self
 
 import httpx
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from loadtests.errors import LoadTestError
 from service.settings import PREFIX
@@ -83,8 +85,8 @@ class RedisServer:
         return _running(self._process).poll() is not None
 
     def answers(self) -> bool:
-        """Whether a ping comes back."""
-        with redis.Redis(port=self.port, socket_timeout=5) as client:
+        """Whether a ping comes back: the first one, since redis-py would repeat it for a minute."""
+        with redis.Redis(port=self.port, socket_timeout=2, retry=Retry(NoBackoff(), 0)) as client:
             try:
                 return bool(client.ping())
             except redis.RedisError:
