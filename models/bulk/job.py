@@ -3,7 +3,8 @@
 Knows nothing of Ray: who translates the parts comes in as an argument.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,18 +55,28 @@ def translate_corpus(
     with CorpusFile.open(corpus, settings.key) as file:
         parts = list(file.parts(part_sentences))
         kept = KeptTranslations(out)
-        missing = {part.key: part for part in parts if part not in kept}
+        missing: dict[str, list[Part]] = defaultdict(list)  # what stands in the corpus twice is translated once
+        for part in parts:
+            if part not in kept:
+                missing[part.key].append(part)
         outcome = Outcome(sum(part.sentences for part in parts), len(parts), sum(part in kept for part in parts))
         progress(sum(part.sentences for part in parts if part in kept), outcome.sentences)
-        refused: list[str] = []
-        for translation in translate(file, list(missing.values()), settings) if missing else ():
+        refused: list[tuple[int, str]] = []
+        for translation in translate(file, [first for first, *_ in missing.values()], settings) if missing else ():
+            same = missing[translation.key]
             if translation.refused:
-                refused.extend(translation.refused.splitlines())
+                refused.extend(_refused(translation, same))
             else:
                 kept.keep(translation.key, translation.text)
-            progress(translation.sentences, outcome.sentences)
+            progress(translation.sentences * len(same), outcome.sentences)
     if refused:
-        found = [(int(number), reason) for number, _, reason in (line.partition(": ") for line in refused)]
-        raise refusal(corpus, found, "; all else is translated and kept")
+        raise refusal(corpus, sorted(refused), "; all else is translated and kept")
     kept.join(parts)
     return outcome
+
+
+def _refused(translation: Translation, same: Sequence[Part]) -> Iterator[tuple[int, str]]:
+    """The lines that cannot be translated, by number, of all parts that say the same; the first one was to be."""
+    for line in translation.refused.splitlines():
+        number, _, reason = line.partition(": ")
+        yield from ((int(number) + part.line - same[0].line, reason) for part in same)

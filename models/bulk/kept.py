@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 from models.bulk.parts import Part
 
@@ -48,9 +49,13 @@ class KeptTranslations:
 
 
 def _write(file: Path, pieces: Iterable[bytes]) -> None:
-    partial = file.with_name(file.name + _PARTIAL)
-    with partial.open("wb") as stream:
-        stream.writelines(pieces)
-        stream.flush()
-        os.fsync(stream.fileno())
-    partial.replace(file)
+    """Write a file, under a name of this call's own: another command may be writing the same one."""
+    partial = file.with_name(f"{file.name}.{token_hex(4)}{_PARTIAL}")
+    try:
+        with partial.open("wb") as stream:
+            stream.writelines(pieces)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)

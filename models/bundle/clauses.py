@@ -11,7 +11,7 @@ _CLAUSE: Final = re.compile(
     r"""
     .+?
     (?: [、，；：。！？…،؛؟।॥\n]+ [」』）】〉》”’]*     # marks that end a clause wherever they stand
-      | [,;:.!?]+ ["')\]”’»]* (?=\s)                   # marks that also stand inside numbers, times and names
+      | (?<![,;:.!?])[,;:.!?]++ ["')\]”’»]* (?=\s)     # marks that also stand inside numbers, times and names
       | \Z )
     """,
     re.VERBOSE | re.DOTALL,

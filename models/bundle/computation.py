@@ -25,11 +25,15 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
     Raises:
         BundleError: there is no such type, or this device does not offer it.
     """
-    on_cpu = device.partition(":")[0] == "cpu"
+    try:
+        place = torch.device(device)
+    except RuntimeError:
+        raise BundleError(f"there is no device {device!r}; take cpu, cuda or cuda:N") from None
+    on_cpu = place.type == "cpu"
     if compute_type == "auto" and on_cpu:
         return "int8" if supports_int8() else "float32"
     if compute_type == "auto":
-        return "bfloat16" if computes_bfloat16(torch.device(device)) else "float32"
+        return "bfloat16" if computes_bfloat16(place) else "float32"
     if compute_type not in COMPUTE_TYPES:
         raise BundleError(f"there is no compute type {compute_type!r}; there are {', '.join(COMPUTE_TYPES)}")
     if compute_type == "int8" and not (on_cpu and supports_int8()):

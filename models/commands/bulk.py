@@ -9,6 +9,7 @@ import typer
 from models.bundle.manifest import Manifest
 from models.bundle.requests import Strategy
 from models.commands.context import options_of
+from models.commands.options import with_folder
 from models.data.replacement import ContextKind, Replacement
 from models.errors import ConfigError
 
@@ -65,6 +66,7 @@ def translate_on_cluster(
     if source is None or out is None:
         raise typer.BadParameter("--ray needs files: --in and --out")
     _check(how, address)
+    _check_files(source, out)
     from tqdm import tqdm
 
     from models.bulk.job import translate_corpus
@@ -99,6 +101,14 @@ def _check(how: Decoding, address: str) -> None:
         raise typer.BadParameter("with --ray, --device is cpu or cuda: the cluster chooses which GPU")
     if address.startswith("ray://"):
         raise typer.BadParameter("Ray Client is too far away: start the job on the cluster, with `ray job submit`")
+
+
+def _check_files(source: Path, out: Path) -> None:
+    if not source.is_file():
+        raise typer.BadParameter(f"--in {source}: there is no such file; --ray reads no pipe")
+    with_folder(out)
+    if out.exists() and not out.is_file():
+        raise typer.BadParameter(f"--out {out}: is no file; --ray writes to no pipe")
 
 
 def _cluster(address: str, workers: int | None) -> "Cluster":

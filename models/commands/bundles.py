@@ -5,6 +5,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
@@ -132,6 +133,8 @@ def _readable(file: Path | None) -> Iterator[Path]:
 def _writable(file: Path | None) -> Iterator[TextIO]:
     """The standard output, or a file that appears when it is whole: what it replaces may be what is being read."""
     if file is None:
+        if isinstance(sys.stdout, TextIOWrapper):  # as files are, whatever the locale says
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         yield sys.stdout
     elif file.exists() and not file.is_file():  # a pipe is nothing to replace
         with file.open("w", encoding="utf-8", newline="\n") as stream:

@@ -11,7 +11,7 @@ from models.bundle.requests import Strategy
 from models.data.replacement import ContextKind
 
 
-def _with_folder(file: Path | None) -> Path | None:
+def with_folder(file: Path | None) -> Path | None:
     """See to it that a file can be written, before the work of which it is to hold the result."""
     if file is not None:
         if file.is_dir():
@@ -34,17 +34,17 @@ Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of a r
 Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Folder of a bundle or checkpoint.", show_default=False)]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be used; count and name them.")]
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures there.", callback=_with_folder)
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures there.", callback=with_folder)
 ]
 TranslationsFile = Annotated[
-    Path | None, typer.Option("--out", metavar="F", help="Write the translations there.", callback=_with_folder)
+    Path | None, typer.Option("--out", metavar="F", help="Write the translations there.", callback=with_folder)
 ]
 OutcomesFile = Annotated[
-    Path | None, typer.Option("--out", metavar="F", help="Write there which items were right.", callback=_with_folder)
+    Path | None, typer.Option("--out", metavar="F", help="Write there which items were right.", callback=with_folder)
 ]
 GainsFile = Annotated[
     Path | None,
-    typer.Option("--out", metavar="F", help="Write each sentence's there, line by line.", callback=_with_folder),
+    typer.Option("--out", metavar="F", help="Write each sentence's there, line by line.", callback=with_folder),
 ]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses of search; without it, the model's own.")]
 Alpha = Annotated[

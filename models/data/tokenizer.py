@@ -89,9 +89,9 @@ class Tokenizer:
         return _encode(self.target, texts)
 
     def decode_target(self, ids: Sequence[int]) -> str:
-        """Give the text of target ids; PAD, BOS and EOS are nothing in it, nor are bytes of no character."""
+        """Give the text of target ids, in one line; PAD, BOS, EOS and bytes of no character are nothing in it."""
         text: str = self.target.decode(list(ids))
-        return text.replace("\ufffd", "")
+        return " ".join(text.replace("\ufffd", "").splitlines()).strip()
 
     def files(self) -> list[str]:
         """Names of the model files in a folder that holds this tokenizer."""

@@ -1,9 +1,11 @@
 """Loops in Python as machine code, by Numba: compiled when first called, twenty seconds for all, then kept on disk."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from hashlib import sha256
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Final
 
 from numba import njit
@@ -28,7 +30,9 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
         # Numba looks at the file of a function alone, and not at those of the functions that it calls. The names tell
         # them apart, too: an index that is written before its machine code must not lead to what was there before.
         cache = kernel._cache  # noqa: SLF001
-        name = f"{cache._impl.filename_base}-{_SOURCES[:16]}"  # noqa: SLF001
+        # CPUs of several kinds may share a folder, and numbers of files in it: each kind has names of its own.
+        cpu = sha256(repr(kernel.targetctx.codegen().magic_tuple()).encode()).hexdigest()
+        name = f"{cache._impl.filename_base}-{_SOURCES[:16]}-{cpu[:8]}"  # noqa: SLF001
         cache._cache_file = IndexDataCacheFile(cache.cache_path, name, _SOURCES)  # type: ignore[no-untyped-call]  # noqa: SLF001
     except RuntimeError:  # no folder that can be written to
         kernel = njit(**options)(function)
@@ -38,6 +42,11 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
         try:
             kernel(*arguments)
         except OSError:  # the disk has no room to keep it, or what is kept may not be read
+            kernel._cache.disable()  # noqa: SLF001
+            kernel(*arguments)
+        except (EOFError, UnpicklingError):  # a loss of power has cut what is kept
+            with suppress(OSError):  # else the next process finds it as it is
+                kernel._cache.flush()  # noqa: SLF001
             kernel._cache.disable()  # noqa: SLF001
             kernel(*arguments)
 

@@ -1,6 +1,7 @@
 """The command line gives figures, files, an exit status and, where something is wrong, one clear line."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -20,10 +21,12 @@ from tests.support.bundles import documents, make_bundle, make_checkpoint
 from tests.support.servers import ROOT
 
 
-def run(*arguments: str | Path, given: str = "") -> "subprocess.CompletedProcess[str]":
+def run(*arguments: str | Path, given: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
     """`python -m models` with these arguments and this standard input."""
-    command = [sys.executable, "-m", "models", *map(str, arguments)]
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    command, variables = [sys.executable, "-m", "models", *map(str, arguments)], os.environ | environment
+    return subprocess.run(
+        command, input=given, capture_output=True, text=True, encoding="utf-8", check=False, env=variables
+    )
 
 
 def figures(file: Path) -> Any:
@@ -310,11 +313,11 @@ def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp
 def test_sentences_that_are_too_long_are_named_before_all_work(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path, command: str
 ) -> None:
-    """With file and line, each of them."""
-    long = "きく" * 2000
+    """With file and line, each of them; also one of a few bytes, each character of which stands for eighteen."""
+    long, dense = "きく" * 2000, "ﷺ" * 60
     for side in (0, 1):
         text = corpus[side].read_text(encoding="utf-8")
-        (tmp_path / str(side)).write_text(f"{text}{long}\n{long}\n", encoding="utf-8")
+        (tmp_path / str(side)).write_text(f"{text}{long}\n{dense}\n", encoding="utf-8")
     line = len((tmp_path / "0").read_text(encoding="utf-8").splitlines()) - 1
     files = {"translate": ("--in", tmp_path / "0")}.get(
         command, ("--source", tmp_path / "0", "--reference", tmp_path / "1")
@@ -323,6 +326,20 @@ def test_sentences_that_are_too_long_are_named_before_all_work(
     assert done.returncode == 2
     assert f"{tmp_path / '0'}:{line}: cannot be translated: a sentence has" in done.stderr
     assert f"nor can lines {line + 1}" in done.stderr
+
+
+def test_device_that_there_is_none_of_is_one_sentence(bundle: Path) -> None:
+    """Not a traceback."""
+    done = run("translate", bundle, "--device", "gpu", given="きく。\n")
+    assert done.returncode == 2
+    assert done.stderr.strip() == "error: there is no device 'gpu'; take cpu, cuda or cuda:N"
+
+
+def test_output_is_utf8_whatever_the_locale_says() -> None:
+    """As files are."""
+    done = run("translate", ROOT / "models/pretrained/en-ja", given="Kyoto is a city.\n", PYTHONIOENCODING="latin-1")
+    assert done.returncode == 0, done.stderr
+    assert "京都" in done.stdout
 
 
 def test_output_that_cannot_be_written_is_found_before_all_work(

@@ -120,6 +120,18 @@ def test_refused_sentences_stop_nobody_else(job: Job, tmp_path: Path) -> None:
     assert job.out.read_text(encoding="utf-8").count("\n") == 37
 
 
+def test_what_stands_there_twice_is_named_twice(job: Job, tmp_path: Path) -> None:
+    """It is one part that cannot be translated, at two places; progress comes to the whole corpus all the same."""
+    corpus = tmp_path / "corpus.ja"
+    same = "から。\n" * 9 + f"{TOO_LONG}\n\n"
+    corpus.write_text(same + "かも。\n" * 10 + "\n" + same, encoding="utf-8")
+    worker = OneWorker()
+    with pytest.raises(DataError, match=r"corpus\.ja:10: .*; nor can lines 32"):
+        job.run(corpus, worker)
+    assert sorted(worker.translated) == [1, 12]
+    assert sum(done for done, _ in job.told) == 30
+
+
 def test_nothing_to_translate_needs_no_worker(job: Job, tmp_path: Path) -> None:
     """An empty corpus has an empty translation."""
     (tmp_path / "empty").write_text("")

@@ -1,5 +1,6 @@
 """Translations of parts outlive the job that made them, until the output is whole."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,19 @@ def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
     kept = KeptTranslations(tmp_path / "out")
     assert part("a") in kept
     assert part("b") not in kept
+
+
+def test_two_commands_may_keep_the_same_parts(tmp_path: Path) -> None:
+    """Neither ends the other, and what they keep is whole."""
+    text = "ai\n" * 10_000
+
+    def keep(_: int) -> None:
+        KeptTranslations(tmp_path / "out").keep("a", text)
+        assert (tmp_path / "out.parts" / "a.part").read_text() == text
+
+    with ThreadPoolExecutor(8) as commands:
+        list(commands.map(keep, range(64)))
+    assert [file.name for file in (tmp_path / "out.parts").iterdir()] == ["a.part"]
 
 
 def test_output_is_whole_or_absent(tmp_path: Path) -> None:

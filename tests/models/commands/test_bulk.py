@@ -1,5 +1,6 @@
 """What `translate --ray` refuses before it looks for a cluster."""
 
+import os
 import sys
 from pathlib import Path
 from unittest import mock
@@ -32,17 +33,39 @@ def test_options_that_do_not_go_together(options: tuple[str, ...], message: str)
     assert message in result.output
 
 
-def test_cluster_translates_with_bundles(tmp_path: Path) -> None:
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """A corpus that is there, and the name of its translation."""
+    (tmp_path / "corpus").write_text("から。\n", encoding="utf-8")
+    return ["--in", str(tmp_path / "corpus"), "--out", str(tmp_path / "new" / "translation")]
+
+
+def test_files_are_looked_at_before_hours_of_work(files: list[str], tmp_path: Path) -> None:
+    """A corpus that is not there, an output that is a folder, and pipes, which could not be gone on with."""
+    os.mkfifo(tmp_path / "pipe")
+    for option, name, message in (
+        ("--in", "nothing", "no such file"),
+        ("--in", "pipe", "reads no pipe"),
+        ("--out", ".", "is a folder"),
+        ("--out", "pipe", "writes to no pipe"),
+    ):
+        told = [*files, option, str(tmp_path / name)]
+        result = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["translate", "bundle", "--ray", "auto", *told])
+        assert result.exit_code == 2, name
+        assert message in result.output, name
+
+
+def test_cluster_translates_with_bundles(files: list[str], tmp_path: Path) -> None:
     """What is no bundle is refused before a job is begun: the nodes could not tell whether they have the same one."""
-    result = CliRunner().invoke(app, ["translate", str(tmp_path), "--ray", "auto", *FILES])
+    result = CliRunner().invoke(app, ["translate", str(tmp_path), "--ray", "auto", *files])
     assert isinstance(result.exception, BundleError)
     assert "is no bundle" in str(result.exception)
 
 
-def test_ray_is_optional(tmp_path: Path) -> None:
+def test_ray_is_optional(files: list[str], tmp_path: Path) -> None:
     """Without Ray, `--ray` says what to install."""
     bundle = make_bundle(tmp_path / "bundle")
     with mock.patch.dict(sys.modules, {"models.bulk.cluster": None}):
-        result = CliRunner().invoke(app, ["translate", str(bundle), "--ray", "auto", *FILES])
+        result = CliRunner().invoke(app, ["translate", str(bundle), "--ray", "auto", *files])
     assert isinstance(result.exception, ConfigError)
     assert "pip install 'antecedent[ray]'" in str(result.exception)

@@ -116,6 +116,17 @@ def test_unseen_characters_are_spelt_in_bytes(tokenizer: Tokenizer, text: str) -
     assert "\ufffd" not in tokenizer.decode_target(ids[:-1])  # perhaps in the middle of a character
 
 
+@pytest.mark.parametrize("character", ["\n", "\r", " ", "\u2028"])
+def test_translation_is_one_line(tokenizer: Tokenizer, character: str) -> None:
+    """A model may say any byte, and a corpus has a translation a line."""
+    said = [tokenizer.target.piece_to_id(f"<0x{byte:02X}>") for byte in character.encode()]
+    words = tokenizer.encode_target("the cat")
+    decoded = tokenizer.decode_target([*said, *words, *said, *words, *said])
+    assert decoded.splitlines() == [decoded.strip()]
+    assert decoded.split() == ["the", "cat"] * 2
+    assert tokenizer.decode_target(said) == ""
+
+
 def test_without_byte_fallback_unseen_characters_are_unknown(tmp_path: Path) -> None:
     """The switch really turns the byte pieces off."""
     sources, targets = corpus()

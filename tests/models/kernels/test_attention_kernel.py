@@ -116,6 +116,20 @@ def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.nbc"))
 
 
+@pytest.mark.parametrize("kind", [".nbi", ".nbc"])
+def test_what_a_loss_of_power_has_cut_is_compiled_anew(tmp_path: Path, kind: str) -> None:
+    """It ends nobody, and the process after the next finds all of it again."""
+    whole = _files_after(tmp_path)
+    for path in whole:
+        if path.suffix == kind:
+            path.write_bytes(path.read_bytes()[: 40 if kind == ".nbc" else 0])
+    for _ in range(2):
+        _files_after(tmp_path)
+    mended = _files_after(tmp_path)
+    assert mended == _files_after(tmp_path)
+    assert mended.keys() == whole.keys()
+
+
 def _files_after(folder: Path) -> dict[Path, int]:
     """What stands in a folder for compiled code, with the times, after a process that attends, and multiplies."""
     code = (
