@@ -34,13 +34,14 @@ class KeptTranslations:
     def keep(self, key: str, text: str) -> None:
         """Keep the translation of a part, even through a loss of power."""
         self._folder.mkdir(exist_ok=True)
-        _write(self._file(key), [text.encode()])
+        _write(self._file(key), [text.encode()], self._folder)
 
     def join(self, parts: Iterable[Part]) -> None:
         """Write the output, the parts in this order, and remove what was kept."""
-        _write(self._out, (self._file(part.key).read_bytes() for part in parts))
-        for kept in self._folder.glob(f"*{_KEPT}*"):
-            kept.unlink()
+        self._folder.mkdir(exist_ok=True)
+        _write(self._out, (self._file(part.key).read_bytes() for part in parts), self._folder)
+        for kept in [*self._folder.glob(f"*{_KEPT}"), *self._folder.glob(f"*{_PARTIAL}")]:
+            kept.unlink(missing_ok=True)  # another command may be removing it, too
         with suppress(OSError):  # there was nothing to keep, or somebody has put a file of their own into it
             self._folder.rmdir()
 
@@ -48,9 +49,9 @@ class KeptTranslations:
         return self._folder / f"{key}{_KEPT}"
 
 
-def _write(file: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file, under a name of this call's own: another command may be writing the same one."""
-    partial = file.with_name(f"{file.name}.{token_hex(4)}{_PARTIAL}")
+def _write(file: Path, pieces: Iterable[bytes], folder: Path) -> None:
+    """Write a file, in a folder and under a name of this call's own: another command may be writing the same one."""
+    partial = folder / f"{file.name}.{token_hex(4)}{_PARTIAL}"
     try:
         with partial.open("wb") as stream:
             stream.writelines(pieces)

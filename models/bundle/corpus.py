@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from unicodedata import normalize
 
 from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime
@@ -11,9 +11,6 @@ from models.data.documents import Document, Sentence, decode_line, in_pieces, re
 from models.data.replacement import REAL, Replacement
 from models.errors import DataError, SentenceTooLongError
 from models.training.document_translation import Translator, translate_documents
-
-MOST_TOKENS_OF_A_BYTE: Final = 12
-"""A letter of three bytes may stand for eighteen others (U+FDFA, normalised), each of two that no piece has."""
 
 
 def require_translatable(runtime: Runtime, source: Path) -> None:
@@ -24,10 +21,12 @@ def require_translatable(runtime: Runtime, source: Path) -> None:
     """
     refused = []
     for number, line in enumerate(read_lines(source), 1):
-        if len(line) * MOST_TOKENS_OF_A_BYTE < runtime.manifest.limits.source_tokens:
+        text = decode_line(source, number, line)
+        # A byte is a token at the most, of what a tokenizer makes of a text first: of U+FDFA, eighteen letters.
+        if len(normalize("NFKC", text).encode()) + 1 < runtime.manifest.limits.source_tokens:
             continue
         try:
-            runtime.prepare([TranslationRequest(decode_line(source, number, line))], Options())
+            runtime.prepare([TranslationRequest(text)], Options())
         except SentenceTooLongError as error:
             refused.append((number, str(error)))
     if refused:

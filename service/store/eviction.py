@@ -1,12 +1,13 @@
 """Whether a Redis may throw away what it has been given: a look when the service starts."""
 
 import asyncio
-from contextlib import suppress
 from typing import Final
 
-from redis.exceptions import RedisClusterException, RedisError
+from redis.exceptions import RedisError
 
+from service.store.cancellation import obeyed
 from service.store.connection import RedisClient
+from service.store.failures import is_silence
 from service.telemetry.logs import get_logger
 
 _SECONDS: Final = 1.0
@@ -18,9 +19,14 @@ _log = get_logger(__name__)
 
 async def warn_of_eviction(redis: RedisClient) -> None:
     """Log a warning if a Redis without memory drops keys rather than refuse new ones: sessions would be lost."""
-    with suppress(RedisError, RedisClusterException, OSError, TimeoutError):
-        async with asyncio.timeout(_SECONDS):
-            memory = await redis.info("memory")
+    try:
+        with obeyed():
+            async with asyncio.timeout(_SECONDS):
+                memory = await redis.info("memory")
+    except Exception as error:
+        if not (isinstance(error, RedisError | TimeoutError) or is_silence(error)):
+            raise
+    else:
         of_nodes = memory.values() if isinstance(next(iter(memory.values()), None), dict) else [memory]
         policies = {str(node.get("maxmemory_policy", _KEEPS)) for node in of_nodes}
         if policies != {_KEEPS}:

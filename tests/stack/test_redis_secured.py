@@ -35,6 +35,7 @@ def test_user_of_the_documentation_is_enough(
     """Over TLS, with the password of a file, that user serves keys, limits, sessions and documents, and nobody else."""
     with Redis(port=mortal_redis.port) as admin:
         admin.execute_command("ACL", "SETUSER", "antecedent", "on", ">hunter2", *_rights())
+        admin.config_set("maxmemory-policy", "allkeys-lru")
         admin.execute_command("ACL", "SETUSER", "default", "off")
     with TlsFront(mortal_redis.port) as front:
         settings = {
@@ -59,6 +60,7 @@ def test_user_of_the_documentation_is_enough(
             assert translate(client, "a", "b").status_code == 200
             assert client.delete(session).status_code == 204
         assert "NOPERM" not in replica.log
+        assert "redis_may_evict" in replica.log
         assert "hunter2" not in replica.log
         with Redis(port=mortal_redis.port, username="antecedent", password="hunter2") as ours:
             assert ours.ping()

@@ -151,12 +151,16 @@ def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisS
             assert stream.greeting["next_position"] == 3
 
 
-@pytest.mark.parametrize("fields", [b"Cookie: a=" + b"a" * 9000 + b"\r\n", b"X: y\r\n" * 130], ids=["long", "many"])
-def test_handshake_that_is_too_large(ordinary: Replica, session: str, fields: bytes) -> None:
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [(b"Cookie: a=" + b"a" * 9000 + b"\r\n", 431), (b"X: y\r\n" * 130, 431), (b"Content-Length: 1\r\n", 400)],
+    ids=["long", "many", "body"],
+)
+def test_handshake_that_cannot_be_read(ordinary: Replica, session: str, fields: bytes, status: int) -> None:
     """It is refused and the connection ended, rather than kept by whoever has shown no key."""
     with connected(ordinary.url) as stranger:
         stranger.sendall(handshake_of(session).replace(b"\r\n\r\n", b"\r\n" + fields + b"\r\n"))
-        assert read_all(stranger).startswith(b"HTTP/1.1 431 ")
+        assert read_all(stranger).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_only_get_begins_a_stream(ordinary: Replica, session: str) -> None:

@@ -91,9 +91,10 @@ def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: st
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_two_processes_train_like_one_with_twice_the_batch(make_run: MakeRun) -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_two_processes_train_like_one_with_twice_the_batch(make_run: MakeRun, optimizer: str) -> None:
     """Two torchrun processes give the losses and weights of one process that accumulates two batches."""
-    settings = {"updates": 6, "dropout": 0.0, "validate_every": 1}
+    settings = {"updates": 6, "dropout": 0.0, "validate_every": 1, "optimizer": optimizer}
     alone = make_run("alone", training=settings | {"accumulation": 2})
     pair = make_run("pair", training=settings)
     make_tokenizer(load_config(alone))
