@@ -94,7 +94,8 @@ def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: st
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_two_processes_train_like_one_with_twice_the_batch(make_run: MakeRun, optimizer: str) -> None:
     """Two torchrun processes give the losses and weights of one process that accumulates two batches."""
-    settings = {"updates": 6, "dropout": 0.0, "validate_every": 1, "optimizer": optimizer}
+    schedule = {"kind": "linear", "peak": 1e-3, "warmup": 1}
+    settings = {"updates": 6, "dropout": 0.0, "validate_every": 1, "optimizer": optimizer, "schedule": schedule}
     alone = make_run("alone", training=settings | {"accumulation": 2})
     pair = make_run("pair", training=settings)
     make_tokenizer(load_config(alone))
@@ -108,7 +109,7 @@ def test_two_processes_train_like_one_with_twice_the_batch(make_run: MakeRun, op
     assert losses[1] == pytest.approx(losses[0], abs=2e-3)
     one, two = (weights(load_config(run).output / "final") for run in (alone, pair))
     for name, tensor in one.items():
-        torch.testing.assert_close(two[name], tensor, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(two[name], tensor, atol=1e-4, rtol=1e-3)
 
 
 def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> None:
