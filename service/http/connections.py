@@ -1,8 +1,7 @@
 """HTTP connections as uvicorn runs them, but that nobody makes one keep what has no end.
 
 Whoever reads nothing is not waited for, and a request whose header fields go on and on is refused, as are requests on
-requests without waiting for an answer. Whoever offers another
-protocol than a WebSocket is served without it.
+requests without waiting for an answer. Whoever offers another protocol than a WebSocket is served without it.
 """
 
 import asyncio
