@@ -241,7 +241,7 @@ def test_significance_is_a_table(corpus: tuple[Path, Path], tmp_path: Path) -> N
     references = [sentence.target or "" for document in documents(3) for sentence in document.sentences]
     for name, lines in (("a.real", ["qq qq qq qq"] * len(references)), ("b.real", references)):
         (tmp_path / f"{name}.txt").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-        outcomes = [Outcome(f"d{i}", "he", name == "b.real" or i == 0) for i in range(9)]
+        outcomes = [Outcome(f"d{i}", "he", name == "b.real" or i == 0) for i in range(20)]
         write_outcomes(outcomes, tmp_path / f"{name}.outcomes")
     options = (tmp_path / "a.real", tmp_path / "b.real", tmp_path / "a.real", "--reference", corpus[1])
     done = run("significance", *options)
@@ -249,7 +249,7 @@ def test_significance_is_a_table(corpus: tuple[Path, Path], tmp_path: Path) -> N
     head, _, better, same = done.stdout.splitlines()
     assert head.startswith("| over a.real | BLEU | p | chrF | p | accuracy | p | macro | p |")
     assert better.startswith("| b.real | +")
-    assert "| +0.889 | 0.001 | +0.889 | 0.001 |" in better
+    assert "| +0.950 | 0.001 | +0.950 | 0.001 |" in better
     assert same.startswith("| a.real | +0.00 | 1.000 |")
     (tmp_path / "b.real.outcomes").unlink()
     assert run("significance", *options).stdout.splitlines()[2].endswith("|  |  |  |  |")

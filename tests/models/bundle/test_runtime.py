@@ -242,7 +242,7 @@ def test_evaluation_takes_a_runtime(runtime: Runtime) -> None:
     ("arguments", "reason"),
     [
         ({"compute_type": "int4"}, "there is no compute type 'int4'; there are auto, float32, bfloat16"),
-        ({"device": "abacus"}, "device 'abacus' cannot be used"),
+        ({"device": "abacus"}, "there is no device 'abacus'; take cpu, cuda or cuda:N"),
     ],
 )
 def test_what_the_machine_lacks_is_refused(bundle: Path, arguments: dict[str, Any], reason: str) -> None:
