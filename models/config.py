@@ -6,7 +6,7 @@ A run file may name another one in `inherit` (a path relative to itself); its ow
 import os
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -304,6 +304,9 @@ class TrainingConfig(Frozen):
     transfer: Literal["both", "source", "all"] = "both"
     """What of `init` is taken over: encoder and decoder, the encoder alone, with its embeddings, or the context modules
     too, where `init` is a run of the same architecture."""
+    modules: Path | None = None
+    """Checkpoint of the same architecture that `document` takes its context modules from, in place of new ones: where
+    the backbone, `init`, has learnt by itself since."""
     unfreeze: bool = False
     """Whether `document` trains the backbone as well."""
     deepen: bool = False
@@ -361,6 +364,12 @@ class TrainingConfig(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _takes_modules_from_one_run(self) -> Self:
+        if self.modules is not None and (self.step != "document" or self.transfer != "both"):
+            raise ValueError("modules is for step document with transfer both: with all, init gives them")
+        return self
+
+    @model_validator(mode="after")
     def _changes_the_context_of_a_share(self) -> Self:
         if self.context_dropout + self.context_shuffling > 1:
             raise ValueError(
@@ -387,6 +396,10 @@ class DecodingConfig(Frozen):
     length_ratio: float = Field(2.0, gt=0)
     length_offset: int = Field(20, ge=0)
     """The longest translation has ratio x source tokens + offset tokens, and never more than max_length."""
+
+
+COUNTS_FROM_THE_TOP: Final = frozenset({"averaged_document", "layer_weighting", "global_local"})
+"""Architectures whose context modules know the layers of an encoder by their distance from its last."""
 
 
 class RunConfig(Frozen):
@@ -428,8 +441,7 @@ class RunConfig(Frozen):
     @model_validator(mode="after")
     def _reads_layers_that_stay(self) -> Self:
         kind, training = self.architecture.kind, self.training
-        counts_from_the_top = kind in {"averaged_document", "layer_weighting", "global_local"}
-        if training.deepen and training.transfer == "all" and counts_from_the_top:
+        if training.deepen and training.transfer == "all" and kind in COUNTS_FROM_THE_TOP:
             raise ValueError(f"deepen with transfer all is not for {kind}, which counts layers from the top")
         return self
 

@@ -25,16 +25,27 @@ def deepen(model: TranslationModel, weights: dict[str, Tensor]) -> dict[str, Ten
     depth = _depth(weights)
     if depth >= len(model.backbone.encoder):
         raise ConfigError(f"deepen: backbone.encoder_layers must be more than the {depth} of training.init")
-    added = tuple(
-        f"{part}.encoder.{layer}."
-        for part in ("backbone", "architecture")
-        for layer in range(depth, len(model.backbone.encoder))
-    )
     for layer in model.backbone.encoder[depth:]:
         assert isinstance(layer, EncoderLayer)
         for closing in (layer.self_attention.output, layer.feed_forward.outer):
             torch.nn.init.zeros_(closing.weight)
-    return weights | {name: tensor.detach() for name, tensor in model.named_parameters() if name.startswith(added)}
+    return weights | _on_top(model, depth)
+
+
+def with_modules_of(model: TranslationModel, weights: dict[str, Tensor], other: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The backbone of some weights, with the context modules of others that read the same architecture.
+
+    Where the encoder of those was shallower, the modules on top are what `model` has, which has just been initialised.
+    """
+    backbone, modules = ("backbone.", weights), ("architecture.", _on_top(model, _depth(other)) | other)
+    return {name: tensor for part, its in (backbone, modules) for name, tensor in its.items() if name.startswith(part)}
+
+
+def _on_top(model: TranslationModel, depth: int) -> dict[str, Tensor]:
+    """What a model has in and for the layers of its encoder from `depth` on."""
+    layers = range(depth, len(model.backbone.encoder))
+    added = tuple(f"{part}.encoder.{layer}." for part in ("backbone", "architecture") for layer in layers)
+    return {name: tensor.detach() for name, tensor in model.named_parameters() if name.startswith(added)}
 
 
 def _depth(weights: dict[str, Tensor]) -> int:

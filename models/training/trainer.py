@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from models.config import RunConfig, TrainingConfig
+from models.config import COUNTS_FROM_THE_TOP, RunConfig, TrainingConfig
 from models.data.batches import Batch
 from models.data.corpus import TokenizedCorpus
 from models.data.noise import ContextNoise
@@ -34,7 +35,7 @@ from models.training.checkpoints import (
 )
 from models.training.curves import Curves
 from models.training.distributed import World
-from models.training.growth import deepen
+from models.training.growth import deepen, with_modules_of
 from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
 from models.training.optimizer import Optimizer
 from models.training.precision import computing
@@ -229,15 +230,28 @@ class Trainer:
             start = load_checkpoint(self.settings.init)
             self._check_vocabulary(start, self.settings.init, source_only=self.settings.transfer == "source")
             known = deepen(model, start.weights) if self.settings.deepen else start.weights
+            if self.settings.modules is not None:
+                known = with_modules_of(model, known, self._modules(self.settings.modules))
             load_weights(model, known, self._taken_over())
         if self.settings.step == "document" and not self.settings.unfreeze:
             model.freeze()
             self._check_taken_over(model)
         return model
 
+    def _modules(self, folder: Path) -> dict[str, Tensor]:
+        """The weights of a checkpoint whose context modules fit this run."""
+        found = load_checkpoint(folder)
+        self._check_vocabulary(found, folder)
+        kind, other = self.config.architecture.kind, found.config
+        if other.architecture.kind != kind:
+            raise CheckpointError(f"{folder}: has context modules of {other.architecture.kind}, not of {kind}")
+        if kind in COUNTS_FROM_THE_TOP and other.backbone.encoder_layers != self.config.backbone.encoder_layers:
+            raise CheckpointError(f"{folder}: has an encoder of another depth, whose layers {kind} counts from the top")
+        return found.weights
+
     def _taken_over(self) -> tuple[str, ...]:
         """What the names of the weights begin with that come from `training.init`."""
-        if self.settings.transfer == "all":
+        if self.settings.transfer == "all" or self.settings.modules is not None:
             return ("",)
         if self.settings.transfer == "both":
             return ("backbone.",)

@@ -270,6 +270,44 @@ def test_a_deeper_encoder_begins_as_the_shallower_one_and_learns(make_run: MakeR
     assert not [name for name in added if torch.equal(after[name], before[name])]
 
 
+def test_context_modules_are_put_on_a_backbone_that_has_learnt_since(make_run: MakeRun) -> None:
+    """Step two begins with the backbone of one run and the context modules of another, whose encoder is shallower."""
+    first = load_config(make_run("first", training={"updates": 3}))
+    tokenizer = make_tokenizer(first)
+    context = {"kind": "doc_transformer", "context_sentences": 1}
+    settings = {"step": "document", "unfreeze": True, "updates": 3, "schedule": {"peak": 0.01, "warmup": 1}}
+    begin = str(train(first))
+    modules = train(load_config(make_run("two", training=settings | {"init": begin}, architecture=context)))
+    deeper = {"backbone": BACKBONE | {"encoder_layers": 3}}
+    on = make_run("on", training={"init": begin, "deepen": True, "updates": 3, "seed": 2}, **deeper)
+    backbone = train(load_config(on))
+    joined = settings | {"init": str(backbone), "modules": str(modules), "seed": 3}
+    run = load_config(make_run("joined", training=joined, architecture=context, **deeper))
+    corpus = TokenizedCorpus(read_corpus(first.data.train), tokenizer, 128)
+    begun = weights_of(Trainer(run, tokenizer, corpus, World()).model)
+    given = {n: t for n, t in weights(modules).items() if n.startswith("architecture.")} | weights(backbone)
+    assert not [name for name, tensor in given.items() if not torch.equal(begun[name], tensor)]
+    new = begun.keys() - given.keys()
+    assert new
+    assert all(name.startswith(("architecture.encoder.1.", "architecture.encoder.2.")) for name in new)
+    assert train(run).is_dir()
+
+
+def test_context_modules_of_another_architecture_are_refused(make_run: MakeRun) -> None:
+    """And those of one that counts layers from the top, where its encoder was shallower."""
+    make_tokenizer(load_config(make_run("first")))
+    begin = {"init": str(train(load_config(make_run("first", training={"updates": 1})))), "step": "document"}
+    averaged = {"kind": "averaged_document"}
+    modules = str(train(load_config(make_run("two", training=begin | {"updates": 1}, architecture=averaged))))
+    joined = begin | {"updates": 1, "modules": modules, "unfreeze": True, "deepen": True}
+    deeper = {"backbone": BACKBONE | {"encoder_layers": 3}}
+    other = make_run("other", training=joined, architecture={"kind": "doc_transformer"}, **deeper)
+    with pytest.raises(CheckpointError, match="has context modules of averaged_document, not of doc_transformer"):
+        train(load_config(other))
+    with pytest.raises(CheckpointError, match="counts from the top"):
+        train(load_config(make_run("deeper", training=joined, architecture=averaged, **deeper)))
+
+
 @pytest.mark.parametrize("step", ["sentence", "joint"])
 def test_one_epoch_is_every_sentence_once(make_run: MakeRun, step: str) -> None:
     """A run of one epoch ends where the corpus does, having seen each target token once, with context and without."""
