@@ -1,12 +1,17 @@
 """Replicas of the service that share one Redis, on ports that stay theirs when they are started again."""
 
+import json
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import httpx
 import psutil
 
 from loadtests.clock import Clock
@@ -22,8 +27,18 @@ _UNFORESEEN = (
     "dispatcher_failed",
     "not_followed",
     "not_asked",
+    "place_not_renewed",
+    "redis_not_started",
 )
 STAND_IN: Final = "loadtests.stand_in"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Of a replica that was told to end: its exit status, and how many seconds it took."""
+
+    status: int
+    seconds: float
 
 
 class Deployment:
@@ -36,6 +51,8 @@ class Deployment:
         self.urls = urls
         self.clocks = clocks
         """Of the replicas and of Redis, if they go by clocks of their own."""
+        self.ends: Final[list[End]] = []
+        """Of replicas that were told to end."""
         self._replicas = replicas
 
     def start(self) -> None:
@@ -44,17 +61,23 @@ class Deployment:
         with ThreadPoolExecutor(len(self._replicas)) as pool:
             list(pool.map(self._start, self._replicas))
 
-    def restart_redis(self) -> None:
-        """End the Redis by SIGKILL and start it again."""
-        self.redis.kill()
-        self.redis.start()
-
-    def restart(self, number: int, by: signal.Signals) -> int:
-        """End a replica by a signal and start it again on its port; gives its exit status."""
-        replica = self._replicas[number]
+    def restart(self, number: int, by: signal.Signals) -> None:
+        """End a replica by a signal and start it again on its port."""
+        replica, began = self._replicas[number], time.monotonic()
         status = replica.end(by)
+        if by is not signal.SIGKILL:
+            self.ends.append(End(status, time.monotonic() - began))
         self._start(replica)
-        return status
+
+    def wait_until_well(self) -> None:
+        """Wait until every replica reaches Redis and has all of its workers.
+
+        Raises:
+            LoadTestError: one does not for longer than anybody would wait.
+        """
+        for replica in self._replicas:
+            with replica.client() as client:
+                eventually(partial(_is_well, client), "a replica reaches Redis and has all of its workers")
 
     def services(self) -> list[psutil.Process]:
         """The HTTP processes, so far as they are alive."""
@@ -68,7 +91,7 @@ class Deployment:
     def unforeseen(self) -> list[str]:
         """The errors in the logs of all replicas that nobody has foreseen: a traceback, or what each was and where."""
         lines = [line for replica in self._replicas for line in replica.log.splitlines()]
-        return [line for line in lines if "Traceback" in line or any(event in line for event in _UNFORESEEN)]
+        return [line for line in lines if _is_unforeseen(line)]
 
     def close(self) -> None:
         """End everything at once."""
@@ -79,6 +102,26 @@ class Deployment:
     def _start(self, replica: Replica) -> None:
         with replica.start().client() as client:
             eventually(lambda: client.get("/health/ready").is_success, "a replica is ready")
+
+
+def _is_well(client: httpx.Client) -> bool:
+    answer = client.get("/health/dependencies")
+    workers = [one["detail"] for one in answer.json()["dependencies"] if one["name"].startswith("workers:")]
+    alive, sizes = zip(*(detail.split()[:3:2] for detail in workers), strict=True)  # "1 of 2 alive"
+    return bool(answer.is_success and alive == sizes)
+
+
+def _is_unforeseen(line: str) -> bool:
+    return "Traceback" in line or any(event in line for event in _UNFORESEEN) or _is_an_error_of_uvicorn(line)
+
+
+def _is_an_error_of_uvicorn(line: str) -> bool:
+    """Whether something outside our own handling of errors has failed, which only uvicorn then sees."""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(said, dict) and (said.get("logger"), said.get("level")) == ("uvicorn.error", "error")
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from loadtests.report import Report, Value
 from loadtests.scenario import Kind, Open
 from loadtests.stage import Behaviour, Setting, staged
 from loadtests.users.documents import FIRST_EVENT
-from loadtests.verdicts import OUTAGE, Budget, figures, judge, struck
+from loadtests.verdicts import OUTAGE, Budget, ended_well, figures, judge, struck
 
 FAULTS: Final = Budget({Kind.LIVE: (1, 15, 30), FIRST_EVENT: (2, 15, 30), Kind.DOCUMENT: (5, 20, 40)}, explained=OUTAGE)
 ROLLING: Final = Budget(
@@ -99,8 +99,8 @@ def _run(
             on_progress=on_progress,
         )
     happened: dict[str, Value] = {
-        f"{number}. {fault.name}, seconds until all served again": fault.ended - fault.began
+        f"{number}. {fault.name}, seconds until all was well again": fault.ended - fault.began
         for number, fault in enumerate(ran.struck, start=1)
     }
-    checks = [struck(len(ran.struck), len(timeline)), *judge(ran, budget)]
+    checks = [struck(len(ran.struck), len(timeline)), *ended_well(ran.ends), *judge(ran, budget)]
     return Report(name, asdict(plan) | setting.conditions(), happened | figures(ran), checks, all_plots(ran))

@@ -33,7 +33,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """A fault that has happened, and when, on the monotonic clock; until what it hit served again."""
+    """A fault that has happened, and when, on the monotonic clock; until every replica was well again."""
 
     name: str
     began: float
@@ -60,6 +60,7 @@ def strike_all(timeline: Timeline, deployment: Deployment, progress: Callable[[]
         began = time.monotonic()
         with fault.happening(deployment):
             time.sleep(fault.seconds)
+        deployment.wait_until_well()
         struck.append(Struck(fault.name, began, time.monotonic()))
     return struck
 

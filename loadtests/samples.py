@@ -11,6 +11,8 @@ import httpx
 import psutil
 import redis
 from prometheus_client.parser import text_string_to_metric_families
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from loadtests.deployment import Deployment
 from loadtests.errors import LoadTestError
@@ -52,7 +54,9 @@ class Sampler:
     def __init__(self, deployment: Deployment, every: float) -> None:
         self._deployment = deployment
         self._every = every
-        self._redis = redis.Redis(port=deployment.redis.port, socket_timeout=_PATIENCE_SECONDS)
+        self._redis = redis.Redis(
+            port=deployment.redis.port, socket_timeout=_PATIENCE_SECONDS, retry=Retry(NoBackoff(), 0)
+        )
         self._http = httpx.Client(timeout=_PATIENCE_SECONDS, trust_env=False)
         self.samples: list[Sample] = []
 

@@ -16,7 +16,7 @@ import redis
 
 from loadtests.balancer import Balancer, http_client
 from loadtests.conversation import PAIR
-from loadtests.deployment import REAL, STAND_IN, Deployment, deployed
+from loadtests.deployment import REAL, STAND_IN, Deployment, End, deployed
 from loadtests.documents import Documents
 from loadtests.errors import LoadTestError
 from loadtests.faults import Struck, Timeline, strike_all
@@ -84,6 +84,8 @@ class Ran:
     outcomes: Sequence[Outcome]
     samples: Sequence[Sample] = ()
     struck: Sequence[Struck] = ()
+    ends: Sequence[End] = ()
+    """Of replicas that were told to end."""
     sessions_left: int = 0
     """In Redis, after all users had left."""
     unforeseen: Sequence[str] = ()
@@ -141,7 +143,8 @@ class Stage:
         outcomes = Outcomes(scenario.outcomes).read()
         began = min((outcome.at for outcome in outcomes), default=watch.began)
         unforeseen = self.deployment.unforeseen()
-        return Ran(began, time.monotonic(), outcomes, sampler.samples, striking.result(), self._sessions(), unforeseen)
+        struck, ends = striking.result(), tuple(self.deployment.ends)
+        return Ran(began, time.monotonic(), outcomes, sampler.samples, struck, ends, self._sessions(), unforeseen)
 
     def _scenario(self, load: Open | Closed | Once, behaviour: Behaviour, outcomes: Path) -> Scenario:
         return Scenario(

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 
 from loadtests.balancer import CONNECTION_LOST
 from loadtests.conversation import Wrong
+from loadtests.deployment import End
 from loadtests.outcomes import ARRIVAL, Outcome, Result
 from loadtests.report import Check, Value, no_more, percentile
 from loadtests.scenario import Kind
 from loadtests.stage import Ran
 from loadtests.users.documents import FIRST_EVENT
 
+GRACE_SECONDS = 60
+"""That the manifests give a replica to end."""
 PERCENTILES = (50, 95, 99)
 MEASURED: tuple[str, ...] = (Kind.LIVE, FIRST_EVENT, Kind.EVENTS, Kind.DOCUMENT)
 """What has a time worth knowing: a spoken sentence, the first sentence by events, all of them, a whole document."""
@@ -111,6 +114,17 @@ def only_explained(outcomes: Sequence[Outcome], explained: frozenset[str]) -> Ch
 def struck(happened: int, planned: int) -> Check:
     """Everything went wrong that was to, while users were there."""
     return Check("every planned fault has struck in time", happened == planned, f"{happened} of {planned}")
+
+
+def ended_well(ends: Sequence[End]) -> list[Check]:
+    """Each replica that was told to end did so by itself, before anybody would have killed it; of none, none."""
+    if not ends:
+        return []
+    statuses = [end.status for end in ends]
+    return [
+        Check("every replica ends with status 0", not any(statuses), str(statuses)),
+        no_more("a replica ends, seconds", max(end.seconds for end in ends), GRACE_SECONDS),
+    ]
 
 
 def foreseen(errors: Sequence[str]) -> Check:

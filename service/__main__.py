@@ -18,6 +18,7 @@ from models.errors import AntecedentError
 from service.app import create_app
 from service.errors import StartupError
 from service.http.connections import STUCK_SECONDS, HttpProtocol
+from service.http.open_files import allow_open_files
 from service.http.stream_protocol import StreamProtocol
 from service.inference.worker_process import TRANSLATOR
 from service.routes.dependencies import Services
@@ -80,6 +81,7 @@ def main(*, translator: str = TRANSLATOR) -> int:
     try:
         settings = load_settings()
         logs.configure(settings.log_level)
+        allow_open_files(settings.stream_limit + settings.redis_connections)
         with tracing(settings.otlp_endpoint, ratio=settings.trace_sample_ratio, process="http") as tracer:
             uvloop.run(serve(settings, translator=translator, tracer=tracer))
     except AntecedentError as error:

@@ -36,6 +36,8 @@ class KeyTable:
             )
             if (version or "") == seen:
                 return None
+            if seen and version is None:  # no removal takes it away: better those read last than nobody let in
+                raise KeyStorageError("Redis has lost the keys: there is no table of them any more")
             fields: dict[Any, Any] = await self._commands.run(
                 "read_keys", lambda redis: redis.hgetall(_NAME), key=_NAME
             )

@@ -21,7 +21,7 @@ from redis.exceptions import NoScriptError, RedisClusterException, RedisError
 from service.errors import StoreUnavailableError
 from service.store.cancellation import obeyed
 from service.store.connection import RedisClient, forget_connections
-from service.store.failures import code_of, is_outage, is_passing, is_silence
+from service.store.failures import code_of, is_of_no_master, is_outage, is_passing, is_silence
 from service.store.nodes import Node, Nodes, Policy
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
@@ -140,7 +140,7 @@ class Commands:
     async def _note(self, node: Node, error: Exception) -> None:
         if is_silence(error):
             self._nodes.silent(node, error)
-        if code_of(error) == "READONLY":
+        if is_of_no_master(error):
             await forget_connections(self._redis)
 
     def _span(self, operation: str) -> AbstractContextManager[Span]:

@@ -10,7 +10,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.credentials import CredentialProvider
-from redis.exceptions import RedisClusterException
+from redis.exceptions import AuthenticationError, RedisClusterException
 
 from service.errors import SettingsError
 from service.store.address import Account, Address, Kind, parse_address
@@ -144,8 +144,15 @@ class _PasswordFile(CredentialProvider):
         self._file = file
 
     def get_credentials(self) -> tuple[str] | tuple[str, str]:
-        """User name, where there is one, and what the file holds now."""
-        password = self._file.read_text("utf-8").strip()
+        """User name, where there is one, and what the file holds now.
+
+        Raises:
+            AuthenticationError: it holds no text; whose error would show some of it.
+        """
+        try:
+            password = self._file.read_text("utf-8").strip()
+        except UnicodeDecodeError:
+            raise AuthenticationError(f"{self._file}: the password is no UTF-8") from None
         return (self._username, password) if self._username else (password,)
 
     async def get_credentials_async(self) -> tuple[str] | tuple[str, str]:

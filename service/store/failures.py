@@ -12,10 +12,10 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-_PASSING = {"BUSY", "LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"}
+_PASSING = {"BUSY", "LOADING", "READONLY", "NOREPLICAS", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"}
 """Refusals that end by themselves, or elsewhere: somebody's script, a restart, a failover, slots on their way."""
 
-_LASTING = {"MISCONF", "NOAUTH", "NOPERM", "NOREPLICAS", "OOM", "WRONGPASS"}
+_LASTING = {"MISCONF", "NOAUTH", "NOPERM", "OOM", "WRONGPASS"}
 """Refusals that a person has to end."""
 
 _NOT_PERMITTED = "The user executing the script can't run this command"
@@ -53,6 +53,11 @@ def is_passing(error: Exception) -> bool:
     if isinstance(error, AuthenticationError | MaxConnectionsError):
         return False
     return is_silence(error) or _is_moving(error) or code_of(error) in _PASSING
+
+
+def is_of_no_master(error: Exception) -> bool:
+    """Whether this server may not be the one to write to any more: it is a replica, or cut off from its own."""
+    return code_of(error) in {"READONLY", "NOREPLICAS"}
 
 
 def _is_closed(error: Exception) -> bool:

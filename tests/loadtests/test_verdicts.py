@@ -2,10 +2,11 @@ import pytest
 
 from loadtests.balancer import CONNECTION_LOST
 from loadtests.conversation import Wrong
+from loadtests.deployment import End
 from loadtests.outcomes import ARRIVAL, Outcome, Result
 from loadtests.scenario import Kind
 from loadtests.stage import Ran
-from loadtests.verdicts import Budget, figures, judge, struck
+from loadtests.verdicts import Budget, ended_well, figures, judge, struck
 
 SERVED = [
     Outcome(ARRIVAL, Result.BEGUN, 0, 0),
@@ -66,6 +67,13 @@ def test_fault_that_came_too_late_is_found() -> None:
     """Each must strike while users are there."""
     assert struck(3, 3).holds
     assert not struck(2, 3).holds
+
+
+def test_replica_that_ends_badly_is_found() -> None:
+    """By another status than 0, or so late that it would have been killed."""
+    assert not ended_well([])
+    assert [check.holds for check in ended_well([End(0, 3.0), End(0, 59.0)])] == [True, True]
+    assert [check.holds for check in ended_well([End(0, 3.0), End(-6, 61.0)])] == [False, False]
 
 
 def test_figures_count_what_has_happened() -> None:

@@ -117,7 +117,7 @@ def test_redis_that_is_full(client: httpx.Client, fragile_redis: RedisServer) ->
 
 
 def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer) -> None:
-    """A Redis whose disk takes nothing refuses to change anything."""
+    """A Redis whose disk takes nothing refuses to change anything; what is stored can be read."""
     session = begin(client)
     say(client, session, SENTENCES[0], 0)
     with configured(fragile_redis, save=("3600 1", "")) as admin:
@@ -128,6 +128,7 @@ def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer
         eventually(lambda: admin.info("persistence")["rdb_last_bgsave_status"] == "err", "saving fails")
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
         check_outage(client, session, 1)
+        assert len(client.get(session).json()["sentences"]) == 1
     finish(client, session, 1, 2, 3, 4)
 
 

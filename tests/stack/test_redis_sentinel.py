@@ -41,6 +41,18 @@ def test_failover(replicas: Replicas, watched: RedisSentinel) -> None:
         check_document(client, session)
 
 
+def test_master_that_is_cut_off_and_refuses_to_write(replicas: Replicas, watched: RedisSentinel) -> None:
+    """Who is connected to it goes to the new master, and does not stay with one that takes nothing for ever."""
+    with replicas.new(redis_url=watched.url).start().client() as client:
+        session = begin(client)
+        assert say(client, session, SENTENCES[0], 0).status_code == 200
+        eventually(watched.in_step, "the replica has it all")
+        watched.cut_off_the_master()
+        for at in range(1, len(SENTENCES)):
+            assert say(client, session, SENTENCES[at], at).status_code == 200
+        check_document(client, session)
+
+
 def test_sentinels_that_are_silent(replicas: Replicas, watched: RedisSentinel) -> None:
     """Those that take a connection and never answer leave time for the one that does, wherever it stands in the URL."""
     with ExitStack() as silent:

@@ -138,6 +138,17 @@ class RedisSentinel:
         """Whether the replica is the master now."""
         return _info(self.replica.port, "INFO", "replication")["role"] == "master"
 
+    def cut_off_the_master(self) -> None:
+        """Leave the master, which refuses to write without its replica, to those who are connected to it alone.
+
+        As where a network is divided: the sentinel sees the master no more, and has made the replica the new one.
+        """
+        _call(self.master.port, "CONFIG", "SET", "min-replicas-to-write", 1)
+        _call(self._port, "SENTINEL", "REMOVE", self.name)
+        _call(self.replica.port, "REPLICAOF", "NO", "ONE")
+        _call(self._port, "SENTINEL", "MONITOR", self.name, "127.0.0.1", self.replica.port, 1)
+        eventually(lambda: _info(self.master.port, "INFO", "replication")["connected_slaves"] == "0", "it is alone")
+
     def close(self) -> None:
         """Kill them all."""
         if self._process is not None:

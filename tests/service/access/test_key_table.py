@@ -37,6 +37,26 @@ async def test_keys_come_back_as_they_were_added(table: KeyTable) -> None:
     assert await table.read(left.version) is None
 
 
+async def test_a_table_that_is_lost_is_an_error_to_who_has_read_it(table: KeyTable, mortal_redis: RedisServer) -> None:
+    """A Redis that comes back empty shuts nobody out: the keys read last go on; an empty table is none that is lost."""
+    record = made("acme")[1]
+    await table.add(record)
+    found = await table.read()
+    assert found is not None
+    await table.remove(record.id)
+    emptied = await table.read(found.version)
+    assert emptied is not None
+    assert not emptied.records
+    with redis.Redis(port=mortal_redis.port) as client:
+        client.flushall()
+    with pytest.raises(KeyStorageError, match="has lost the keys"):
+        await table.read(emptied.version)
+    await table.add(record)
+    again = await table.read(emptied.version)
+    assert again is not None
+    assert again.records == {record.id: record}
+
+
 async def test_version_is_no_key(table: KeyTable) -> None:
     """Whoever revokes what is not a key changes nothing."""
     await table.add(made("acme")[1])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import trustme
 from redis import Redis as Admin
+from redis.exceptions import AuthenticationError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from service.errors import SettingsError
@@ -32,6 +33,16 @@ def user(redis_server: RedisServer) -> Iterator[str]:
         admin.acl_setuser("somebody", enabled=True, passwords=["+hunter2"], commands=["+ping", "+client"])
         yield "somebody"
         admin.acl_deluser("somebody")
+
+
+async def test_a_password_that_is_no_text_is_one_that_is_refused(redis_server: RedisServer, tmp_path: Path) -> None:
+    """And the error shows nothing of it."""
+    file = tmp_path / "password"
+    file.write_bytes(b"himitsu\xff")
+    async with connected(redis_server.url, Security(password_file=file)) as client:
+        with pytest.raises(AuthenticationError, match="no UTF-8") as raised:
+            await client.ping()
+    assert "himitsu" not in str(raised.getrepr(style="short"))
 
 
 @pytest.fixture

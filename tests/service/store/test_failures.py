@@ -27,7 +27,7 @@ _IN_A_SCRIPT = "ERR Error running script (call to f_1): @user_script:1: @user_sc
         ("OOM command not allowed when used memory > 'maxmemory'.", "OOM", False),
         (f"{_IN_A_SCRIPT}-OOM command not allowed when used memory > 'maxmemory'.", "OOM", False),
         ("MISCONF Errors writing to the AOF file: No space left on device", "MISCONF", False),
-        ("NOREPLICAS Not enough good replicas to write.", "NOREPLICAS", False),
+        ("NOREPLICAS Not enough good replicas to write.", "NOREPLICAS", True),
         ("NOAUTH Authentication required.", "NOAUTH", False),
         ("WRONGPASS invalid username-password pair or user is disabled.", "WRONGPASS", False),
         ("NOPERM this user has no permissions to run the 'set' command", "NOPERM", False),
