@@ -73,8 +73,8 @@ format: setup ## Format the code and mend what ruff can mend
 # learning rate falls to nothing have none: what the next one begins with, or is exported, has to be what they end with.
 BUDGET = $(MINUTES:%=--minutes %)
 PRONOUNS_ONLY := --only '^(He|She|It)\b|\b([Ss]he|[Hh]er)\b'
-train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, eight steps, the mean of the last two runs, export; killed, it goes on where it was (variable: MINUTES a step)
-	[ -e runs/default/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
+train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, ten steps, the mean of the last two runs, export; killed, it goes on where it was (variable: MINUTES a step)
+	[ -e runs/default/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
 	[ -e runs/default/document/checkpoints ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
 	[ -e runs/default/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
 	[ -e runs/default/longer/checkpoints ] || $(PY) -m models train $(RUNS)/tuned.yaml --resume $(BUDGET)
@@ -85,20 +85,24 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 		--source $(CORPUS)/train.ja.gz --reference $(CORPUS)/train.en.gz
 	[ -e runs/default/step_eight/checkpoints ] || $(PY) -m models train $(RUNS)/step_seven.yaml --resume
 	[ -e runs/default/reference_step_eight/checkpoints ] || $(PY) -m models train $(RUNS)/step_eight.yaml --resume
-	$(PY) -m models train $(RUNS)/reference_step_eight.yaml --resume
-	rm -rf runs/default/mean && $(PY) -m models average runs/default/step_eight/final runs/default/reference_step_eight/final --out runs/default/mean
-	$(PY) -m models export runs/default/mean --sentence runs/default/mean --sentences 5 --out $(MODEL)
+	[ -e runs/default/step_nine/checkpoints ] || $(PY) -m models train $(RUNS)/reference_step_eight.yaml --resume
+	[ -e runs/default/mean/final ] || $(PY) -m models average runs/default/step_eight/final runs/default/reference_step_eight/final --name ja-en-mean-eight --out runs/default/mean/final
+	[ -e runs/default/step_ten/checkpoints ] || $(PY) -m models train $(RUNS)/step_nine.yaml --resume
+	[ -e runs/default/reference_step_ten/checkpoints ] || $(PY) -m models train $(RUNS)/step_ten.yaml --resume
+	$(PY) -m models train $(RUNS)/reference_step_ten.yaml --resume
+	rm -rf runs/default/mean_ten && $(PY) -m models average runs/default/step_ten/final runs/default/reference_step_ten/final --name ja-en --out runs/default/mean_ten/final
+	$(PY) -m models export runs/default/mean_ten/final --sentence runs/default/mean_ten/final --sentences 5 --out $(MODEL)
 
 train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, six steps, the mean of the last two, export (variable: MINUTES a step)
-	[ -e runs/en_ja/tokenizer ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml
+	[ -e runs/en_ja/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml
 	[ -e runs/en_ja/document/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/sentence.yaml --resume $(BUDGET)
 	[ -e runs/en_ja/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/document.yaml --resume $(BUDGET)
 	[ -e runs/en_ja/longer/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/tuned.yaml --resume
 	[ -e runs/en_ja/step_five/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/longer.yaml --resume
 	[ -e runs/en_ja/step_six/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_five.yaml --resume
 	$(PY) -m models train $(RUNS)/en_ja/step_six.yaml --resume
-	rm -rf runs/en_ja/mean && $(PY) -m models average runs/en_ja/step_five/final runs/en_ja/step_six/final runs/en_ja/step_six/final --out runs/en_ja/mean
-	$(PY) -m models export runs/en_ja/mean --sentence runs/en_ja/mean --out models/pretrained/en-ja
+	rm -rf runs/en_ja/mean && $(PY) -m models average runs/en_ja/step_five/final runs/en_ja/step_six/final runs/en_ja/step_six/final --name en-ja --out runs/en_ja/mean/final
+	$(PY) -m models export runs/en_ja/mean/final --sentence runs/en_ja/mean/final --out models/pretrained/en-ja
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems
@@ -111,6 +115,7 @@ runs/bert/ja/model.safetensors: | $(STAMP) # The BERT that one of the systems re
 	$(PY) -m models bert $(RUNS)/sentence.yaml --out $(@D) --updates $(BERT_UPDATES) --resume
 
 train-systems: setup runs/default/shipped/final $(if $(filter systems,$(SET)),runs/bert/ja/model.safetensors) ## Train every system from the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES, BERT_UPDATES)
+	@[ -e $(RUNS)/$(SET)/base.yaml ] || { echo "there is no set of runs $(SET) in $(RUNS)" >&2; exit 2; }
 	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/$(SET)/*.yaml)); do \
 		echo "$$run"; $(PY) -m models train $$run --resume $(BUDGET) || exit; \
 	done
@@ -125,10 +130,10 @@ compare-systems: setup ## What train-systems made, with every kind of context; k
 	$(PY) -m models compare $(wildcard runs/$(SET)/*/final) --out $(FIGURES) --device $(DEVICE) --beam 1 --tokenize $(TOKENIZE) \
 		--source $(CORPUS)/$(SPLIT).$(FROM) --reference $(CORPUS)/$(SPLIT).$(TO) $(PRONOUNS:%=--set %)
 	$(PY) -m models table $(FIGURES)/*.json > $(FIGURES)/table.md && cat $(FIGURES)/table.md
-	cd $(FIGURES) && for reference in $$(ls | sed -n 's/\(.*reference\.real\)\.txt/\1/p'); do \
+	cd $(FIGURES) && for reference in $$(ls | sed -n 's/\(.*reference[a-z_-]*\.real\)\.txt/\1/p'); do \
 		$(abspath $(PY)) -m models significance $$reference $$(ls | sed -n 's/\(.*\.real\)\.txt/\1/p' | grep -v reference) \
 			--tokenize $(TOKENIZE) --reference $(abspath $(CORPUS))/$(SPLIT).$(TO) || exit; done > significance.md && cat significance.md
-	$(PY) -m models plot $(FIGURES)/*.json --picture context-kinds --out $(FIGURES)
+	if ls $(FIGURES) | grep -q '\.empty\.json$$'; then $(PY) -m models plot $(FIGURES)/*.json --picture context-kinds --out $(FIGURES); fi
 
 bench: setup ## Tokens per second in every way to translate, 3 minutes on two cores (variable: LANES); writes reports/bench*
 	@mkdir -p reports

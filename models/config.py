@@ -433,6 +433,13 @@ class RunConfig(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _has_what_it_goes_by(self) -> Self:
+        goes_by_the_dev_loss = self.training.patience is not None or self.training.schedule.kind == "plateau"
+        if goes_by_the_dev_loss and self.data.dev is None:
+            raise ValueError("patience and a plateau schedule go by the loss of data.dev, which is not given")
+        return self
+
+    @model_validator(mode="after")
     def _norm_allows_the_identity(self) -> Self:
         if self.training.deepen and self.backbone.norm != "pre":
             raise ValueError("deepen needs backbone.norm pre: behind a norm no layer is the identity")

@@ -79,14 +79,15 @@ def bert(
 def average(
     checkpoints: Annotated[list[Path], typer.Argument(metavar="CHECKPOINT...", help="Folders.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder of the checkpoint to write.", show_default=False)],
+    name: Annotated[str | None, typer.Option(help="Of the model; that of the first if not given.")] = None,
 ) -> None:
     """Make one checkpoint of several that were trained from the same weights: the mean of each of theirs.
 
-    It has the name of the first; one that is given twice counts twice. A sentence model has its part in the backbone.
+    One that is given twice counts twice. A sentence model has its part in the backbone.
     """
     from models.training.averaging import average_runs
 
-    average_runs(checkpoints, out)
+    average_runs(checkpoints, out, name)
     typer.echo(f"average of {len(checkpoints)} checkpoints: {out}")
 
 

@@ -12,9 +12,14 @@ from models.errors import DataError
 
 
 def write_gains(file: Path, gains: Sequence[Sequence[float]]) -> None:
-    """Write a number for each sentence, line-aligned with the corpus: an empty line ends a document."""
+    """Write a number for each sentence, line-aligned with the corpus: an empty line ends a document.
+
+    The file is there when all of it is: who looks for it after a kill must not find half.
+    """
     lines = ["\n".join(f"{gain:.4f}" for gain in document) for document in gains]
-    file.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    partial = file.with_name(f".{file.name}.partial")
+    partial.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    partial.replace(file)
 
 
 def sentence_weights(config: EmphasisConfig, sentences: int) -> NDArray[np.float32]:

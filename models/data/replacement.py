@@ -55,6 +55,8 @@ class Replacement:
     kind: ContextKind = "real"
     seed: int = 1
     vocabulary: Vocabulary | None = None
+    constant: Sentence | None = None
+    """Of `fixed`, where it has been drawn already: who applies it to a few windows at a time draws it of all."""
 
     def __post_init__(self) -> None:
         if self.kind == "random" and self.vocabulary is None:
@@ -79,11 +81,22 @@ class Replacement:
             case "random":
                 return self._random(windows, chooser)
             case "fixed":
-                return _fixed(windows, chooser)
+                constant = self.constant or self.draw(windows)
+                return [_with(window, [constant] * len(_around(window))) if constant else window for window in windows]
             case "shuffled":
                 return _shuffled(windows, documents, chooser)
             case _:
                 assert_never(self.kind)
+
+    def draw(self, windows: Sequence[Window]) -> Sentence | None:
+        """The sentence that stands everywhere with `fixed`; none where no window has context.
+
+        It is one that is never translated itself, if there is one: it tells no window what it asks for.
+        """
+        current = {window.current.source for window in windows}
+        everywhere = list(dict.fromkeys(sentence for window in windows for sentence in _around(window)))
+        candidates = [sentence for sentence in everywhere if sentence.source not in current] or everywhere
+        return random.Random(self.seed).choice(candidates) if candidates else None  # noqa: S311
 
     def _random(self, windows: Sequence[Window], chooser: random.Random) -> list[Window]:
         assert self.vocabulary is not None
@@ -98,17 +111,6 @@ class Replacement:
 
 REAL: Final = Replacement()
 """The context that is there."""
-
-
-def _fixed(windows: Sequence[Window], chooser: random.Random) -> list[Window]:
-    current = {window.current.source for window in windows}
-    everywhere = list(dict.fromkeys(sentence for window in windows for sentence in _around(window)))
-    # a sentence that is never translated itself tells no window what it asks for
-    candidates = [sentence for sentence in everywhere if sentence.source not in current] or everywhere
-    if not candidates:
-        return list(windows)
-    constant = chooser.choice(candidates)
-    return [_with(window, [constant] * len(_around(window))) for window in windows]
 
 
 def _shuffled(windows: Sequence[Window], documents: Sequence[Hashable], chooser: random.Random) -> list[Window]:

@@ -28,12 +28,12 @@ def average(folders: Sequence[Path]) -> dict[str, Tensor]:
     return {name: first[name] if constant[name] else tensor for name, tensor in mean.items()}
 
 
-def average_runs(folders: Sequence[Path], out: Path) -> None:
+def average_runs(folders: Sequence[Path], out: Path, name: str | None = None) -> None:
     """Write the mean of several checkpoints of one network: a soup of models (Wortsman et al. 2022, section 2).
 
     Worth something for runs that began with the same weights: those of unrelated ones have nothing to do with each
-    other. The run, and with it the model's name, is the first one's; one that is named twice counts twice. A sentence
-    model may come after one with context, whose context modules stay as they are.
+    other. The run is the first one's, and with it the model's name, unless `name` is given; one that is given twice
+    counts twice. A sentence model may come after one with context, whose context modules stay as they are.
 
     Raises:
         CheckpointError: one is missing or damaged, or they differ in shape or vocabulary; or `out` is there already.
@@ -43,7 +43,8 @@ def average_runs(folders: Sequence[Path], out: Path) -> None:
     first = load_checkpoint(folders[0])
     for folder in folders[1:]:
         _require_alike(first, load_checkpoint(folder), folder)
-    save_checkpoint(out, first.config, first.tokenizer, average(folders), first.progress)
+    config = first.config.model_copy(update={"name": name or first.config.name})
+    save_checkpoint(out, config, first.tokenizer, average(folders), first.progress)
 
 
 def _require_alike(first: Checkpoint, other: Checkpoint, folder: Path) -> None:

@@ -39,17 +39,21 @@ class Progress:
     """Batches of the epoch that are done, of all processes together."""
     target_tokens: int = 0
     best_loss: float | None = None
+    best_update: int | None = None
+    """After which the dev loss was the lowest; of a checkpoint from before this was noted, nothing."""
     stale: int = 0
     """Validations since the best one."""
     plateaus: int = 0
     """How often so many validations in a row were stale as the learning rate waits for."""
     corpus: str | None = None
     """The fingerprint of what is trained on; of a checkpoint from before there was one, nothing."""
+    init: str | None = None
+    """The checksum of the weights that the run began with, if it began with any; of an older checkpoint, nothing."""
 
     def judge(self, loss: float, patience: int) -> None:
         """Take note of the dev loss of a validation; `patience` stale ones in a row are a plateau."""
         if self.best_loss is None or loss < self.best_loss:
-            self.best_loss, self.stale = loss, 0
+            self.best_loss, self.best_update, self.stale = loss, self.update, 0
         else:
             self.stale += 1
             self.plateaus += self.stale % patience == 0
@@ -64,6 +68,8 @@ class Checkpoint:
     tokenizer: Tokenizer
     weights: dict[str, Tensor]
     optimizer: dict[str, Tensor]
+    checksum: str
+    """Of the weights."""
 
 
 def save_checkpoint(
@@ -120,6 +126,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             Tokenizer.load(folder),
             load_file(folder / WEIGHTS),
             load_file(optimizer) if optimizer.exists() else {},
+            description["files"][WEIGHTS],
         )
     except (OSError, KeyError, TypeError, SafetensorError, ValidationError) as error:
         raise CheckpointError(f"{folder}: is damaged or foreign: {error}") from error

@@ -1,7 +1,7 @@
 """Whole documents through a translator, sentence by sentence where one reads the translations of those before it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from operator import itemgetter
 from typing import Protocol
@@ -62,6 +62,8 @@ def translate_documents(
         A translation for each sentence, in order.
     """
     found: list[list[Translated]] = [[] for _ in documents]
+    if replacement.kind == "fixed" and translator.reads_target:
+        replacement = replace(replacement, constant=_constant(translator, documents, reach, replacement))
     for turn in _turns(documents, in_turn=translator.reads_target):
         own = found if translator.reads_target else [None] * len(found)
         given = [_window(documents[number], position, reach, own[number], drafted) for number, position in turn]
@@ -77,6 +79,15 @@ def translate_documents(
         for number, translation in zip(numbers, translations, strict=True):
             found[number].append(translation)
     return [translation for translations in found for translation in translations]
+
+
+def _constant(
+    translator: Translator, documents: Sequence[Document], reach: ContextWindow, replacement: Replacement
+) -> Sentence | None:
+    """One sentence of all documents, with what is made of it: a translator that reads translations needs that, too."""
+    places = [(document, at) for document in documents for at in range(len(document.sentences))]
+    drawn = replacement.draw([_window(document, at, reach, None, drafted=False) for document, at in places])
+    return drawn and Sentence(drawn.source, translator.translate([Window(Sentence(drawn.source))])[0].text)
 
 
 def _turns(documents: Sequence[Document], *, in_turn: bool) -> Iterator[list[tuple[int, int]]]:

@@ -95,9 +95,11 @@ class Trainer:
         self._check_vocabulary(checkpoint, folder)
         if checkpoint.progress.corpus not in (None, self.progress.corpus):
             raise CheckpointError(f"{folder}: was trained on another corpus than there is in its place now")
+        if checkpoint.progress.init not in (None, self.progress.init):
+            raise CheckpointError(f"{folder}: began with other weights than there are in {self.settings.init} now")
         load_weights(self.model, checkpoint.weights)
         self.optimizer.load(checkpoint.optimizer)
-        self.progress = replace(checkpoint.progress, corpus=self.progress.corpus)
+        self.progress = replace(checkpoint.progress, corpus=self.progress.corpus, init=self.progress.init)
 
     def run(self, validate: Validate, curves: Curves, minutes: float | None = None) -> Path:
         """Train to the end, or for so many minutes, and give the folder of the final, averaged checkpoint.
@@ -178,7 +180,8 @@ class Trainer:
             curves.add(figures, "dev", update)
             if "loss" in figures:
                 self.progress.judge(figures["loss"], settings.schedule.patience)
-        if update % settings.checkpoint_every == 0:
+        is_best = settings.patience is not None and self.progress.best_update == update
+        if is_best or update % settings.checkpoint_every == 0:
             self._checkpoint()
 
     def _share_plateaus(self) -> None:
@@ -197,8 +200,10 @@ class Trainer:
             return
         state, weights = self.optimizer.tensors(), weights_of(self.model)
         save_checkpoint(folder, self.config, self.tokenizer, weights, self.progress, state)
-        checkpoints = list_checkpoints(self.config.output)
-        kept = {*self._in_step(checkpoints)[-max(self.settings.keep, self.settings.average) :], checkpoints[-1]}
+        checkpoints, settings = list_checkpoints(self.config.output), self.settings
+        kept = {*self._in_step(checkpoints)[-max(settings.keep, settings.average) :], checkpoints[-1]}
+        if settings.patience is not None:
+            kept |= {*self._up_to_the_best(checkpoints)[-settings.average :]}
         for old in checkpoints:
             if old not in kept:
                 remove_checkpoint(old)
@@ -208,9 +213,16 @@ class Trainer:
         every = self.settings.checkpoint_every
         return [each for each in checkpoints if update_of(each) % every == 0 or each == checkpoints[-1]]
 
+    def _up_to_the_best(self, checkpoints: Sequence[Path]) -> list[Path]:
+        """Those in step, and the last, as if the run had ended where its dev loss was the lowest."""
+        best = self.progress.best_update
+        return self._in_step([each for each in checkpoints if best is None or update_of(each) <= best] or checkpoints)
+
     def _finish(self) -> None:
-        final, latest = self.config.output / "final", self._in_step(list_checkpoints(self.config.output))
+        """Write the final model: of a run that waited in vain for a lower dev loss, the one that it had before."""
+        final, checkpoints = self.config.output / "final", list_checkpoints(self.config.output)
         if not self._stands(final):
+            latest = self._up_to_the_best(checkpoints) if self._impatient else self._in_step(checkpoints)
             weights = average(latest[-self.settings.average :])
             save_checkpoint(final, self.config, self.tokenizer, weights, self.progress)
 
@@ -228,6 +240,7 @@ class Trainer:
         model.initialize()
         if self.settings.init is not None:
             start = load_checkpoint(self.settings.init)
+            self.progress.init = start.checksum
             self._check_vocabulary(start, self.settings.init, source_only=self.settings.transfer == "source")
             known = deepen(model, start.weights) if self.settings.deepen else start.weights
             if self.settings.modules is not None:

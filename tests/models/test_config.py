@@ -55,6 +55,7 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         ({"training": {"updates": 1, "unfreeze": True}}, "unfreeze is for step document"),
         ({"training": {"updates": 1, "deepen": True}}, "deepen needs init"),
         ({"training": {"updates": 1, "step": "joint", "init": "a"}}, "joint trains everything from scratch"),
+        ({"training": {"updates": 1, "patience": 3}, "data": {"train": RUN["data"]["train"]}}, "go by the loss"),
         ({"training": {"updates": 1, "init": "a", "modules": "b"}}, "modules is for step document"),
         ({"training": {"updates": 1, "adam_epsilon": 0}}, "adam_epsilon"),
         ({"training": {"updates": 1, "deepen": True, "init": "a", "step": "document"}}, "deepen needs unfreeze"),

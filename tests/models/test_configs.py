@@ -87,21 +87,30 @@ def shrunk(config: RunConfig, bert: Path, output: Path) -> RunConfig:
         architecture["bert"] = bert
     if config.training.init is not None:
         values["training"]["init"] = output / "step-one"
+    if config.training.modules is not None:
+        values["training"]["modules"] = output / "modules"
     return RunConfig.model_validate(values | {"output": output / "run"})
 
 
 def save_step_one(config: RunConfig, tokenizer: Tokenizer) -> None:
     """Write the model that a run begins with, if it begins with one: of sentences, unless it takes over the context."""
-    if config.training.init is None:
-        return
-    alone = {"architecture": SentenceConfig()} if config.training.transfer != "all" else {}
-    training = TrainingConfig(step="sentence" if alone else "joint", updates=1)
-    shallow = {"encoder_layers": 1} if config.training.deepen else {}
-    backbone = config.backbone.model_copy(update=shallow)
-    first = config.model_copy(update={"training": training, "backbone": backbone, **alone})
+    if config.training.init is not None:
+        alone = {"architecture": SentenceConfig()} if config.training.transfer != "all" else {}
+        save_fresh(config.training.init, config, tokenizer, alone, shallow=config.training.deepen)
+    if config.training.modules is not None:
+        save_fresh(config.training.modules, config, tokenizer, {}, shallow=True)
+
+
+def save_fresh(
+    folder: Path, config: RunConfig, tokenizer: Tokenizer, architecture: Mapping[str, SentenceConfig], *, shallow: bool
+) -> None:
+    """Write a model that has learnt nothing, of another architecture if one is given, or with one layer to encode."""
+    training = TrainingConfig(step="sentence" if architecture else "joint", updates=1)
+    backbone = config.backbone.model_copy(update={"encoder_layers": 1} if shallow else {})
+    first = config.model_copy(update={"training": training, "backbone": backbone, **architecture})
     model = build_model(first, tokenizer, dropout=0.0)
     model.initialize()
-    save_checkpoint(config.training.init, first, tokenizer, weights_of(model), Progress())
+    save_checkpoint(folder, first, tokenizer, weights_of(model), Progress())
 
 
 def copies(model: TranslationModel) -> dict[str, Tensor]:
@@ -154,8 +163,10 @@ def test_runs_have_folders_of_their_own() -> None:
 
 def test_runs_begin_with_other_runs() -> None:
     """What a run is initialised with is what another one ends with, of the same shape (or less deep) and vocabulary."""
-    ends = {config.output / "final": config for config in map(load_config, RUNS)}
-    for config in ends.values():
+    runs = [load_config(file) for file in RUNS]
+    ends = {config.output / "final": config for config in runs}
+    ends |= {runs_of / "mean/final": ends[runs_of / "step_eight/final"] for runs_of in [Path("runs/default")]}
+    for config in runs:
         if config.training.init is not None:
             first = ends[config.training.init]
             if config.training.transfer == "all":  # else the backbone alone is taken, of whatever there is around it
@@ -163,6 +174,10 @@ def test_runs_begin_with_other_runs() -> None:
             deeper = {"encoder_layers": config.backbone.encoder_layers} if config.training.deepen else {}
             assert _fitting(first.backbone.model_copy(update=deeper)) == _fitting(config.backbone)
             assert first.tokenizer == config.tokenizer
+        if config.training.modules is not None:
+            other = ends[config.training.modules]
+            assert (other.architecture, other.tokenizer) == (config.architecture, config.tokenizer)
+            assert other.backbone.encoder_layers <= config.backbone.encoder_layers
 
 
 def _fitting(backbone: BackboneConfig) -> BackboneConfig:

@@ -78,6 +78,17 @@ def test_translations_are_replaced_with_their_sentences() -> None:
 
 
 @pytest.mark.parametrize("reads_target", [True, False])
+def test_fixed_context_is_one_sentence_in_every_turn(reads_target: bool) -> None:
+    """The same for all sentences of all documents, with its own translation where translations are read."""
+    translator = Shouter(reads_target)
+    translate_documents(translator, DOCUMENTS, ContextWindow(size=2), replacement=Replacement("fixed"))
+    given = [s for call in translator.calls for window in call for s in window.preceding]
+    assert len(given) == 4
+    (constant,) = set(given)
+    assert constant.target == (constant.source.upper() if reads_target else None)
+
+
+@pytest.mark.parametrize("reads_target", [True, False])
 def test_context_is_shuffled_to_the_end_of_the_longest_document(reads_target: bool) -> None:
     """Where the others have ended, their sentences still take the place of its own."""
     translator = Shouter(reads_target)

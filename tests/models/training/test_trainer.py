@@ -14,13 +14,16 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import Tensor
 
 from models.config import data_folder, load_config
 from models.data.corpus import TokenizedCorpus
 from models.data.emphasis import write_gains
 from models.data.tokenizer import train_tokenizer
 from models.errors import CheckpointError, ConfigError, DivergedError
+from models.network.model import TranslationModel
 from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model, weights_of
+from models.training.curves import Curves
 from models.training.distributed import World
 from models.training.objective import token_losses
 from models.training.run import make_tokenizer, read_corpus
@@ -353,6 +356,27 @@ def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) ->
     assert progress.stale == 3
 
 
+@pytest.mark.parametrize("average", [1, 2])
+def test_a_run_that_waited_in_vain_ends_with_what_was_best(make_run: MakeRun, average: int) -> None:
+    """With patience, the final model is of the lowest dev loss, which need not be where a checkpoint was due."""
+    ends = {"updates": 50, "validate_every": 1, "patience": 6, "checkpoint_every": 2, "keep": 1, "average": average}
+    run = load_config(make_run("best", training=ends))
+    tokenizer = make_tokenizer(run)
+    corpus = TokenizedCorpus(read_corpus(run.data.train), tokenizer, run.data.max_tokens)
+    trainer, losses = Trainer(run, tokenizer, corpus, World()), iter([5.0, 4.0, 3.0] + [9.0] * 6)
+    seen: dict[int, dict[str, Tensor]] = {}
+
+    def validate(model: TranslationModel) -> dict[str, float]:
+        seen[trainer.progress.update] = {name: tensor.clone() for name, tensor in weights_of(model).items()}
+        return {"loss": next(losses)}
+
+    final = load_checkpoint(trainer.run(validate, Curves(None)))
+    assert trainer.progress.update == 9
+    for name, tensor in final.weights.items():
+        best = torch.stack([seen[update][name] for update in (3, 2)[:average]])
+        torch.testing.assert_close(tensor, best.mean(0))
+
+
 @pytest.mark.parametrize("end", [{"updates": 4}, {"updates": 50, "patience": 3}])
 def test_a_run_that_has_ended_stays_as_it_is(make_run: MakeRun, end: dict[str, int]) -> None:
     """Resumed again and again it learns nothing more, and its figures still belong to its weights."""
@@ -423,6 +447,19 @@ def test_another_corpus_is_not_gone_on_with(make_run: MakeRun) -> None:
         file = data_folder() / side
         file.write_text(file.read_text(encoding="utf-8") + "\na b\n", encoding="utf-8")
     with pytest.raises(CheckpointError, match="another corpus"):
+        train(run, resume=True)
+
+
+def test_another_beginning_is_not_gone_on_with(make_run: MakeRun) -> None:
+    """Or half of a frozen backbone's updates would be those of one that is not there any more."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    make_tokenizer(first)
+    start = train(first)
+    run = load_config(make_run("run", training={"updates": 2, "init": str(start)}))
+    train(run)
+    shutil.rmtree(first.output)
+    train(load_config(make_run("first", training={"updates": 1, "seed": 99})))
+    with pytest.raises(CheckpointError, match="began with other weights than there are in"):
         train(run, resume=True)
 
 
