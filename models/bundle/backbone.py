@@ -24,7 +24,7 @@ class BackboneEngine:
     """A converted Transformer; it is loaded when it is first asked for anything.
 
     Once CTranslate2 has run in a process, torch computes more slowly there (both use OpenMP, each in its own way), so a
-    process that never translates without context never pays for it.
+    process that never translates without context, and tests nothing of itself, never pays for it.
 
     Its only normalisation is log p / n^alpha: it ranks by that also where a bundle asks for another one.
     """

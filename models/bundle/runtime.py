@@ -64,9 +64,9 @@ class Runtime:
         Args:
             folder: of the bundle.
             device: a name of torch's, as `cpu` or `cuda:1`.
-            compute_type: `float32`, `int8`, `bfloat16` or `auto` (see `resolve_compute_type`). In int8 a translation
-                and its score depend on nothing else in the batch; in float32 a score does in its last digits, and so
-                does the choice between translations that are as good; in bfloat16, now and then, any choice.
+            compute_type: `float32`, `int8`, `bfloat16` or `auto` (see `resolve_compute_type`). In int8 what torch
+                decodes, and its score, depend on nothing else in the batch; in float32 a score does in its last digits,
+                and so does the choice between translations that are as good; in bfloat16, now and then, any choice.
             threads: that compute on a CPU, of torch in this whole process.
 
         Raises:

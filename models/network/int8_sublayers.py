@@ -125,7 +125,8 @@ class Int8ContextAttention(ContextAttention):
         if any(self._watchers):
             return super().forward(x, keys, values, mask, real)
         given, result = _with_room(x)
-        known = self._known.arrays(keys, values, mask)
+        one_step = x.size(1) == 1  # of many with the same keys; those of whole sentences are not seen again
+        known = (self._known.arrays if one_step else _to_read)(keys, values, mask)
         let_context_in(given, _real(real), *self._arrays, *known, *self._gate_arrays, self._frame, result)
         return torch.from_numpy(result)
 

@@ -44,6 +44,14 @@ class _Group:
     left: int
 
 
+@dataclass
+class _Turn:
+    """A flow, and the seconds that it has had; one that begins is no further behind than the last of the others."""
+
+    flow: Flow[TranslationRequest, Translation]
+    seconds: float
+
+
 class Desk:
     """Takes orders between the steps of its work, and says what is done."""
 
@@ -51,9 +59,7 @@ class Desk:
         self._translator = translator
         self._tracer = tracer
         self._clock = clock
-        self._flows: dict[Priority, dict[Options, Flow[TranslationRequest, Translation]]] = {
-            priority: {} for priority in PRIORITIES
-        }
+        self._flows: dict[Priority, dict[Options, _Turn]] = {priority: {} for priority in PRIORITIES}
         self._bulk_step = 0.0
         """Seconds that the last step of documents took."""
         self._since_bulk = 0.0
@@ -81,9 +87,10 @@ class Desk:
         """Go on by a step of the flow whose turn it is; gives what is done, if anything is."""
         priority = self._turn()
         began = self._clock()
-        if priority is not None:
-            self._step(self._flows[priority])
+        turn = None if priority is None else self._step(self._flows[priority])
         seconds = self._clock() - began
+        if turn is not None:
+            turn.seconds += seconds
         self._seconds += seconds
         if priority == "bulk":
             self._bulk_step, self._since_bulk = seconds, 0.0
@@ -98,13 +105,14 @@ class Desk:
             return "bulk"
         return waiting[0] if waiting else None
 
-    def _step(self, flows: dict[Options, Flow[TranslationRequest, Translation]]) -> None:
-        options = next(iter(flows))
-        flow = flows.pop(options)
-        for number, translation in flow.step():
+    def _step(self, flows: dict[Options, _Turn]) -> _Turn:
+        """Go on with the flow that has had the least time: one's step may take as long as a hundred of another's."""
+        options, turn = min(flows.items(), key=lambda item: item[1].seconds)
+        for number, translation in turn.flow.step():
             self._answer(number, translation)
-        if flow.running:
-            flows[options] = flow  # behind the others
+        if not turn.flow.running:
+            del flows[options]
+        return turn
 
     def _begin(self, batch: Batch) -> None:
         """Begin with those that can be translated; what is wrong with one does not touch the others."""
@@ -115,8 +123,9 @@ class Desk:
         if sound:
             flows = self._flows[batch.priority]
             if batch.options not in flows:
-                flows[batch.options] = self._translator.flow(batch.options)
-            flows[batch.options].add(sound)
+                least = min((turn.seconds for turn in flows.values()), default=0.0)
+                flows[batch.options] = _Turn(self._translator.flow(batch.options), least)
+            flows[batch.options].flow.add(sound)
 
     def _sound(self, jobs: Sequence[Job], options: Options) -> dict[int, TranslationRequest]:
         sound = {}
@@ -136,8 +145,8 @@ class Desk:
             if group is None:
                 continue
             flows = self._flows[group.priority]
-            flows[group.options].drop([number])
-            if not flows[group.options].running:
+            flows[group.options].flow.drop([number])
+            if not flows[group.options].flow.running:
                 del flows[group.options]
             self._answer(number, None)
 

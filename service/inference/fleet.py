@@ -46,8 +46,8 @@ class Fleet:
             self._running[model] = asyncio.create_task(self._end(model))
 
     async def abandon(self) -> None:
-        """Answer everybody who still waits with ShuttingDownError."""
-        await asyncio.gather(*(batcher.close() for batcher in self.batchers()))
+        """Answer everybody who still waits with ShuttingDownError, and end all workers: no busy one is started anew."""
+        await asyncio.gather(*(model.close() for model in self._running))
 
     async def close(self) -> None:
         """End all models at once."""

@@ -47,6 +47,7 @@ def test_drain_has_an_end(
         given_up = endless.result()
         assert (given_up.status_code, given_up.json()["code"]) == (503, "shutting_down")
         assert given_up.headers["retry-after"] == "1"
+    assert "worker_died" not in replica.log  # it was ended, and no other is started in its place
 
 
 def test_signal_at_the_start(replicas: Replicas, redis_server: RedisServer) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from models.bundle import continuous
 from models.bundle.flow import AtOnce
-from models.bundle.requests import Options, TranslationRequest
+from models.bundle.requests import Options, Translation, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.data.batches import Batch, Example
@@ -179,6 +179,27 @@ def test_a_flow_of_texts_translates_as_the_runtime_does(runtime: Runtime, strate
     for key, translation in found.items():
         assert replace(translation, score=0, alternatives=()) == replace(expected[key], score=0, alternatives=())
         assert translation.score == pytest.approx(expected[key].score, abs=1e-5)
+
+
+def test_a_divided_text_can_be_dropped_whatever_has_been_found_of_it(runtime: Runtime) -> None:
+    """After any number of steps, those after which some of its parts are done among them."""
+    options, steps = Options("direct"), 0
+    whole = runtime.flow(options)
+    whole.add({0: TranslationRequest(LONG)})
+    while whole.running:
+        whole.step()
+        steps += 1
+    assert steps > 2
+    for before in range(steps):
+        flow = runtime.flow(options)
+        flow.add({0: TranslationRequest(LONG), 1: TranslationRequest(LONG)})
+        for _ in range(before):
+            assert not flow.step()
+        flow.drop([0])
+        found: dict[int, Translation] = {}
+        while flow.running:
+            found |= flow.step()
+        assert found.keys() == {1}
 
 
 def test_what_is_dropped_before_it_is_begun_is_not_done() -> None:

@@ -199,6 +199,26 @@ async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
     await batcher.close()
 
 
+async def test_a_suspect_has_no_company(bench: Callable[..., Bench]) -> None:
+    """What comes while a sentence is tried over which a worker has died is not lost with it, but waits."""
+    deaths, go_on = iter([True]), asyncio.Event()
+
+    async def dies_once(batch: Batch) -> Outcomes:
+        if next(deaths, False):
+            raise WorkerDiedError
+        await go_on.wait()
+        return await echo(batch)
+
+    used = bench(dies_once)
+    first = asyncio.create_task(used.translate("a"))
+    await until(lambda: used.lanes.batches == [["a"], ["a"]])
+    second = asyncio.create_task(used.translate("b"))
+    await asyncio.sleep(0.05)
+    assert used.lanes.batches == [["a"], ["a"]]
+    go_on.set()
+    assert await asyncio.gather(first, second) == ["a", "b"]
+
+
 async def test_second_death_is_an_error(bench: Callable[..., Bench]) -> None:
     """The sentence that kills workers is given up, and takes none of its batch mates with it."""
 

@@ -106,13 +106,26 @@ def test_each_sentence_is_answered_when_it_is_done() -> None:
 def test_options_take_turns() -> None:
     """Sentences of different options are in no common step; none waits for the end of the others."""
     translator = Countdown()
-    desk = Desk(translator, NO_TRACER)
+    desk = Desk(translator, NO_TRACER, translator.now)
     desk.take(batch(GREEDY, n1="xxxx"))
     desk.take(batch(BEAM, n2="yy"))
-    desk.take(batch(GREEDY, n3="zz"))
     found = [said(desk.work()) for _ in range(6)]
     assert translator.steps == [GREEDY, BEAM, GREEDY, BEAM, GREEDY, GREEDY]
-    assert found == [{}, {}, {3: "zz"}, {2: "yy"}, {}, {1: "xxxx"}]
+    assert found == [{}, {}, {}, {2: "yy"}, {}, {1: "xxxx"}]
+
+
+def test_options_whose_steps_take_long_have_no_more_time_than_others() -> None:
+    """Sixteen sentences done whole hold up a sentence that is decoded word by word by one such step, not by all."""
+    translator = Countdown()
+    desk = Desk(translator, NO_TRACER, translator.now)
+    desk.take(batch(BEAM, **{f"n{number}": "x" * 40 for number in range(20, 36)}))
+    desk.work()
+    desk.take(batch(GREEDY, n1="short"))
+    found: dict[int, str | None] = {}
+    while 1 not in found:
+        found |= said(desk.work())
+    assert translator.steps.count(BEAM) <= 2
+    assert translator.steps.count(GREEDY) == len("short")
 
 
 def test_a_spoken_sentence_waits_for_no_document() -> None:
