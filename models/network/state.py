@@ -129,9 +129,18 @@ class State:
             self.starts = self.starts[rows]
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep these sentences (B',) only, in this order; the caller reorders the hypotheses."""
-        self._crop(sentences)
-        self.fixed = {name: tensor.index_select(0, sentences) for name, tensor in self.fixed.items()}
+        """Keep these sentences (B',) only, in this order; the caller reorders the hypotheses.
+
+        On a CPU, where most stay in their places (`models.search.running.staying`), only the others are moved.
+        """
+        cropped = self._crop(sentences)
+        places, moved = _moves(sentences)
+        for name, tensor in self.fixed.items():
+            if moved is not None and name not in cropped:
+                tensor[places] = tensor[moved]
+                self.fixed[name] = tensor[: len(sentences)]
+            else:
+                self.fixed[name] = tensor.index_select(0, sentences)
 
     def select(self, sentences: Tensor) -> State:
         """A state of these sentences (B',) alone, before their first token."""
@@ -195,18 +204,21 @@ class State:
         index = first + self.columns[:, : self.position].T
         return cache.flatten(0, 1).index_select(0, index.flatten()).view(*index.shape, -1)
 
-    def _crop(self, sentences: Tensor) -> None:
-        """Forget the padding that only others than these sentences need: long ones come and go."""
+    def _crop(self, sentences: Tensor) -> set[str]:
+        """Forget the padding that only others than these sentences need: long ones come and go. Gives what has less."""
+        cropped = set()
         for name in [name for name in self.fixed if name.endswith(MASK)]:
             mask = self.fixed[name]
             seen = (mask if mask.dtype == torch.bool else mask == 0)[sentences].flatten(0, -2).any(0).nonzero()
             length = int(seen[-1]) + 1 if len(seen) else 1
             if length < mask.size(-1):
                 self.fixed[name] = mask[..., :length]
-                own = [each for each in self.fixed if each.startswith(name.removesuffix("mask"))]
-                for each in own:
-                    if each.endswith((".keys", ".values")):
-                        self.fixed[each] = self.fixed[each][:, :, :length]
+                about = (each for each in self.fixed if each.startswith(name.removesuffix("mask")))
+                padded = [each for each in about if each.endswith((".keys", ".values"))]
+                for each in padded:
+                    self.fixed[each] = self.fixed[each][:, :, :length]
+                cropped |= {name, *padded}
+        return cropped
 
     def _starts(self, rows: int, end: int) -> Tensor:
         """Where each of so many hypotheses begins, (R,), when their last words stand before `end`."""
@@ -228,6 +240,18 @@ class State:
             self.columns = self.columns[:, words:]
         self.position -= words
         self.starts = self.starts - words
+
+
+def _moves(sentences: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Which places get other sentences, and which; none, if one of those would be overwritten before it is moved.
+
+    Nor on a GPU, which would have to be waited for.
+    """
+    if sentences.device.type != "cpu":
+        return sentences, None
+    places = (sentences != torch.arange(len(sentences), device=sentences.device)).nonzero()[:, 0]
+    moved = sentences[places]
+    return places, moved if bool((moved >= len(sentences)).all()) else None
 
 
 def _room(words: int) -> int:

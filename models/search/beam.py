@@ -19,7 +19,7 @@ from models.search.candidates import Candidates, Continuations, candidates_of
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
-from models.search.running import Found, Wanted, worth_moving
+from models.search.running import Found, Wanted, staying, worth_moving
 
 
 @dataclass
@@ -130,7 +130,7 @@ class BeamSearch(Generic[State]):
             self._continue_with(going, None, self._beams)
 
     def _going(self) -> list[int]:
-        return [i for i, sentence in enumerate(self._sentences) if not sentence.done]
+        return staying([sentence.done for sentence in self._sentences])
 
     def _candidates(self, ahead: int, beams: _Beams[State], forbidden: Sequence[tuple[int, int]] = ()) -> Candidates:
         """Of all continuations the best; the hypotheses have so many tokens more than have been looked at."""

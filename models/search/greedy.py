@@ -15,7 +15,7 @@ from models.data.tokenizer import BOS, EOS
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
-from models.search.running import Found, Wanted, worth_moving
+from models.search.running import Found, Wanted, staying, worth_moving
 from models.search.verify import verify
 from models.search.vocabulary import likeliest
 
@@ -157,11 +157,12 @@ class GreedySearch(Generic[State]):
             self._leave_done()
 
     def _leave_done(self) -> None:
-        going = self._tokens.new_tensor([i for i, row in enumerate(self._rows) if not row.done])
+        order = staying([row.done for row in self._rows])
+        going = self._tokens.new_tensor(order)
         if self._state is not None:
             _keep(going, len(self._rows), self._state)
         self._tokens = self._tokens[going]
-        self._rows = [row for row in self._rows if not row.done]
+        self._rows = [self._rows[i] for i in order]
         self._state = self._state if self._rows else None
 
 

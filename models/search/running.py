@@ -50,6 +50,13 @@ class Search(Protocol):
         """Go on without these sentences; unknown ones are none."""
 
 
+def staying(done: Sequence[bool]) -> list[int]:
+    """The rows that are not done, in an order in which the fewest move: the last ones into the places of the done."""
+    count = len(done) - sum(done)
+    last = [row for row in range(count, len(done)) if not done[row]]
+    return [last.pop() if done[row] else row for row in range(count)]
+
+
 def worth_moving(done: int, all_of_them: int) -> bool:
     """Whether so many done sentences should leave a batch."""
     return done * IDLE >= all_of_them

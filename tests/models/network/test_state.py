@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from models.network.state import ROOM, State
+from models.search.running import staying
 
 
 def words(rows: int, length: int, value: float = 0.0) -> torch.Tensor:
@@ -37,6 +38,22 @@ def test_reordering_moves_hypotheses_and_keeping_drops_sentences() -> None:
     state.keep(torch.tensor([1]))
     assert state.extend("keys", words(3, 1))[:, 0, 0].tolist() == [2.0, 2.0, 1.0]
     assert state.fixed["memory"].tolist() == [[11.0]]
+
+
+@pytest.mark.parametrize("done", [{1}, {0, 4}, {3, 4}, {0, 1, 2, 3}, {1, 2}, set()])
+def test_sentences_that_stay_have_what_they_had(done: set[int]) -> None:
+    """In the order in which the fewest move, and in any other, with padding that nobody needs any more or without."""
+    stay = staying([number in done for number in range(5)])
+    assert sorted(stay) == sorted({*range(5)} - done)
+    assert sum(place != number for place, number in enumerate(stay)) <= len(done)
+    for order in (stay, sorted(stay), sorted(stay, reverse=True)):
+        mask = torch.arange(6) <= torch.tensor([1, 5, 2, 3, 1])[:, None]
+        keys = torch.arange(30.0).view(5, 1, 6, 1)
+        state = State({"source.keys": keys.clone(), "source.mask": mask[:, None, None]}, cached=True).settle()
+        state.keep(torch.tensor(order))
+        longest = int(mask[order].sum(1).max())
+        assert torch.equal(state.fixed["source.keys"], keys[order][:, :, :longest])
+        assert torch.equal(state.fixed["source.mask"][:, 0, 0].lt(0), ~mask[order][:, :longest])
 
 
 def two_started_apart() -> State:
