@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,11 +99,26 @@ def test_scores_of_any_size_are_softened() -> None:
     assert attend(q, k, v, None, False).flatten().tolist() == [3.0] * 16
 
 
-def test_what_is_compiled_is_kept_for_the_next_process(tmp_path: Path) -> None:
-    """A second process writes nothing."""
-    kept = [_files_after(tmp_path) for _ in range(2)]
-    assert kept[0] == kept[1]
-    assert [path for path in kept[0] if path.suffix == ".nbc"]
+@pytest.fixture(scope="module")
+def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that a process has filled which attends, and multiplies."""
+    folder = tmp_path_factory.mktemp("compiled")
+    _compute(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(compiled_code: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be spoilt."""
+    return shutil.copytree(compiled_code, tmp_path / "code")
+
+
+def test_what_is_compiled_is_kept_for_the_next_process(folder: Path) -> None:
+    """It writes nothing."""
+    before = _files(folder)
+    _compute(folder)
+    assert _files(folder) == before
+    assert [path for path in before if path.suffix == ".nbc"]
 
 
 def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
@@ -117,25 +133,30 @@ def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [".nbi", ".nbc"])
-def test_what_a_loss_of_power_has_cut_is_compiled_anew(tmp_path: Path, kind: str) -> None:
+def test_what_a_loss_of_power_has_cut_is_compiled_anew(folder: Path, kind: str) -> None:
     """It ends nobody, and the process after the next finds all of it again."""
-    whole = _files_after(tmp_path)
+    whole = _files(folder)
     for path in whole:
         if path.suffix == kind:
             path.write_bytes(path.read_bytes()[: 40 if kind == ".nbc" else 0])
     for _ in range(2):
-        _files_after(tmp_path)
-    mended = _files_after(tmp_path)
-    assert mended == _files_after(tmp_path)
+        _compute(folder)
+    mended = _files(folder)
     assert mended.keys() == whole.keys()
+    _compute(folder)
+    assert _files(folder) == mended
 
 
-def _files_after(folder: Path) -> dict[Path, int]:
-    """What stands in a folder for compiled code, with the times, after a process that attends, and multiplies."""
+def _compute(folder: Path) -> None:
+    """Have a process attend, and multiply, with a folder for compiled code."""
     code = (
         "import torch; from models.kernels.attention import attend; "
         "from models.network.int8 import Int8Linear; "
         "x = torch.ones(1, 1, 1, 4); attend(x, x, x, None, False); Int8Linear(torch.nn.Linear(4, 4))(x)"
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True)
+
+
+def _files(folder: Path) -> dict[Path, int]:
+    """What stands in it, with the times."""
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
