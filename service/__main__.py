@@ -1,5 +1,6 @@
 """`python -m service`: the HTTP service. Settings are environment variables; see docs/configuration.md."""
 
+import argparse
 import asyncio
 import signal
 import socket
@@ -142,4 +143,9 @@ def _announce(app: FastAPI, host: str, port: int) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        prog="python -m service",
+        description="Start the HTTP service. It takes no arguments: settings are environment variables, ANTECEDENT_...,"
+        " all of which are in docs/configuration.md.",
+    ).parse_args()
     sys.exit(main())

@@ -34,6 +34,8 @@ _SHORT_WORD = re.compile(r"(?:^|[\s.(«„“\"-])[^\W\d_]{1,4}\.\s*$")
 
 Not in English, where the library knows the abbreviations, and chats are written in lower case.
 """
+_INITIAL = re.compile(r"(?:^|[^A-Za-z])[A-Z]\.$")
+"""Japanese and Chinese: a capital letter with a full stop, and text right behind it, as in J.S.バッハ, is no end."""
 _PARTICLE = re.compile(
     r"って|を|[がはにのも](?=[^ぁ-ん、])"
     r"|と(?=[^ぁ-ん]|い[いうえわっ]|おも|おっしゃ|さけ|たず|こた|つぶや|わら|の|か(?!なり)|だけ|さえ)"
@@ -64,6 +66,7 @@ class Boundaries:
         code = primary(language)
         self._japanese = code == "ja"
         self._english = code == "en"
+        self._without_spaces = code in {"ja", "zh"}
         held = [rf"(?:\b(?:{_BEFORE_NAMES[code]})\.\s*$)"] if code in _BEFORE_NAMES else []
         held += [_ORDINAL[code]] if code in _ORDINAL else []
         self._unfinished = re.compile("|".join(held)) if held else None
@@ -122,6 +125,7 @@ class Boundaries:
             or _ENUMERATOR.fullmatch(before)
             or (piece[0] == "-" and not before[-1].isspace())  # J.-C.
             or (self._japanese and before.endswith(("」", "』", "！", "？")) and _PARTICLE.match(piece))
+            or (self._without_spaces and _INITIAL.search(end))
             or (attributed and attributed[0][-1].islower())
             or (not self._english and piece[0].islower() and _SHORT_WORD.search(end))
             or (self._unfinished and self._unfinished.search(end))

@@ -3,6 +3,7 @@
 Starts the service with a Redis of its own, in a folder that is removed afterwards, and uses it as any client would.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -144,4 +145,8 @@ def _answer(response: httpx.Response) -> Any:  # noqa: ANN401 - what the service
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        prog="python -m service.demo",
+        description="Translate a Japanese document as a whole and sentence by sentence, with context and without.",
+    ).parse_args()
     sys.exit(main())

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from models.data.clauses import pack, split_clauses
 from models.data.spacing import primary
 from models.data.words import has_words
 from service.boundaries import Boundaries
@@ -89,8 +90,9 @@ def _between(separator: str, gap: str) -> str:
 def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
     """Split text, so that joining the same sentences gives the same text.
 
-    What has more than `longest` characters may be cut anywhere, and what comes after `most` sentences stays in the last
-    separator: it is for the caller to refuse them. Takes a time that is linear in the length of the text.
+    What has more than `longest` characters is divided at its clauses, and beyond twice that anywhere. A clause that is
+    longer stays so, and what comes after `most` sentences stays in the last separator: it is for the caller to refuse
+    them. Takes a time that is linear in the length of the text.
     """
     sentences: list[str] = []
     separators: list[str] = []
@@ -142,7 +144,14 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
             if number % 2:
                 yield part, False
             else:
-                yield from ((piece, True) for piece in boundaries.split(part, longest))
+                yield from (
+                    (piece, True) for long in boundaries.split(part, longest) for piece in _divided(long, longest)
+                )
+
+
+def _divided(sentence: str, longest: int) -> list[str]:
+    """A sentence that is too long at its clauses: the text is ours to divide, and no reason to refuse all of it."""
+    return pack(split_clauses(sentence), len, longest) if len(sentence.strip()) > longest else [sentence]
 
 
 def _cells(text: str) -> list[str]:

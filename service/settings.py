@@ -155,7 +155,7 @@ class Settings(BaseSettings):
     """Origins, separated by commas, whose pages may call the service from a browser; `*` names all."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Least severity of the log lines that are written."""
+    """Least severity of the log lines that are written; workers write warnings and errors, whatever it is."""
     otlp_endpoint: str | None = None
     """Collector of OpenTelemetry traces, by OTLP over HTTP: `http://localhost:4318`, for example. Without it, none."""
     trace_sample_ratio: float = Field(1, ge=0, le=1)
@@ -231,7 +231,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _default_ttl_is_allowed(self) -> Self:
         if self.session_ttl_seconds > self.session_max_ttl_seconds:
-            raise ValueError("session_ttl_seconds is greater than session_max_ttl_seconds")
+            raise ValueError("ANTECEDENT_SESSION_TTL_SECONDS is greater than ANTECEDENT_SESSION_MAX_TTL_SECONDS")
         return self
 
 

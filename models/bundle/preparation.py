@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from models.bundle.clauses import attach, pack, split_clauses
 from models.bundle.manifest import Manifest
 from models.bundle.requests import TranslationRequest
 from models.bundle.strategies import TokenizedRequest
 from models.data.batches import ContextReader, Example, Tokens
+from models.data.clauses import attach, pack, split_clauses
 from models.data.tokenizer import Tokenizer
 from models.data.words import has_words
 from models.errors import SentenceTooLongError

@@ -16,7 +16,6 @@ from safetensors.torch import load_file
 
 from models.bundle.backbone import BackboneEngine
 from models.bundle.bert import ConvertedBert
-from models.bundle.clauses import join_translations
 from models.bundle.computation import place, resolve_compute_type
 from models.bundle.description import describe
 from models.bundle.flow import Flow
@@ -29,6 +28,7 @@ from models.bundle.strategies import Engine, TorchEngine
 from models.bundle.text_flow import TextFlow
 from models.config import RunConfig
 from models.data.batches import ContextReader
+from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError, CheckpointError, DataError, UnsupportedOptionError

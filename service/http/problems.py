@@ -37,6 +37,12 @@ _TITLES = {
 }
 
 
+_WORDS = {
+    "extra_forbidden": "there is no such member",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+}
+"""In place of pydantic's, which are about Python."""
 _NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 """What a client may have meant as the name of a member."""
 
@@ -87,5 +93,9 @@ def headers_of(error: AntecedentError) -> dict[str, str]:
 def mistake(error: Mapping[str, Any]) -> str:
     """What is wrong with a value that pydantic refuses, and where; not the value, nor a name that may be a text."""
     where = ".".join(part if _NAME.fullmatch(part) else "?" for part in map(str, error["loc"]))
-    message: str = error["msg"]
-    return f"{where}: {message}" if where else message
+    return f"{where}: {reason(error)}" if where else reason(error)
+
+
+def reason(error: Mapping[str, Any]) -> str:
+    """What is wrong with a value that pydantic refuses."""
+    return _WORDS.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ")

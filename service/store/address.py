@@ -47,6 +47,11 @@ class Address:
     master: str = ""
     sentinel_account: Account = Account()
 
+    @property
+    def place(self) -> str:
+        """Where it is, and nothing of who asks."""
+        return self.path or ",".join(f"{host}:{port}" for host, port in self.hosts)
+
 
 _SCHEMES = {
     "redis": (Kind.SINGLE, False),

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from opentelemetry.trace import Tracer
 
 from service.settings import Settings
+from service.store.address import parse_address
 from service.store.commands import Commands
 from service.store.connection import Security, connect
 from service.store.eviction import warn_of_eviction
@@ -27,7 +28,7 @@ async def open_redis(settings: Settings, metrics: Metrics, tracer: Tracer = NO_T
         url = await _url(settings, metrics, stack)
         client = connect(url, settings.redis_timeout_seconds, _security(settings))
         stack.push_async_callback(client.aclose)
-        await warn_of_eviction(client)
+        await warn_of_eviction(client, parse_address(url).place)
         policy = Policy(connections=settings.redis_connections, total_seconds=settings.redis_total_seconds)
         commands = Commands(client, metrics, tracer, policy)
         stack.push_async_callback(commands.aclose)

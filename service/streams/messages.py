@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from models.errors import AntecedentError
 from service.errors import InvalidMessageError
-from service.http.problems import message_of
+from service.http.problems import message_of, reason
 from service.schemas import SentenceRequest, TranslatedSentence
 from service.store.document import State
 from service.strict_json import JsonLimits, NotStrictJsonError, parse
@@ -31,7 +31,7 @@ def sentence(message: str | bytes) -> SentenceRequest:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         known = [str(part) for part in first["loc"] if part in SentenceRequest.model_fields]
-        raise InvalidMessageError(": ".join([*known, first["msg"]])) from None
+        raise InvalidMessageError(": ".join([*known, reason(first)])) from None
 
 
 def greeting(session_id: str, state: State) -> str:

@@ -43,6 +43,8 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("de", "Er kam, z. B. gestern. |Das kostet 3.000,50 Euro. |Siehe Abb. 3. |Gut."),
         ("de", "Am 3. Oktober 1990. |Im 19. Jahrhundert begann der 2. Weltkrieg nicht. |Prof. Dr. Meier ging."),
         ("de", "„Ja!“, rief er. |„Nein?“ fragte sie. |»Komm.« |Sie ging."),
+        ("ja", "彼はJ.S.バッハの曲を弾いた。|A.D.794年に遷都した。|答えはA. |次はB."),
+        ("zh", "他弹J.S.巴赫的曲子。|很美。"),
         ("fr", "M. Dupont et Mme Curie sont là. |J.-C. est né. |Vraiment\u00a0? |Oui\u00a0!"),
         ("fr", "« Quoi ? » demanda-t-il. |« Rien. » |Elle partit à 3,5 km."),
         ("es", "¿Qué? |¡No! |El Sr. López y D. Juan viven en EE. UU. desde 1990."),

@@ -68,6 +68,17 @@ def test_joining_what_was_split_gives_the_text(text: str, language: str, longest
     assert all(sentence and sentence == sentence.strip() for sentence in document.sentences)
 
 
+@pytest.mark.parametrize("clause", ["京都は古い都であり、", "Kyoto, as they say, "])
+def test_text_that_is_too_long_is_divided_at_its_clauses(clause: str) -> None:
+    """One long sentence is no reason to refuse a document."""
+    text = clause * 15 + "end."
+    document = segmented(text, "ja")
+    assert document.join(document.sentences) == text
+    assert len(document.sentences) > 1
+    assert all(len(sentence) <= 100 for sentence in document.sentences)
+    assert all(sentence.endswith((",", "、")) for sentence in document.sentences[:-1])
+
+
 @given(text=TEXTS, language=st.sampled_from(LANGUAGES), data=st.data())
 def test_other_sentences_keep_what_stood_around_them(text: str, language: str, data: st.DataObject) -> None:
     """Whatever the translations: between them stands what stood there, or the gap where there were but spaces."""

@@ -131,7 +131,7 @@ def test_keys_in_redis_need_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -
 def test_default_time_to_live_may_not_exceed_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two settings that contradict each other are refused."""
     monkeypatch.setenv("ANTECEDENT_SESSION_MAX_TTL_SECONDS", "10")
-    with pytest.raises(SettingsError, match="session_ttl_seconds"):
+    with pytest.raises(SettingsError, match="ANTECEDENT_SESSION_TTL_SECONDS"):
         load_settings()
 
 

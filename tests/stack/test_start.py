@@ -16,6 +16,15 @@ def refusal(replica: Replica) -> str:
     return replica.log
 
 
+@pytest.mark.parametrize("module", ["service", "service.demo"])
+@pytest.mark.parametrize(("arguments", "status"), [(["--help"], 0), (["--port", "9000"], 2)])
+def test_arguments_are_none(module: str, arguments: list[str], status: int) -> None:
+    """Whoever gives some is told how it is used; nothing is served elsewhere than was asked for."""
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert f"usage: python -m {module} [-h]" in done.stdout + done.stderr
+
+
 def test_host_beyond_loopback_needs_a_redis(replicas: Replicas) -> None:
     """The service refuses to start where its own Redis would not do."""
     said = refusal(replicas.new(host="0.0.0.0"))

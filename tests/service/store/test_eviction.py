@@ -23,7 +23,12 @@ async def test_policy_that_evicts_is_warned_of(policy: str, mortal_redis: RedisS
 
 
 async def test_redis_that_is_away_is_not_waited_for(mortal_redis: RedisServer) -> None:
-    """The service starts without it."""
+    """The service starts without it; the log says where it was looked for, and not with which password."""
     mortal_redis.kill()
-    async with open_redis(Settings(redis_url=mortal_redis.url), Metrics()):
-        pass
+    url = mortal_redis.url.replace("//", "//:himitsu@")
+    with capture_logs() as lines:
+        async with open_redis(Settings(redis_url=url), Metrics()):
+            pass
+    (told,) = [line for line in lines if line["event"] == "redis_not_reached"]
+    assert told["place"] == f"127.0.0.1:{mortal_redis.port}"
+    assert "himitsu" not in str(lines)

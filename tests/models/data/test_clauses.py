@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.bundle.clauses import attach, join_translations, pack, split_clauses
+from models.data.clauses import attach, join_translations, pack, split_clauses
 from models.data.words import has_words
 
 TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
