@@ -165,7 +165,9 @@ def test_runs_begin_with_other_runs() -> None:
     """What a run is initialised with is what another one ends with, of the same shape (or less deep) and vocabulary."""
     runs = [load_config(file) for file in RUNS]
     ends = {config.output / "final": config for config in runs}
-    ends |= {runs_of / "mean/final": ends[runs_of / "step_eight/final"] for runs_of in [Path("runs/default")]}
+    default = Path("runs/default")
+    ends |= {default / "mean/final": ends[default / "step_eight/final"]}
+    ends |= {default / "mean_ten/final": ends[default / "step_ten/final"]}
     for config in runs:
         if config.training.init is not None:
             first = ends[config.training.init]
