@@ -22,7 +22,11 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.http11 import Request, Response
 
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
+from models.data.documents import Sentence
 from tests.support.bad_line import bad_line
+from tests.support.phrase_book import PHRASES
 from tests.support.roots import fresh_database, load, make_key, make_root
 from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle
 from tests.support.stand_in import expected
@@ -246,6 +250,19 @@ def test_page_has_an_example_of_each_use_in_each_language() -> None:
     sections = dict.fromkeys(example.section for example in examples())
     assert [use for section in sections for language in SUFFIXES if (use := (section, language)) not in uses] == [
         (STREAM, "sh")
+    ]
+
+
+def test_page_shows_what_the_shipped_model_says() -> None:
+    """The phrase book that answers the examples is no model's of the past; articles depend on the kind of numbers."""
+    model = Runtime.load(ROOT / "models" / "pretrained" / "ja-en", compute_type="float32")  # alike on all machines
+    poet, *others = PHRASES
+    asked = [TranslationRequest(poet), *(TranslationRequest(each, (Sentence(poet),)) for each in others)]
+    found = [translation.text for translation in model.translate(asked, Options())]
+    alone = model.translate([TranslationRequest(others[-1])], Options())
+    shown = [*found[:-1], alone[0].text]
+    assert [re.sub(r"\bthe\b", "a", each) for each in shown] == [
+        re.sub(r"\bthe\b", "a", each) for each in PHRASES.values()
     ]
 
 

@@ -12,9 +12,9 @@ from models.bundle.flow import AtOnce
 from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 
 LOAD = "tests.support.phrase_book:load"
-_PHRASES = {
-    "紫式部は女流歌人である。": "Murasaki Shikibu is a female poet.",
-    "藤原為時の娘である。": "She was a daughter of FUJIWARA no Tametoki.",
+PHRASES = {
+    "紫式部は女流歌人である。": "Murasaki Shikibu was a female poet.",
+    "藤原為時の娘である。": "She was the daughter of FUJIWARA no Tametoki.",
     "源氏物語を書いた。": "She wrote the Tale of Genji.",
     "晩年は山科で静かに暮らしたと伝えられる。": "It is said that he lived in Yamashina in his later years.",
 }
@@ -36,7 +36,7 @@ class PhraseBook:
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Look each sentence up."""
-        return [Translation(_PHRASES[request.source], -0.5, len(request.preceding), 10, ()) for request in requests]
+        return [Translation(PHRASES[request.source], -0.5, len(request.preceding), 10, ()) for request in requests]
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> PhraseBook:
