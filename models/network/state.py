@@ -245,9 +245,9 @@ class State:
 def _moves(sentences: Tensor) -> tuple[Tensor, Tensor | None]:
     """Which places get other sentences, and which; none, if one of those would be overwritten before it is moved.
 
-    Nor on a GPU, which would have to be waited for.
+    Nor on a GPU, which would have to be waited for, nor while gradients are recorded, which need what was there.
     """
-    if sentences.device.type != "cpu":
+    if sentences.device.type != "cpu" or torch.is_grad_enabled():
         return sentences, None
     places = (sentences != torch.arange(len(sentences), device=sentences.device)).nonzero()[:, 0]
     moved = sentences[places]

@@ -40,6 +40,7 @@ def test_reordering_moves_hypotheses_and_keeping_drops_sentences() -> None:
     assert state.fixed["memory"].tolist() == [[11.0]]
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("done", [{1}, {0, 4}, {3, 4}, {0, 1, 2, 3}, {1, 2}, set()])
 def test_sentences_that_stay_have_what_they_had(done: set[int]) -> None:
     """In the order in which the fewest move, and in any other, with padding that nobody needs any more or without."""
