@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
-from models.errors import CheckpointError
+from models.config import RunConfig
+from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
 
 
@@ -37,14 +39,22 @@ def average_runs(folders: Sequence[Path], out: Path, name: str | None = None) ->
 
     Raises:
         CheckpointError: one is missing or damaged, or they differ in shape or vocabulary; or `out` is there already.
+        ConfigError: no run may have this name.
     """
     if out.exists():
         raise CheckpointError(f"{out}: is there already")
     first = load_checkpoint(folders[0])
     for folder in folders[1:]:
         _require_alike(first, load_checkpoint(folder), folder)
-    config = first.config.model_copy(update={"name": name or first.config.name})
+    config = first.config if name is None else _renamed(first.config, name)
     save_checkpoint(out, config, first.tokenizer, average(folders), first.progress)
+
+
+def _renamed(config: RunConfig, name: str) -> RunConfig:
+    try:
+        return RunConfig.model_validate(config.model_dump() | {"name": name})
+    except ValidationError as error:
+        raise ConfigError(f"name: {error.errors()[0]['msg']}") from None
 
 
 def _require_alike(first: Checkpoint, other: Checkpoint, folder: Path) -> None:

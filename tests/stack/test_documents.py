@@ -158,6 +158,10 @@ def test_what_is_no_json_or_no_route_is_a_problem_too(client: httpx.Client) -> N
     for answer, status in answers:
         assert answer.status_code == answer.json()["status"] == status
         assert answer.headers["content-type"] == "application/problem+json"
+    assert "/openapi.json" in answers[1][0].json()["detail"]
+    assert (
+        answers[2][0].json()["detail"] == f"this path takes {answers[2][0].headers['allow']}" == "this path takes POST"
+    )
 
 
 @pytest.mark.parametrize("chunked", [False, True])

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from models.__main__ import app
 from models.config import load_config
-from models.errors import CheckpointError
+from models.errors import CheckpointError, ConfigError
 from models.training.averaging import average, average_runs
 from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model
 from models.training.run import make_tokenizer
@@ -52,6 +52,11 @@ def test_average_of_runs_is_a_checkpoint(twins: list[Path], tmp_path: Path) -> N
     """It has the name of the first run and weights between theirs; one that is given twice counts twice."""
     done = CliRunner().invoke(app, ["average", *map(str, (*twins, twins[0])), "--out", str(tmp_path / "soup")])
     assert done.exit_code == 0, done.output
+    average_runs(twins, tmp_path / "named", "broth")
+    assert load_checkpoint(tmp_path / "named").config.name == "broth"
+    with pytest.raises(ConfigError, match="name"):
+        average_runs(twins, tmp_path / "nowhere", "a/b")
+    assert not (tmp_path / "nowhere").exists()
     soup = load_checkpoint(tmp_path / "soup")
     first, second = map(_weights, twins)
     assert not torch.equal(first, second)

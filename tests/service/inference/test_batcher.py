@@ -175,9 +175,9 @@ class _Several:
         self._free.put_nowait(worker)
 
 
-async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
-    """No second one is emptied for them: what comes goes to those that have room."""
-    deaths, go_on = iter([True]), asyncio.Event()
+def _dies_once_and_waits_for(go_on: asyncio.Event) -> Callable[[Batch], Coroutine[Any, Any, Outcomes]]:
+    """What dies over its first batch, and echoes the others as soon as it may."""
+    deaths = iter([True])
 
     async def dies_once(batch: Batch) -> Outcomes:
         if next(deaths, False):
@@ -185,6 +185,13 @@ async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
         await go_on.wait()
         return await echo(batch)
 
+    return dies_once
+
+
+async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
+    """No second one is emptied for them: what comes goes to those that have room."""
+    go_on = asyncio.Event()
+    dies_once = _dies_once_and_waits_for(go_on)
     first, second = Lanes(dies_once), Lanes(dies_once)
     batcher = Batcher(_Several(first, second), Budget(100, 3, 0.0), deadline=60.0, metrics=Metrics())
     batcher.open()
@@ -201,14 +208,8 @@ async def test_while_one_worker_tries_suspects_the_others_serve() -> None:
 
 async def test_a_suspect_has_no_company(bench: Callable[..., Bench]) -> None:
     """What comes while a sentence is tried over which a worker has died is not lost with it, but waits."""
-    deaths, go_on = iter([True]), asyncio.Event()
-
-    async def dies_once(batch: Batch) -> Outcomes:
-        if next(deaths, False):
-            raise WorkerDiedError
-        await go_on.wait()
-        return await echo(batch)
-
+    go_on = asyncio.Event()
+    dies_once = _dies_once_and_waits_for(go_on)
     used = bench(dies_once)
     first = asyncio.create_task(used.translate("a"))
     await until(lambda: used.lanes.batches == [["a"], ["a"]])
