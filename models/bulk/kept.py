@@ -4,16 +4,14 @@ A file appears whole or not at all, under the key of its part, so it can only ev
 torch nor Ray.
 """
 
-import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 
 from models.bulk.parts import Part
+from models.data.whole import PARTIAL, write_whole
 
 _KEPT = ".part"
-_PARTIAL = ".partial"
 
 
 class KeptTranslations:
@@ -34,29 +32,16 @@ class KeptTranslations:
     def keep(self, key: str, text: str) -> None:
         """Keep the translation of a part, even through a loss of power."""
         self._folder.mkdir(exist_ok=True)
-        _write(self._file(key), [text.encode()], self._folder)
+        write_whole(self._file(key), [text.encode()])
 
     def join(self, parts: Iterable[Part]) -> None:
         """Write the output, the parts in this order, and remove what was kept."""
         self._folder.mkdir(exist_ok=True)
-        _write(self._out, (self._file(part.key).read_bytes() for part in parts), self._folder)
-        for kept in [*self._folder.glob(f"*{_KEPT}"), *self._folder.glob(f"*{_PARTIAL}")]:
+        write_whole(self._out, (self._file(part.key).read_bytes() for part in parts), self._folder)
+        for kept in [*self._folder.glob(f"*{_KEPT}"), *self._folder.glob(f"*{PARTIAL}")]:
             kept.unlink(missing_ok=True)  # another command may be removing it, too
         with suppress(OSError):  # there was nothing to keep, or somebody has put a file of their own into it
             self._folder.rmdir()
 
     def _file(self, key: str) -> Path:
         return self._folder / f"{key}{_KEPT}"
-
-
-def _write(file: Path, pieces: Iterable[bytes], folder: Path) -> None:
-    """Write a file, in a folder and under a name of this call's own: another command may be writing the same one."""
-    partial = folder / f"{file.name}.{token_hex(4)}{_PARTIAL}"
-    try:
-        with partial.open("wb") as stream:
-            stream.writelines(pieces)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -8,18 +8,14 @@ from numpy.typing import NDArray
 
 from models.config import EmphasisConfig
 from models.data.documents import read_lines
+from models.data.whole import write_whole
 from models.errors import DataError
 
 
 def write_gains(file: Path, gains: Sequence[Sequence[float]]) -> None:
-    """Write a number for each sentence, line-aligned with the corpus: an empty line ends a document.
-
-    The file is there when all of it is: who looks for it after a kill must not find half.
-    """
+    """Write a number for each sentence, line-aligned with the corpus: an empty line ends a document."""
     lines = ["\n".join(f"{gain:.4f}" for gain in document) for document in gains]
-    partial = file.with_name(f".{file.name}.partial")
-    partial.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-    partial.replace(file)
+    write_whole(file, [("\n\n".join(lines) + "\n").encode()])
 
 
 def sentence_weights(config: EmphasisConfig, sentences: int) -> NDArray[np.float32]:

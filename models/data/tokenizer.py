@@ -5,7 +5,6 @@ SentencePiece does not parse control symbols, so that `</s>` in a sentence is ch
 """
 
 import io
-import os
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Final
 import sentencepiece
 
 from models.config import TokenizerConfig
+from models.data.whole import write_whole
 from models.errors import DataError
 
 PAD: Final = 0
@@ -102,7 +102,7 @@ class Tokenizer:
         folder.mkdir(parents=True, exist_ok=True)
         models = [self.source] if self.joint else [self.source, self.target]
         for name, model in zip(self.files(), models, strict=True):
-            _write_atomically(folder / name, model.serialized_model_proto())
+            write_whole(folder / name, [model.serialized_model_proto()])
         for name in {JOINT_FILE, SOURCE_FILE, TARGET_FILE}.difference(self.files()):
             (folder / name).unlink(missing_ok=True)  # of an earlier training: `load` must not find it
 
@@ -202,15 +202,3 @@ def _encode(model: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -
         return [model.encode(text, out_type=int) for text in texts]
     ids: list[list[int]] = model.encode(list(texts), out_type=int, num_threads=-1)
     return ids
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
