@@ -306,7 +306,7 @@ class TrainingConfig(Frozen):
     too, where `init` is a run of the same architecture."""
     modules: Path | None = None
     """Checkpoint of the same architecture that `document` takes its context modules from, in place of new ones: where
-    the backbone, `init`, has learnt by itself since."""
+    the backbone, `init`, has learnt by itself since. Those of parts that `integration` does not name are left."""
     unfreeze: bool = False
     """Whether `document` trains the backbone as well."""
     deepen: bool = False

@@ -36,9 +36,12 @@ def with_modules_of(model: TranslationModel, weights: dict[str, Tensor], other: 
     """The backbone of some weights, with the context modules of others that read the same architecture.
 
     Where the encoder of those was shallower, the modules on top are what `model` has, which has just been initialised.
+    Where its `integration` names fewer parts, the modules of the others are left.
     """
-    backbone, modules = ("backbone.", weights), ("architecture.", _on_top(model, _depth(other)) | other)
-    return {name: tensor for part, its in (backbone, modules) for name, tensor in its.items() if name.startswith(part)}
+    backbone = {name: tensor for name, tensor in weights.items() if name.startswith("backbone.")}
+    modules = {name for name, _ in model.named_parameters() if name.startswith("architecture.")}
+    known = _on_top(model, _depth(other)) | other
+    return backbone | {name: tensor for name, tensor in known.items() if name in modules}
 
 
 def _on_top(model: TranslationModel, depth: int) -> dict[str, Tensor]:

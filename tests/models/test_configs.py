@@ -178,7 +178,7 @@ def test_runs_begin_with_other_runs() -> None:
             assert first.tokenizer == config.tokenizer
         if config.training.modules is not None:
             other = ends[config.training.modules]
-            assert (other.architecture, other.tokenizer) == (config.architecture, config.tokenizer)
+            assert (other.architecture.kind, other.tokenizer) == (config.architecture.kind, config.tokenizer)
             assert other.backbone.encoder_layers <= config.backbone.encoder_layers
 
 

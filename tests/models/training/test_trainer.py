@@ -296,6 +296,23 @@ def test_context_modules_are_put_on_a_backbone_that_has_learnt_since(make_run: M
     assert train(run).is_dir()
 
 
+def test_context_modules_may_be_taken_for_the_decoder_alone(make_run: MakeRun) -> None:
+    """Of a run whose encoder reads the context, too: what `integration` does not name is left, all else taken over."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    tokenizer = make_tokenizer(first)
+    begin = {"init": str(train(first)), "step": "document"}
+    both = {"kind": "doc_transformer"}
+    modules = train(load_config(make_run("two", training=begin | {"updates": 3}, architecture=both)))
+    taken = begin | {"modules": str(modules), "updates": 1}
+    run = load_config(make_run("decoder", training=taken, architecture=both | {"integration": "decoder"}))
+    corpus = TokenizedCorpus(read_corpus(run.data.train), tokenizer, 128)
+    begun = weights_of(Trainer(run, tokenizer, corpus, World()).model)
+    given = {name: tensor for name, tensor in weights(modules).items() if not name.startswith("architecture.encoder.")}
+    assert begun.keys() == given.keys() < weights(modules).keys()
+    assert not [name for name, tensor in begun.items() if not torch.equal(tensor, given[name])]
+    assert train(run).is_dir()
+
+
 def test_context_modules_of_another_architecture_are_refused(make_run: MakeRun) -> None:
     """And those of one that counts layers from the top, where its encoder was shallower."""
     make_tokenizer(load_config(make_run("first")))
