@@ -1,7 +1,7 @@
 """A plain Transformer in CTranslate2: the sentence backbone, or a model whose context is a part of its source."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import ctranslate2
 import torch
 
-from models.bundle.batching import batch_tokens, sentences_at_once
+from models.bundle.batching import batch_tokens, in_parts, sentences_at_once, want_of_memory
 from models.bundle.computation import ctranslate2_type
 from models.bundle.conversion import vocabulary_tokens
 from models.bundle.flow import AtOnce, Flow
@@ -80,7 +80,8 @@ class BackboneEngine:
         order = sorted(range(len(requests)), key=lambda i: requests[i].max_length)
         for max_length, group in groupby(order, key=lambda i: requests[i].max_length):
             indices = list(group)
-            results |= zip(indices, self._translate([requests[i] for i in indices], options, max_length), strict=True)
+            work = partial(self._translate, requests, options, max_length)
+            results |= zip(indices, in_parts(indices, work), strict=True)
         return [results[i] for i in range(len(requests))]
 
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
@@ -89,14 +90,19 @@ class BackboneEngine:
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
         """For each request the log-probability of every token of its target, and of the end of sentence."""
-        found = self._translator.score_batch(
-            [self._strings(request) for request in requests],
-            [[self._target_tokens[i] for i in target] for target in targets],
-            max_batch_size=batch_tokens(self._device),
-            batch_type="tokens",
-            max_input_length=0,
-        )
-        return [list(result.log_probs) for result in found]
+
+        def work(indices: Sequence[int]) -> list[list[float]]:
+            with want_of_memory():
+                found = self._translator.score_batch(
+                    [self._strings(requests[i]) for i in indices],
+                    [[self._target_tokens[token] for token in targets[i]] for i in indices],
+                    max_batch_size=batch_tokens(self._device),
+                    batch_type="tokens",
+                    max_input_length=0,
+                )
+            return [list(result.log_probs) for result in found]
+
+        return list(in_parts(list(range(len(requests))), work))
 
     def score_candidates(
         self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
@@ -111,20 +117,21 @@ class BackboneEngine:
         return CacheUse()
 
     def _translate(
-        self, requests: Sequence[TokenizedRequest], options: SearchOptions, max_length: int
+        self, requests: Sequence[TokenizedRequest], options: SearchOptions, max_length: int, indices: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        found = self._translator.translate_batch(
-            [self._strings(request) for request in requests],
-            max_batch_size=batch_tokens(self._device),
-            batch_type="tokens",
-            beam_size=options.beam_size,
-            num_hypotheses=options.n_best,
-            length_penalty=options.alpha,
-            min_decoding_length=options.min_length,
-            max_decoding_length=max_length,
-            max_input_length=0,  # nothing is cut: the runtime lets nothing pass that is too long
-            return_scores=True,
-        )
+        with want_of_memory():
+            found = self._translator.translate_batch(
+                [self._strings(requests[i]) for i in indices],
+                max_batch_size=batch_tokens(self._device),
+                batch_type="tokens",
+                beam_size=options.beam_size,
+                num_hypotheses=options.n_best,
+                length_penalty=options.alpha,
+                min_decoding_length=options.min_length,
+                max_decoding_length=max_length,
+                max_input_length=0,  # nothing is cut: the runtime lets nothing pass that is too long
+                return_scores=True,
+            )
         return [
             [self._hypothesis(*one, options, max_length) for one in zip(result.hypotheses, result.scores, strict=True)]
             for result in found

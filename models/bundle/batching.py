@@ -1,6 +1,7 @@
 """Work of different sizes in batches of like ones."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -9,6 +10,9 @@ BATCH_TOKENS = 2048
 """Padded source tokens of a batch: on a CPU more of them gain nothing."""
 GPU_BATCH_TOKENS = 8 * BATCH_TOKENS
 """There 256 sentences of 64 tokens take hardly longer than one."""
+
+NO_MEMORY = "out of memory", "CUBLAS_STATUS_ALLOC_FAILED"
+"""What CTranslate2's errors say where there is none."""
 
 AT_ONCE = 16
 """Sentences that a CPU translates in a tenth of a second or two: somebody may wait for the next one."""
@@ -40,12 +44,12 @@ def in_batches(
     """
     results: dict[int, Result] = {}
     for indices in _batches(sizes, budget):
-        results |= zip(indices, _in_parts(indices, work), strict=True)
+        results |= zip(indices, in_parts(indices, work), strict=True)
     return [results[i] for i in range(len(sizes))]
 
 
-def _in_parts(indices: list[int], work: Callable[[list[int]], Sequence[Result]]) -> Sequence[Result]:
-    """What work gives for a batch, done in as many parts as it takes."""
+def in_parts(indices: list[int], work: Callable[[list[int]], Sequence[Result]]) -> Sequence[Result]:
+    """What work gives for a batch, done in as many parts as it takes for the device to have memory for each."""
     try:
         return work(indices)
     except torch.OutOfMemoryError:
@@ -53,7 +57,22 @@ def _in_parts(indices: list[int], work: Callable[[list[int]], Sequence[Result]])
             raise
     # Here nobody holds the frames, and with them the tensors, of what has failed.
     half = len(indices) // 2
-    return [result for part in (indices[:half], indices[half:]) for result in _in_parts(part, work)]
+    return [result for part in (indices[:half], indices[half:]) for result in in_parts(part, work)]
+
+
+@contextmanager
+def want_of_memory() -> Iterator[None]:
+    """Around CTranslate2, which says in words alone that a device has no memory: raises what torch does.
+
+    Raises:
+        torch.OutOfMemoryError: that is what it said.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if any(words in str(error) for words in NO_MEMORY):
+            raise torch.OutOfMemoryError(str(error)) from None
+        raise
 
 
 def _batches(sizes: Sequence[int], budget: int) -> Iterator[list[int]]:

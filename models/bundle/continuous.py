@@ -1,11 +1,12 @@
 """Continuous batching: sentences that are done make room in the batch for those that wait."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import torch
 
 from models.data.batches import Batch, Tokens
+from models.search.decoder import Decoder
 from models.search.hypotheses import Hypothesis
 from models.search.running import Found, Search, Wanted
 
@@ -42,23 +43,29 @@ class Continuous(Generic[Sentence]):
     """
 
     def __init__(
-        self, begin: Callable[[], Search], joins: bool, batch_of: Callable[[Sequence[Sentence]], Batch], budget: int
+        self,
+        begin: Callable[[], Search],
+        decoder: Decoder[Any],
+        batch_of: Callable[[Sequence[Sentence]], Batch],
+        budget: int,
     ) -> None:
         """Feed a search with batches.
 
         Args:
             begin: makes a search that has nothing to do yet.
-            joins: whether its decoder does; if not, one batch ends before the next.
+            decoder: of the search; if nothing can join there, one batch ends before the next.
             batch_of: makes a batch of sentences.
             budget: padded source tokens that are begun and not done; less, where the device has no memory for them.
         """
         self._new_search = begin
         self._search = begin()
-        self._joins = joins
+        self._decoder = decoder
         self._batch_of = batch_of
         self._budget = self._most = budget
         self._sound = 0
         """Steps since the device had no memory, or since the budget grew."""
+        self._alone = False
+        """Whether there was none for a sentence alone, which has not gone on since."""
         self._waiting: dict[int, Sentence] = {}
         self._begun: dict[int, Sentence] = {}
         self._waited = 0
@@ -78,10 +85,14 @@ class Continuous(Generic[Sentence]):
         try:
             found = self._go_on()
         except torch.OutOfMemoryError:
-            if len(self._begun) == 1:
+            if self._alone:
                 raise
+            found = None
+        if found is None:  # here nobody holds the tensors of what has failed any more
+            self._alone = len(self._begun) == 1
             self._begin_again()
             return []
+        self._alone = False
         self._recover()
         for one in found:
             del self._begun[one.key]
@@ -91,9 +102,19 @@ class Continuous(Generic[Sentence]):
         """Go on without these sentences."""
         begun = [key for key in keys if self._begun.pop(key, None) is not None]
         if begun:
-            self._search.drop(begun)
+            self._leave(begun)
         for key in keys:
             self._waiting.pop(key, None)
+
+    def _leave(self, begun: Sequence[int]) -> None:
+        """Stop with what has begun; on a GPU what stays is copied, for which there may be no memory."""
+        try:
+            self._search.drop(begun)
+        except torch.OutOfMemoryError:
+            pass
+        else:
+            return
+        self._begin_again()
 
     def _go_on(self) -> list[Found]:
         if self._waiting:
@@ -104,10 +125,12 @@ class Continuous(Generic[Sentence]):
 
     def _begin_again(self) -> None:
         """Let what has begun wait to be done in smaller batches, of half as much at most."""
-        self._budget = len(self._begun) * self._width() // 2
+        if self._begun:
+            self._budget = max(1, len(self._begun) * self._width() // 2)
         self._sound = 0
         self._waiting = self._begun | self._waiting
         self._begun, self._search = {}, self._new_search()
+        self._decoder.free()
 
     def _recover(self) -> None:
         """Take back what was given up for want of memory, by and by."""
@@ -121,7 +144,7 @@ class Continuous(Generic[Sentence]):
         So the sum of both is the least (as in the economic order quantity, Harris 1913), and a small batch is joined
         at once, a large one by several sentences together.
         """
-        if not (self._begun and self._joins):
+        if not (self._begun and self._decoder.joins):
             return not self._begun
         return self._room() > 0 and self._waited >= JOINING * len(self._begun)
 

@@ -96,7 +96,7 @@ class TorchEngine:
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
         """A flow in which requests are translated as they come; finished ones make room for others."""
         begin = partial(new_search, self._decoder, options)
-        continuous = Continuous(begin, self._decoder.joins, self._batch_of, batch_tokens(self._device))
+        continuous = Continuous(begin, self._decoder, self._batch_of, batch_tokens(self._device))
         return _Remembering(continuous, self._recall, self._memories)
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:

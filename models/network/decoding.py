@@ -47,6 +47,9 @@ class ModelDecoder:
         """Scores of the next token, (X, V) in float32, of hidden states (X, D)."""
         return self.model.logits(read).float()
 
+    def free(self) -> None:
+        """Give back the memory that is kept for later batches: none."""
+
     def leave(self, rows: Sequence[int], state: State) -> Sequence[Memory]:
         """What these hypotheses leave to the next sentences; nothing, if the architecture reads nothing."""
         if not self.model.architecture.recurrent:

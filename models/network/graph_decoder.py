@@ -47,6 +47,11 @@ class GraphDecoder(ModelDecoder):
             return state.step(tokens)
         return super().step(tokens, state)
 
+    def free(self) -> None:
+        """Give back the memory of the frames that no state is in."""
+        self._frames.clear()
+        torch.cuda.empty_cache()
+
     def _enter(self, state: FramedState, rows: int) -> bool:
         """Bring a state into a frame, if there can be one."""
         state.leave()
@@ -59,20 +64,25 @@ class GraphDecoder(ModelDecoder):
         return hold is not None
 
     def _hold(self, shape: Shape) -> Hold | None:
+        frame = self._frames.take(shape) or self._captured(shape)
+        return None if frame is None else Hold(frame, self._frames)
+
+    def _captured(self, shape: Shape) -> Frame | None:
+        """A new frame, unless its step cannot be captured."""
         if self._capture is None:
             return None
         try:
-            frame = self._frames.take(shape) or Frame(shape, self._plain.step, self._capture, self._device)
-        except torch.OutOfMemoryError:
-            self._frames.clear()
-            raise
+            return Frame(shape, self._plain.step, self._capture, self._device)
         except RuntimeError as error:
-            reason = error.__context__ or error  # a capture that has failed ends with an error of its own
-            _log.warning("decoding goes on without captured graphs: %s", str(reason).partition("\n")[0])
-            self._capture = None
-            self._frames.clear()
-            return None
-        return Hold(frame, self._frames)
+            # A capture that has failed ends with an error of its own.
+            reason = error.__context__ or error
+            for known in (error, reason):
+                if isinstance(known, torch.OutOfMemoryError):
+                    raise known from None
+        _log.warning("decoding goes on without captured graphs: %s", str(reason).partition("\n")[0])
+        self._capture = None
+        self.free()
+        return None
 
 
 def decoder_of(model: TranslationModel) -> ModelDecoder:

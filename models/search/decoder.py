@@ -69,5 +69,8 @@ class Decoder(Protocol[State]):
     def scores(self, read: Tensor) -> Tensor:
         """Unnormalised scores of the next token, (Y, V), float32, from some of what `read` has given, (Y, X)."""
 
+    def free(self) -> None:
+        """Give back the memory that is kept for later batches; the device has none left."""
+
     def leave(self, rows: Sequence[int], state: State) -> Sequence[Memory]:
         """What these hypotheses, which end after the tokens so far, leave to the next sentences of their documents."""

@@ -82,7 +82,9 @@ class WorkerPool:
 
     def outgrown(self, worker: Worker) -> bool:
         """Whether a worker holds so much that it should be given nothing more, and then be given back."""
-        return self._most_memory is not None and worker.memory() > self._most_memory
+        if self._most_memory is None or self.alive < self._size:  # those with the same work grow alike: one by one
+            return False
+        return worker.memory() > self._most_memory
 
     def release(self, worker: Worker) -> None:
         """Give a worker back, dead or alive."""

@@ -140,9 +140,10 @@ class Worker:
         return resident
 
     def dismiss(self) -> None:
-        """Have an idle process end; nobody waits for it."""
+        """Have an idle process end, by itself or after a while by force; nobody waits for it."""
         self._dismissed = True
         self._writer.close()
+        asyncio.get_running_loop().call_later(_STOP_SECONDS, self._kill)
 
     def send(self, order: Order) -> None:
         """Give it sentences, or tell it to drop some; one that is dead says so to who receives."""

@@ -6,6 +6,9 @@ from torch import Tensor
 from models.data.batches import Batch
 from models.data.tokenizer import BOS
 from models.network.decoding import ModelDecoder
+from models.search.beam import BeamSearch
+from models.search.greedy import GreedySearch
+from models.search.running import Search
 
 
 def scores(decoder: ModelDecoder, batch: Batch, others: Batch) -> list[Tensor]:
@@ -36,3 +39,17 @@ def scores(decoder: ModelDecoder, batch: Batch, others: Batch) -> list[Tensor]:
             state.join(decoder.start(others), 3, 4)
             go_on(7, 8, moves=False)
     return found
+
+
+@torch.inference_mode()
+def go_on(running: Search) -> None:
+    """Some steps of a search, without a look at what they give."""
+    for _ in range(4):
+        if isinstance(running, GreedySearch):
+            assert running._state is not None
+            running._draw(0, running._state, ())
+        else:
+            assert isinstance(running, BeamSearch)
+            assert running._beams is not None
+            candidates = running._candidates(0, running._beams)
+            running._continue_with(list(range(len(running._sentences))), candidates, running._beams)

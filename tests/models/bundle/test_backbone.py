@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +47,35 @@ def test_log_probabilities_are_those_of_torch(bundle: Path, engine: BackboneEngi
     ours = TorchEngine(sentence_model(model)).log_probabilities(requests, targets)
     for mine, theirs in zip(ours, engine.log_probabilities(requests, targets), strict=True):
         assert theirs == pytest.approx(mine, abs=1e-4)
+
+
+class _Scarce:
+    """A translator on a device that has memory for three sentences."""
+
+    def __init__(self, translator: Any) -> None:
+        self._translator = translator
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(sources: list[list[str]], *others: Any, **options: Any) -> Any:
+            if len(sources) > 3:
+                raise RuntimeError("CUDA failed with error out of memory")
+            return getattr(self._translator, name)(sources, *others, **options)
+
+        return call
+
+
+def test_what_there_is_no_memory_for_is_done_in_parts(
+    bundle: Path, engine: BackboneEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CTranslate2 on a full GPU: the same translations and scores, of fewer sentences at a time."""
+    asked, options = made_up_requests(bundle), SearchOptions(2)
+    targets = [[4 + i % 20, 30] for i in range(len(asked))]
+    translations, scores = engine.translate(asked, options), engine.log_probabilities(asked, targets)
+    monkeypatch.setattr(engine, "_translator", _Scarce(engine._translator))
+    found = engine.translate(asked, options)
+    assert [[one.tokens for one in each] for each in found] == [[one.tokens for one in each] for each in translations]
+    for one, other in zip(engine.log_probabilities(asked, targets), scores, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
 
 
 def test_nothing_is_read_before_it_is_needed(tmp_path: Path, bundle: Path) -> None:

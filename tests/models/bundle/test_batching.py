@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.bundle.batching import BATCH_TOKENS, in_batches
+from models.bundle.batching import BATCH_TOKENS, in_batches, want_of_memory
 
 
 def test_work_is_done_in_batches_and_given_in_order() -> None:
@@ -33,3 +33,13 @@ def test_a_batch_that_memory_does_not_suffice_for_is_done_in_halves() -> None:
     room = 0
     with pytest.raises(torch.OutOfMemoryError):
         in_batches([5] * 20, work)
+
+
+def test_what_ctranslate2_says_of_memory_is_understood() -> None:
+    """Its errors have no kinds; others stay what they are."""
+    for said in ("CUDA failed with error out of memory", "cuBLAS failed with status CUBLAS_STATUS_ALLOC_FAILED"):
+        with pytest.raises(torch.OutOfMemoryError, match=said), want_of_memory():
+            raise RuntimeError(said)
+    with pytest.raises(RuntimeError, match="no such model") as found, want_of_memory():
+        raise RuntimeError("no such model")
+    assert not isinstance(found.value, torch.OutOfMemoryError)

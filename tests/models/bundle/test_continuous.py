@@ -258,6 +258,47 @@ def test_memory_that_is_there_again_is_used_again(model: TranslationModel, monke
     assert max(decoder.widths) > 3
 
 
+class _Hoarding(_Scarce):
+    """A decoder that has no memory for anything before it has given back what it keeps."""
+
+    def free(self) -> None:
+        self.rows = 100
+
+
+def test_what_is_kept_for_later_is_given_back_first(model: TranslationModel) -> None:
+    """A sentence that there is no memory for alone is tried once more, when what a decoder keeps is gone."""
+    asked = requests(1, 3)
+    decoder = _Hoarding(model, 0)
+    found = TorchEngine(model, decoder=decoder).translate(asked, SearchOptions(1))
+    assert decoder.refused == 1
+    assert [[one.tokens for one in each] for each in found] == [
+        [one.tokens for one in each] for each in TorchEngine(model).translate(asked, SearchOptions(1))
+    ]
+
+
+def test_what_stays_when_others_leave_may_have_to_begin_again(
+    model: TranslationModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a GPU it is copied: where there is no memory for that, nothing is lost."""
+
+    def refuse(_state: State, _sentences: Tensor) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    asked = dict(enumerate(requests(4, 5)))
+    expected = TorchEngine(model).translate(list(asked.values()), SearchOptions(1))
+    flow = TorchEngine(model).flow(SearchOptions(1))
+    flow.add(asked)
+    flow.step()
+    with monkeypatch.context() as patched:
+        patched.setattr(State, "keep", refuse)
+        flow.drop([1, 2, 3])
+    assert flow.running == 1
+    found: dict[int, list[Hypothesis]] = {}
+    while flow.running:
+        found |= flow.step()
+    assert {key: best.tokens for key, (best, *_) in found.items()} == {0: expected[0][0].tokens}
+
+
 def test_no_memory_for_a_single_sentence_is_an_error(model: TranslationModel) -> None:
     """It is not tried for ever."""
     with pytest.raises(torch.OutOfMemoryError):

@@ -19,7 +19,7 @@ from models.network.static_state import Frame, Replay, Shape
 from models.search.hypotheses import SearchOptions
 from models.search.running import Wanted
 from models.search.search import new_search, search
-from tests.support.steps import scores
+from tests.support.steps import go_on, scores
 from tests.support.tape import Tapes
 
 Make = Callable[..., Any]
@@ -150,6 +150,48 @@ def test_where_capture_fails_decoding_goes_on_without(
     assert [record.getMessage() for record in caplog.records] == [
         "decoding goes on without captured graphs: operation not permitted when stream is capturing"
     ]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_steps_without_a_look_are_one_capture(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus, beam_size: int
+) -> None:
+    """Between two looks at what is found, a search only does again what it has captured."""
+    tapes = Tapes()
+    running = new_search(GraphDecoder(doc_transformer, tapes), SearchOptions(beam_size, min_length=0))
+    running.add(corpus.batch(range(3), doc_transformer.architecture), [Wanted(key, 40) for key in range(3)])
+    for _ in range(2):
+        go_on(running)
+    assert tapes.captures == 1
+    assert tapes.replays == 8
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["said", "hidden by the end of the capture"])
+def test_want_of_memory_does_not_end_captures(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus, hidden: bool
+) -> None:
+    """It is said as such, for a smaller batch to be tried, and later steps are captured again."""
+    tapes, full = Tapes(), [True]
+
+    def capture(step: Replay) -> Replay:
+        if not full:
+            return tapes(step)
+        try:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        finally:
+            if hidden:
+                raise RuntimeError("capture_end was called before capture_begin")
+
+    decoder = GraphDecoder(doc_transformer, capture)
+    batch = corpus.batch(range(5), doc_transformer.architecture)
+    with pytest.raises(torch.OutOfMemoryError):
+        search(decoder, batch, SearchOptions(1), [6] * 5)
+    full.clear()
+    search(decoder, batch, SearchOptions(1), [6] * 5)
+    assert tapes.captures == 1
+    assert decoder._frames._idle
+    decoder.free()
+    assert not decoder._frames._idle
 
 
 def test_memory_for_frames_is_bounded(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:

@@ -229,6 +229,36 @@ async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle
     await pool.close()
 
 
+async def test_workers_that_have_grown_are_replaced_one_by_one(stand_in_bundle: Path) -> None:
+    """Those with the same work grow alike: while one is replaced, the others go on."""
+    small = await Worker.start(command(stand_in_bundle))
+    bound = small.memory() + stand_in.GROWTH // 2
+    await small.stop()
+    pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 2, Metrics(), most_memory=bound)
+    await pool.open()
+    one, other = await pool.acquire(), await pool.acquire()
+    for worker in (one, other):
+        await translated(worker, "grow")
+    pool.release(one)
+    pool.release(other)
+    assert not one.alive
+    assert await pool.acquire() is other
+    fresh = await pool.acquire()
+    pool.release(other)
+    assert not other.alive
+    assert fresh.alive
+    await pool.close()
+
+
+async def test_worker_that_does_not_end_is_killed(stand_in_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has been dismissed and hangs makes room for its successor all the same."""
+    monkeypatch.setattr(worker_module, "_STOP_SECONDS", 0.2)
+    worker = await Worker.start(command(stand_in_bundle))
+    os.kill(worker.pid, signal.SIGSTOP)
+    worker.dismiss()
+    await worker.ended()
+
+
 @pytest.mark.parametrize(
     "frame", [encode(Outcomes((Outcome(99, None),), 0.0)), HEADER.pack(3) + b"abc"], ids=["not asked", "no JSON"]
 )
