@@ -374,7 +374,7 @@ class ShuttingDownError(ServiceError):
 
 
 class DeadlineError(ServiceError):
-    """A sentence waited longer for its translation than is allowed."""
+    """A sentence waited longer for its translation than is allowed, or than its caller has time."""
 
     code = "deadline_exceeded"
     status = 504

@@ -29,6 +29,7 @@ _IS_NUMBER = BeforeValidator(_number)
 BeamSize = Annotated[int, Field(ge=1, le=MAX_BEAM), _IS_NUMBER]
 Seconds = Annotated[int, Field(ge=1, le=MAX_SECONDS), _IS_NUMBER]
 Position = Annotated[int, Field(ge=0, le=MAX_POSITION), _IS_NUMBER]
+Deadline = Annotated[float, Field(gt=0, le=MAX_SECONDS, strict=True)]
 Text = Annotated[str, AfterValidator(_encodable)]
 Texts = Annotated[list[Text], Field(fail_fast=True)]
 """Only the first that is wrong is told: an error for each of a million would take gigabytes."""
@@ -81,6 +82,11 @@ class DocumentRequest(Body):
 
     Translations are what they are without drafts with `beam_size` 1: of a draft, as much is kept as agrees with that,
     and only what comes after it is decoded.
+    """
+    deadline_seconds: Deadline | None = None
+    """The answer is of no use later than this: work on it then ends, and the error is `deadline_exceeded`.
+
+    Without it, only the service's own deadline of each sentence holds, which holds in any case.
     """
 
     @model_validator(mode="after")
@@ -169,6 +175,11 @@ class SentenceRequest(Body):
     text: Text = Field(examples=["源氏物語を書いた。"])
     position: Position | None = None
     """Where it belongs; without one it is appended."""
+    deadline_seconds: Deadline | None = None
+    """The answer is of no use later than this: the sentence is then given back, and the error is `deadline_exceeded`.
+
+    It can be sent again at its position.
+    """
 
 
 class Correction(Body):

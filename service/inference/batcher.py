@@ -109,12 +109,8 @@ class Batcher(Generic[_L]):
         """
         return await self.enqueue(request, options, turn)
 
-    def enqueue(
-        self, request: TranslationRequest, options: Options, turn: Turn, *, seconds: float | None = None
-    ) -> asyncio.Future[Translation]:
+    def enqueue(self, request: TranslationRequest, options: Options, turn: Turn) -> asyncio.Future[Translation]:
         """Queue a sentence; gives its translation to come, which leaves the queue or its worker when it is cancelled.
-
-        It has `seconds` until its deadline, or as many as any.
 
         Raises:
             RequestError: the model cannot translate it.
@@ -125,8 +121,7 @@ class Batcher(Generic[_L]):
         """
         loop = asyncio.get_running_loop()
         waiting = Waiting(request, options, turn, loop.time(), loop.create_future(), origin=current())
-        until = self._deadline if seconds is None else seconds
-        deadline = loop.call_later(until, _fail, [waiting], DeadlineError)
+        deadline = loop.call_later(self._deadline, _fail, [waiting], DeadlineError)
         self._submitted.add(waiting)
         self._drained.clear()
 

@@ -12,6 +12,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Message, Receive, Scope, Send
 
 from models.errors import AntecedentError
+from service.deadline import until
 from service.documents import DocumentStream
 from service.http.problems import message_of
 from service.routes.dependencies import Services
@@ -57,13 +58,16 @@ class DocumentEvents(EventSourceResponse):
     """Sends a document; when it has ended, or the client has left, closes `held`: all that the document holds.
 
     A comment goes out whenever there has been nothing to send for a while, and a client that takes nothing for long
-    is given up (`Documents.ping_seconds`, `Documents.idle_seconds`).
+    is given up (`Documents.ping_seconds`, `Documents.idle_seconds`). `deadline` is the loop's time at which the rest
+    is of no use any more, if there is one.
     """
 
-    def __init__(self, stream: DocumentStream, request: Request, parts: Services, held: AsyncExitStack) -> None:
+    def __init__(
+        self, stream: DocumentStream, request: Request, parts: Services, held: AsyncExitStack, deadline: float | None
+    ) -> None:
         self._held = held
         self._idle = parts.documents.idle_seconds
-        events = _events(stream, parts.documents.ping_seconds, partial(_problem, request, parts))
+        events = _events(stream, parts.documents.ping_seconds, deadline, partial(_problem, request, parts))
         super().__init__(events, headers=_UNBUFFERED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,11 +83,11 @@ class DocumentEvents(EventSourceResponse):
 
 
 async def _events(
-    stream: DocumentStream, ping: float, problem: Callable[[AntecedentError], dict[str, Any]]
+    stream: DocumentStream, ping: float, deadline: float | None, problem: Callable[[AntecedentError], dict[str, Any]]
 ) -> AsyncIterator[bytes]:
     try:
         while True:
-            while not await stream.ready(ping):
+            while not await _ready(stream, ping, deadline):
                 yield KEEPALIVE_COMMENT
             sentence = await anext(stream, None)
             if sentence is None:
@@ -93,6 +97,11 @@ async def _events(
         yield _event("error", orjson.dumps(problem(error)).decode())
     else:
         yield _event("done", stream.end().model_dump_json())
+
+
+async def _ready(stream: DocumentStream, seconds: float, deadline: float | None) -> bool:
+    async with until(deadline):
+        return await stream.ready(seconds)
 
 
 def _problem(request: Request, parts: Services, error: AntecedentError) -> dict[str, Any]:

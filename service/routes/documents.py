@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 
 from fastapi import APIRouter, Request, Response
 
+from service.deadline import moment_in, until
 from service.http.json_body import StrictRoute
 from service.http.responses import problems
 from service.routes.dependencies import CallerDep, ServicesDep, admitted, unless_client_leaves
@@ -30,7 +31,8 @@ async def translate_document(
     `StreamedSentence`) for each, in order, then `done` (a `DocumentEnd`), or `error` (a `Problem`) in place of the
     rest. What is wrong before the first is answered as without events.
     """
-    async with AsyncExitStack() as held:
+    deadline = moment_in(body.deadline_seconds)
+    async with AsyncExitStack() as held, until(deadline):
         prepared = await held.enter_async_context(parts.documents.prepare(body))
         counted = max(1, len(prepared.sentences))  # a text without any has been looked through as well
         await held.enter_async_context(admitted(request, parts, who, counted))
@@ -39,4 +41,4 @@ async def translate_document(
         if not as_events:
             return await unless_client_leaves(request, stream.whole())
         await unless_client_leaves(request, stream.ready(parts.documents.ping_seconds))
-        return DocumentEvents(stream, request, parts, held.pop_all())
+        return DocumentEvents(stream, request, parts, held.pop_all(), deadline)

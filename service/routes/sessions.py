@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Request, status
 
 from models.errors import SentenceTooLongError
+from service.deadline import moment_in, until
 from service.errors import (
     ModelNotReadyError,
     ModelRecordError,
@@ -112,7 +113,7 @@ async def translate_sentence(
     idempotency_key: IdempotencyKey = None,
 ) -> TranslatedSentence:
     """The same position, or Idempotency-Key, with the same text is a retry and gets the same answer."""
-    async with admitted(request, parts, who, 1):
+    async with until(moment_in(body.deadline_seconds)), admitted(request, parts, who, 1):
         answer = await unless_client_leaves(
             request,
             parts.sessions.translate(document, body.text, position=body.position, idempotency_key=idempotency_key),

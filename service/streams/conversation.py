@@ -11,6 +11,7 @@ from typing import Protocol
 from opentelemetry.trace import SpanKind, Tracer
 
 from models.errors import AntecedentError
+from service.deadline import moment_in, until
 from service.errors import (
     ForbiddenError,
     InvalidMessageError,
@@ -164,11 +165,13 @@ class Conversation:
         """The message that answers a sentence, or tells why there is no answer."""
         position = request.position
         began = time.perf_counter()
+        deadline = moment_in(request.deadline_seconds)
         try:
             async with self._placing:
                 placed = await self._place(request)
             position = placed.appended.position
-            answer = await self._sessions.answer(placed)
+            async with until(deadline):
+                answer = await self._sessions.answer(placed)
         except AntecedentError as error:
             if isinstance(error, PositionGapError):  # a Redis may lose a sentence before it has its answer, too
                 self._next_position = error.extras["next_position"]

@@ -18,6 +18,7 @@ from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, Strategy, Translation, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.data.documents import Sentence
+from service.deadline import moment_in, until
 from service.errors import DeadlineError
 from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
@@ -69,12 +70,13 @@ class Churn:
     async def _call(self, number: int, asked: Asked) -> None:
         """One in ten is cancelled while it waits or is translated, one in ten has too little time."""
         turn = Turn(f"flow {self.drawn.randrange(20)}", self.drawn.choice(PRIORITIES))
-        seconds = TOO_SHORT if number % 10 == 1 else None
-        future = self.batcher.enqueue(*asked, turn, seconds=seconds)
+        deadline = moment_in(TOO_SHORT if number % 10 == 1 else None)
+        future = self.batcher.enqueue(*asked, turn)
         if number % 10 == 0:
             asyncio.get_running_loop().call_later(self.drawn.uniform(0, 0.02), future.cancel)
         try:
-            found = await future
+            async with until(deadline):
+                found = await future
         except asyncio.CancelledError:
             end = "cancelled"
         except DeadlineError:

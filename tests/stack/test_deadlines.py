@@ -1,0 +1,89 @@
+"""Callers who say how long an answer is of use to them: a real server, and a model that waits as long as it is told."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+from tests.support.client import PAIR, begin, measured
+from tests.support.events import document_events
+from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.stand_in import expected
+from tests.support.streams import Stream
+
+SOON = {"deadline_seconds": 0.3}
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A replica with one worker, which does one sentence at a time."""
+    return shared_replicas.new(redis_url=redis_server.url, batch_sentences="1").start()
+
+
+@pytest.fixture
+def client(replica: Replica) -> Iterator[httpx.Client]:
+    """A client of it."""
+    with replica.client() as client:
+        yield client
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Path]:
+    """A file for which a sentence may wait, there at the latest when the test ends."""
+    gate = tmp_path / "gate"
+    yield gate
+    gate.touch()
+
+
+def test_document_whose_time_is_up(client: httpx.Client, gate: Path) -> None:
+    """It ends with 504, and none of its sentences waits any longer."""
+    sentences = {"sentences": [f"wait-for:{gate}", "a", "b"]}
+    late = client.post("/v1/documents", json=PAIR | sentences | SOON)
+    assert (late.status_code, late.json()["code"], late.json()["retryable"]) == (504, "deadline_exceeded", True)
+    assert measured(client, 'antecedent_sentences_waiting{priority="bulk"} 0.0')
+    gate.touch()
+    eventually(lambda: measured(client, "antecedent_sentences_running 0.0"), "nothing is translated any more")
+    assert client.post("/v1/documents", json=PAIR | sentences | {"deadline_seconds": 60}).status_code == 200
+
+
+def test_events_end_with_what_is_there(client: httpx.Client, gate: Path) -> None:
+    """What was translated in time has been sent, and the error comes in place of the rest."""
+    with document_events(client, sentences=["a", f"wait-for:{gate}", "b"], **SOON) as events:
+        (first, sentence), (last, problem) = events
+    assert (first, sentence["translation"]) == ("sentence", "A")
+    assert (last, problem["code"], problem["status"]) == ("error", "deadline_exceeded", 504)
+
+
+def test_sentence_of_a_session_is_given_back(client: httpx.Client, gate: Path) -> None:
+    """Its place is free again, and the same sentence gets an answer there."""
+    session, text = begin(client), f"wait-for:{gate}"
+    late = client.post(f"{session}/sentences", json={"text": text, "position": 0} | SOON)
+    assert (late.status_code, late.json()["code"], late.headers["retry-after"]) == (504, "deadline_exceeded", "5")
+    assert client.get(session).json()["next_position"] == 0
+    gate.touch()
+    assert client.post(f"{session}/sentences", json={"text": text, "position": 0}).status_code == 200
+
+
+def test_sentence_of_a_stream_has_a_deadline_of_its_own(replica: Replica, client: httpx.Client, gate: Path) -> None:
+    """The others of the stream do not share it."""
+    session = begin(client)
+    with connect(f"{replica.url.replace('http', 'ws', 1)}{session}/stream", proxy=None) as socket:
+        stream = Stream(socket, {})
+        stream.receive()
+        socket.send(f'{{"text": "wait-for:{gate}", "position": 0, "deadline_seconds": 0.3}}')
+        stream.send("b", 1)
+        late = stream.receive()
+        gate.touch()
+        other = stream.receive()
+    assert (late["type"], late["code"], late["position"]) == ("error", "deadline_exceeded", 0)
+    assert other["translation"] == expected("b", [f"wait-for:{gate}"])
+
+
+@pytest.mark.parametrize("seconds", [0, -1, True, "5", 2**40])
+def test_deadline_that_is_none(client: httpx.Client, seconds: object) -> None:
+    """It is refused by name."""
+    answer = client.post("/v1/documents", json=PAIR | {"text": "a", "deadline_seconds": seconds})
+    assert answer.status_code == 422
+    assert "deadline_seconds" in answer.text
