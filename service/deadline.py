@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from service.errors import DeadlineError
+from service.errors import OwnDeadlineError
 
 
 def moment_in(seconds: float | None) -> float | None:
@@ -17,12 +17,12 @@ async def until(moment: float | None) -> AsyncIterator[None]:
     """Cancel what is awaited within at that moment, if there is one.
 
     Raises:
-        DeadlineError: it has been cancelled.
+        OwnDeadlineError: it has been cancelled.
     """
     try:
         async with asyncio.timeout_at(moment) as limit:
             yield
     except TimeoutError:
         if limit.expired():
-            raise DeadlineError from None
+            raise OwnDeadlineError from None
         raise

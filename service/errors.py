@@ -374,7 +374,7 @@ class ShuttingDownError(ServiceError):
 
 
 class DeadlineError(ServiceError):
-    """A sentence waited longer for its translation than is allowed, or than its caller has time."""
+    """A sentence waited longer for its translation than is allowed."""
 
     code = "deadline_exceeded"
     status = 504
@@ -383,6 +383,18 @@ class DeadlineError(ServiceError):
 
     def __init__(self) -> None:
         super().__init__("a sentence was not translated before its deadline")
+
+
+class OwnDeadlineError(ServiceError):
+    """The `deadline_seconds` of the request itself were over before its answer."""
+
+    code = "own_deadline_exceeded"
+    status = 504
+    retryable = True
+    retry_after = 5
+
+    def __init__(self) -> None:
+        super().__init__("there was no answer within deadline_seconds")
 
 
 class WorkerDiedError(ServiceError):

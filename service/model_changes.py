@@ -132,7 +132,7 @@ class Models:
         """
         async with self._change() as record:
             asked = await self._described(bundle)
-            wanted, served = _with(await self._wanted(record), asked), self._served(asked)
+            wanted, served = _with(await self._known(record), asked), self._served(asked)
             if served is not None:
                 await self._replace(record, wanted)
                 return served
@@ -155,7 +155,7 @@ class Models:
             StoreUnavailableError: the other replicas cannot be told, so nothing has changed.
         """
         async with self._change() as record:
-            known = await self._wanted(record)
+            known = await self._known(record)
             wanted, models = _without(known, name), _without(self.catalogue.models, name)
             if wanted == known:
                 raise ModelNotFoundError(each.name for each in known)
@@ -180,11 +180,8 @@ class Models:
             raise
 
     async def _is_wanted(self, name: str, fingerprint: str) -> bool:
-        """Whether all replicas shall serve it; not where the settings count, and name bundles that are gone."""
-        try:
-            wanted = await self._wanted(await self._records.read())
-        except (BundleError, BundleNotFoundError):
-            return False
+        """Whether all replicas shall serve it."""
+        wanted = await self._stated(await self._records.read())
         return (name, fingerprint) in {(each.name, each.fingerprint) for each in wanted}
 
     async def _begin(self) -> None:
@@ -204,6 +201,8 @@ class Models:
                 await self.catch_up()
             except StoreUnavailableError:
                 continue
+            except (BundleError, BundleNotFoundError) as error:
+                self._miss_settings(error)
             except Exception:  # noqa: BLE001 - whatever it was, the next look may find better
                 _log.exception("models_not_followed")
 
@@ -234,7 +233,7 @@ class Models:
         return task is not None and task.cancel()
 
     async def _replace(self, read: ModelRecord | None, wanted: Sequence[WantedModel]) -> None:
-        if wanted != await self._wanted(read) and not await self._records.replace(read, wanted):
+        if wanted != await self._stated(read) and not await self._records.replace(read, wanted):
             raise ModelChangeInProgressError  # at another replica
 
     async def _take_over(self, wanted: tuple[WantedModel, ...], *, one_by_one: bool) -> None:
@@ -275,6 +274,24 @@ class Models:
 
     async def _wanted(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:
         return await self._by_settings() if record is None else record.models
+
+    async def _stated(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:
+        """What is wanted; nothing, where there is no record and the settings name bundles that are gone."""
+        try:
+            return await self._wanted(record)
+        except (BundleError, BundleNotFoundError):
+            return ()
+
+    async def _known(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:
+        """What an administrator changes: what is wanted, or what is served where nobody knows any more."""
+        return await self._stated(record) or tuple(map(_wanted_of, self.catalogue.models))
+
+    def _miss_settings(self, error: AntecedentError) -> None:
+        """Go on with what is served, and say what would not be there after a restart."""
+        missing = tuple(NotLoaded(bundle, error.code) for bundle in self._folders.named)
+        if missing != self.not_loaded:
+            _log.error("model_not_loaded", bundles=self._folders.named, reason=str(error))
+        self.not_loaded = missing
 
     async def _by_settings(self) -> tuple[WantedModel, ...]:
         """As the bundles were when first asked for: later changes in their folders are no administrator's."""

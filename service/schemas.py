@@ -29,7 +29,7 @@ _IS_NUMBER = BeforeValidator(_number)
 BeamSize = Annotated[int, Field(ge=1, le=MAX_BEAM), _IS_NUMBER]
 Seconds = Annotated[int, Field(ge=1, le=MAX_SECONDS), _IS_NUMBER]
 Position = Annotated[int, Field(ge=0, le=MAX_POSITION), _IS_NUMBER]
-Deadline = Annotated[float, Field(gt=0, le=MAX_SECONDS, strict=True)]
+Deadline = Annotated[float, Field(ge=0.1, le=MAX_SECONDS, strict=True)]
 Text = Annotated[str, AfterValidator(_encodable)]
 Texts = Annotated[list[Text], Field(fail_fast=True)]
 """Only the first that is wrong is told: an error for each of a million would take gigabytes."""
@@ -84,7 +84,7 @@ class DocumentRequest(Body):
     and only what comes after it is decoded.
     """
     deadline_seconds: Deadline | None = None
-    """The answer is of no use later than this: work on it then ends, and the error is `deadline_exceeded`.
+    """The answer is of no use later: work on it then ends, and the error is `own_deadline_exceeded`.
 
     Without it, only the service's own deadline of each sentence holds, which holds in any case.
     """
@@ -176,7 +176,7 @@ class SentenceRequest(Body):
     position: Position | None = None
     """Where it belongs; without one it is appended."""
     deadline_seconds: Deadline | None = None
-    """The answer is of no use later than this: the sentence is then given back, and the error is `deadline_exceeded`.
+    """The answer is of no use later: the sentence is then given back, and the error is `own_deadline_exceeded`.
 
     It can be sent again at its position.
     """

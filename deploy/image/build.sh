@@ -19,6 +19,8 @@ make_base() {
     buildah add --quiet "$container" "$folder" /
     buildah config --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$container"
     buildah commit --quiet --rm "$container" "$BASE"
+    rm -rf "$folder"  # `exec` below leaves nothing to the trap
+    trap - EXIT
 }
 
 buildah inspect --type image "$BASE" >/dev/null 2>&1 || make_base

@@ -21,6 +21,9 @@ from service.telemetry.metrics import Metrics
 
 Reason = Literal["missing", "malformed", "unknown", "expired", "unavailable"]
 
+_LONGEST_READ_SECONDS = 30.0
+"""After which a reading of keys that has neither failed nor ended counts as one that fails."""
+
 _log = get_logger(__name__)
 
 
@@ -171,7 +174,8 @@ class Keyring:
         return {} if self._snapshot is None or self._outdated() else self._snapshot.records
 
     def _outdated(self) -> bool:
-        return self._clock() - self._read_at > self._outage_seconds
+        grace = 0.0 if self._last_read_failed else _LONGEST_READ_SECONDS
+        return self._clock() - self._read_at > self._outage_seconds + grace
 
     def _refusal(self, reason: Reason, error: ServiceError) -> ServiceError:
         self._metrics.authentication_failures.labels(reason).inc()

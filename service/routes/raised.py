@@ -22,6 +22,7 @@ from service.errors import (
     ModelChangesDisabledError,
     ModelNotFoundError,
     ModelRecordError,
+    OwnDeadlineError,
     QueueFullError,
     RateLimitedError,
     SessionNotFoundError,
@@ -63,5 +64,6 @@ BY_TRANSLATING: Final[Kinds] = (
     WorkerDiedError,
     ShuttingDownError,
     DeadlineError,
+    OwnDeadlineError,
 )
 """Translates."""

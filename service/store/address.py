@@ -117,7 +117,9 @@ def _account(username: str, password: str) -> Account:
 
 
 def _options(query: str, kind: Kind) -> dict[str, str]:
-    options = {name: values[-1] for name, values in parse_qs(query, strict_parsing=bool(query)).items()}
+    options = {
+        name: values[-1] for name, values in parse_qs(query.replace("+", "%2B"), strict_parsing=bool(query)).items()
+    }
     if not options.keys() <= _OPTIONS[kind]:
         raise _UrlError(f"it has an option other than {', '.join(sorted(_OPTIONS[kind])) or 'none'}")
     return options

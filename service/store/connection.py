@@ -20,7 +20,6 @@ RedisClient = Redis | RedisCluster
 CLIENT_NAME = "antecedent"
 """How `CLIENT LIST` shows our connections."""
 
-_IDLE_CHECK_SECONDS = 30
 _UNBOUNDED = 2**31 - 1
 """A pool waits for nothing and refuses nothing: `Commands` bounds the calls at once, and with them the connections."""
 
@@ -113,7 +112,8 @@ def _options(timeout: float) -> dict[str, Any]:
         "decode_responses": True,
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
-        "health_check_interval": _IDLE_CHECK_SECONDS,
+        "health_check_interval": 0,  # a lost connection is found by a command, which is repeated
+        "socket_keepalive": True,
         "client_name": CLIENT_NAME,
         "driver_info": None,
         "protocol": 2,  # fewer commands at the start of a connection, so fewer in the ACL, and every proxy speaks it

@@ -6,7 +6,7 @@ A Cluster's masters fail one by one, so each has a breaker and a bound on calls 
 import asyncio
 from dataclasses import dataclass
 
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from service.store.breaker import Breaker
 from service.store.cancellation import obeyed
@@ -88,6 +88,8 @@ class Nodes:
                 with obeyed():
                     async with asyncio.timeout(self._policy.total_seconds):
                         await probe(self._redis, node.name)
+                self.answered(node)
+            except ResponseError:  # one whose disk takes nothing refuses to be asked, and can be read
                 self.answered(node)
             except Exception as error:  # noqa: BLE001 - whatever it was, nobody else would ever ask again
                 if not (isinstance(error, RedisError) or is_silence(error)):

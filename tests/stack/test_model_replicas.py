@@ -113,6 +113,11 @@ def test_without_the_record_and_the_bundle_of_the_settings_it_goes_on(
         refused = say(second, session, "a", 0)
         assert (refused.status_code, refused.json()["code"]) == (409, "session_model_not_loaded")
         assert translate(second, "a").json()["text"] == "A two"
+        missing = [{"name": "one", "code": "invalid_bundle"}]
+        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == missing, "it says what is missing")
+        assert load(second, "two").status_code == 200
+        assert records.exists(KEY)
+        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == [], "all that is wanted is there")
 
 
 def test_replica_that_cannot_load_a_model_keeps_its_old_one(

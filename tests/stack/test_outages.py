@@ -129,6 +129,12 @@ def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
         check_outage(client, session, 1)
         assert len(client.get(session).json()["sentences"]) == 1
+        admin.client_kill_filter(_type="normal", skipme=True)
+        assert len(client.get(session).json()["sentences"]) == 1
+        fragile_redis.pause()
+        eventually(lambda: _refused_at_once(client, session), "calls fail without asking Redis")
+        fragile_redis.resume()
+        eventually(lambda: client.get(session).status_code == 200, "what is there can be read again")
     finish(client, session, 1, 2, 3, 4)
 
 

@@ -29,11 +29,11 @@ OUTAGE_SECONDS = 600.0
 class Watched:
     """A keyring whose clocks stand still until the test moves them."""
 
-    def __init__(self, storage: KeyStorage) -> None:
+    def __init__(self, storage: KeyStorage, outage_seconds: float = OUTAGE_SECONDS) -> None:
         self.seconds = 0.0
         self.metrics = Metrics()
         self.keyring = Keyring(
-            storage, outage_seconds=OUTAGE_SECONDS, clock=lambda: self.seconds, now=self.now, metrics=self.metrics
+            storage, outage_seconds=outage_seconds, clock=lambda: self.seconds, now=self.now, metrics=self.metrics
         )
 
     def now(self) -> datetime:
@@ -188,6 +188,24 @@ async def test_redis_away(table: KeyTable, mortal_redis: RedisServer) -> None:
     await until_read(keyring)
     assert keyring.identify(key) == caller
     assert keyring.identify(other_key).tenant == "other"
+
+
+async def test_keys_that_can_be_read_hold_between_two_readings(file: KeyFile) -> None:
+    """That none outlives an outage is no reason to lock everybody out without one; a reading that hangs is one."""
+    key, record = made("acme")
+    await file.add(record)
+    watched = Watched(file, outage_seconds=0)
+    await watched.keyring.refresh()
+    watched.seconds = 2
+    assert admits(watched.keyring, key)
+    watched.seconds = 60
+    with pytest.raises(KeysUnavailableError):
+        watched.keyring.identify(key)
+    watched.seconds = 2
+    file._path.write_text("no keys")
+    await refused(watched.keyring.refresh)
+    with pytest.raises(KeysUnavailableError):
+        watched.keyring.identify(key)
 
 
 async def until_read(keyring: Keyring) -> None:

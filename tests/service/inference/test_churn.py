@@ -19,7 +19,7 @@ from models.bundle.requests import Options, Strategy, Translation, TranslationRe
 from models.bundle.runtime import Runtime
 from models.data.documents import Sentence
 from service.deadline import moment_in, until
-from service.errors import DeadlineError
+from service.errors import OwnDeadlineError
 from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
 from service.inference.pool import WorkerPool
@@ -79,7 +79,7 @@ class Churn:
                 found = await future
         except asyncio.CancelledError:
             end = "cancelled"
-        except DeadlineError:
+        except OwnDeadlineError:
             end = "too late"
         else:
             end = "answered"

@@ -30,6 +30,10 @@ from service.store.address import Account, Address, Kind, parse_address
             "rediss+sentinel://a/mymaster?sentinel_username=u&sentinel_password=p%2Fq",
             Address(Kind.SENTINEL, (("a", 26379),), tls=True, master="mymaster", sentinel_account=Account("u", "p/q")),
         ),
+        (
+            "redis+sentinel://a/mymaster?sentinel_password=q7Tz+Lk/9w==",
+            Address(Kind.SENTINEL, (("a", 26379),), master="mymaster", sentinel_account=Account("", "q7Tz+Lk/9w==")),
+        ),
         ("redis+cluster://a:7000,b", Address(Kind.CLUSTER, (("a", 7000), ("b", 6379)))),
         ("rediss+cluster://:p@a/0", Address(Kind.CLUSTER, (("a", 6379),), tls=True, account=Account("", "p"))),
     ],
