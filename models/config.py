@@ -364,6 +364,14 @@ class TrainingConfig(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _falls_after_it_has_risen(self) -> Self:
+        if self.schedule.kind == "linear" and self.updates is not None and self.updates <= self.schedule.warmup:
+            raise ValueError(
+                f"a linear schedule of {self.updates} updates would end within its warmup of {self.schedule.warmup}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _takes_modules_from_one_run(self) -> Self:
         if self.modules is not None and (self.step != "document" or self.transfer != "both"):
             raise ValueError("modules is for step document with transfer both: with all, init gives them")
@@ -430,6 +438,15 @@ class RunConfig(Frozen):
         kind, training = self.architecture.kind, self.training
         if kind in {"sentence", "global_local"} and training.context_dropout + training.context_shuffling:
             raise ValueError(f"context_dropout and context_shuffling are for windows of sentences, {kind} has none")
+        if (
+            kind == "layer_weighting"
+            and training.step == "document"
+            and not training.unfreeze
+            and training.context_dropout
+        ):
+            raise ValueError(
+                "without a context layer_weighting is its frozen backbone: context_dropout teaches it nothing"
+            )
         return self
 
     @model_validator(mode="after")

@@ -1,24 +1,26 @@
 """What translates without context: the sentence model that a context model was trained from, or one beside it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from models.config import SentenceConfig
-from models.errors import BundleError
+from models.errors import BundleError, CheckpointError
 from models.network.model import TranslationModel
 from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
 
 
 def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> TranslationModel | None:
-    """The model of step one, in evaluation mode; None where the context model was trained from scratch.
+    """The model of step one, in evaluation mode; None where there is none that gives the same words.
 
-    Where no step since has changed the backbone, that is the backbone of `model`, with its weights shared.
+    So it is where the context model was trained from scratch, or on the encoder of a model that translates into other
+    pieces. Where no step since has changed the backbone, that is the backbone of `model`, with its weights shared.
 
     Args:
         trained: the checkpoint of the context model.
         model: what it holds.
 
     Raises:
-        CheckpointError: one has, and the checkpoint that it began with is gone or damaged.
+        CheckpointError: one has, and the checkpoint that it began with is gone or damaged, or has been trained anew.
     """
     settings = trained.config.training
     if settings.step == "joint":
@@ -27,6 +29,12 @@ def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> Translati
     if settings.init is None or not changed:
         return sentence_model(model)
     before = load_checkpoint(settings.init)
+    if trained.progress.init not in (None, before.checksum):
+        raise CheckpointError(
+            f"{settings.init}: is not what {trained.config.name} began with: it was trained anew since"
+        )
+    if _vocabularies(before) != _vocabularies(trained):
+        return None
     if settings.transfer == "all":  # that had context modules already, and may have changed the backbone as well
         return sentence_model_of(before, load_model(before))
     return sentence_model(load_model(before))
@@ -40,8 +48,7 @@ def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel
         CheckpointError: the checkpoint is damaged.
     """
     beside = load_checkpoint(folder)
-    vocabularies = [(each.tokenizer.source_pieces, each.tokenizer.target_pieces) for each in (trained, beside)]
-    if vocabularies[0] != vocabularies[1]:
+    if _vocabularies(trained) != _vocabularies(beside):
         raise BundleError(f"{folder}: has other vocabularies than the model that it shall stand beside")
     if beside.config.backbone.max_length < trained.config.backbone.max_length:
         raise BundleError(f"{folder}: has fewer positions (max_length) than the model that it shall stand beside")
@@ -53,6 +60,10 @@ def sentence_model(model: TranslationModel) -> TranslationModel:
     bare = TranslationModel(model.backbone.config, SentenceConfig(), 1, 1)  # small: its backbone goes at once
     bare.backbone = model.backbone
     return bare.eval()
+
+
+def _vocabularies(checkpoint: Checkpoint) -> tuple[Sequence[str], Sequence[str]]:
+    return checkpoint.tokenizer.source_pieces, checkpoint.tokenizer.target_pieces
 
 
 def _backbone_parameters(model: TranslationModel) -> list[str]:

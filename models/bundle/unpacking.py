@@ -36,7 +36,7 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
     if final.exists():
         raise CheckpointError(f"{final}: is there already; remove it, or give the run another output folder")
     tokenizer = Tokenizer.load(bundle)
-    _save_tokenizer(tokenizer, bundle, config.tokenizer.path)
+    tokenizer.keep(config.tokenizer.path)
     model = build_model(config, tokenizer, dropout=0.0)
     try:
         weights = load_file(bundle / WEIGHTS)
@@ -69,13 +69,3 @@ def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> Archit
     if theirs.model_dump(exclude={"bert_checksum"}) != ours.model_dump(exclude={"bert_checksum"}):
         raise BundleError(f"{bundle}: has another architecture, or other values of it, than the run {config.name}")
     return theirs
-
-
-def _save_tokenizer(tokenizer: Tokenizer, bundle: Path, folder: Path) -> None:
-    """Where the run looks for it; the same one may be there already."""
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        tokenizer.save(folder)
-    for name in tokenizer.files():
-        if not (folder / name).is_file() or (folder / name).read_bytes() != (bundle / name).read_bytes():
-            raise CheckpointError(f"{folder}: is another tokenizer than the bundle's; give the run another folder")

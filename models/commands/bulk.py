@@ -65,7 +65,7 @@ def translate_on_cluster(
     """
     if source is None or out is None:
         raise typer.BadParameter("--ray needs files: --in and --out")
-    _check(how, address)
+    _check(bundle, how, address)
     _check_files(source, out)
     from tqdm import tqdm
 
@@ -94,7 +94,11 @@ def translate_on_cluster(
     typer.echo(f"{out}: {outcome.sentences} sentences in {outcome.parts} parts{kept}", err=True)
 
 
-def _check(how: Decoding, address: str) -> None:
+def _check(bundle: Path, how: Decoding, address: str) -> None:
+    from models.training.checkpoints import is_checkpoint
+
+    if is_checkpoint(bundle):
+        raise typer.BadParameter(f"--ray needs a bundle, and {bundle} is a checkpoint: export it first")
     if how.context not in ("real", "none", "empty"):
         raise typer.BadParameter(f"--context {how.context} needs all documents at once: leave out --ray")
     if how.device not in ("cpu", "cuda"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from models.commands.context import Setting
-from models.commands.options import Beam, ComputeType, Device, Threads
+from models.commands.options import ComputeType, Device, Threads
 from models.commands.output import write_json, write_lines
 from models.config import ContextWindow
 from models.data.documents import Document, read_documents
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
 _INPUT: Final = "input"
 """Beside figures: what they were measured on, as `_digest` says it."""
+_MODEL: Final = "identity"
+"""And of which model, of all that may have had its name."""
 
 
 def compare(
@@ -30,7 +32,7 @@ def compare(
     reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of what is found.", show_default=False)],
     sets: Annotated[list[Path] | None, typer.Option("--set", metavar="F", help="Contrastive items.")] = None,
-    beam: Beam = 1,
+    beam: Annotated[int, typer.Option(min=1, help="Hypotheses of search; 1 is greedy.")] = 1,
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
@@ -62,14 +64,18 @@ def compare(
         for setting in _settings(runtime, kinds):
             found = f"{name}.{setting.context}"
             typer.echo(found)
-            if not _stands(scores := out / f"{found}.scores.json", corpus):
+            scores, accuracies = (out / f"{found}.{what}.json" for what in ("scores", "accuracies"))
+            for figures_of_another in (scores, accuracies):
+                if not _stands(figures_of_another, model, _MODEL):
+                    figures_of_another.unlink(missing_ok=True)
+            if not _stands(scores, corpus):
                 figures, translations = translated(setting, documents, beam, options)
                 write_lines(translations, out / f"{found}.txt")
-                write_json(figures | {_INPUT: corpus}, scores)
-            if items and not _stands(accuracies := out / f"{found}.accuracies.json", judgement):
+                write_json(figures | {_INPUT: corpus, _MODEL: model}, scores)
+            if items and not _stands(accuracies, judgement):
                 figures, outcomes = judged(setting, items, "last")
                 write_outcomes(outcomes, out / f"{found}.outcomes")
-                write_json(figures | {_INPUT: judgement}, accuracies)
+                write_json(figures | {_INPUT: judgement, _MODEL: model}, accuracies)
 
 
 def _named(bundles: Sequence[Path]) -> dict[Path, str]:
@@ -105,10 +111,10 @@ def _digest(paths: Sequence[Path], *options: object) -> str:
     return hashlib.sha256(repr((contents, options)).encode()).hexdigest()
 
 
-def _stands(figures: Path, asked: str) -> bool:
-    """Whether figures have been measured, of the model and on what is asked for."""
+def _stands(figures: Path, asked: str, what: str = _INPUT) -> bool:
+    """Whether figures have been measured, of the model and on what is asked for, or else of that model at least."""
     try:
         measured = json.loads(figures.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(measured, dict) and measured.get(_INPUT) == asked
+    return isinstance(measured, dict) and measured.get(what) == asked

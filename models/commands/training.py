@@ -35,7 +35,7 @@ def survey(config: Config, skip_bad: SkipBad = False, json_file: JsonFile = None
     from models.training.survey import survey as survey_corpus
 
     run = load_config(config)
-    found = survey_corpus(run.data, read_corpus(run.data.train, skip_bad=skip_bad), Tokenizer.load(run.tokenizer.path))
+    found = survey_corpus(run, read_corpus(run.data.train, skip_bad=skip_bad), Tokenizer.load(run.tokenizer.path))
     rows = [(one.what, f"{one.pairs:,}", f"{one.target_tokens:,}", _shortened(one.example)) for one in found]
     print_table(("pairs", "number", "target tokens", "the first"), rows)
     write_json({"findings": [asdict(one) for one in found]}, json_file)

@@ -16,7 +16,7 @@ import sentencepiece
 
 from models.config import TokenizerConfig
 from models.data.whole import write_whole
-from models.errors import DataError
+from models.errors import CheckpointError, DataError
 
 PAD: Final = 0
 BOS: Final = 1
@@ -106,6 +106,19 @@ class Tokenizer:
         for name in {JOINT_FILE, SOURCE_FILE, TARGET_FILE}.difference(self.files()):
             (folder / name).unlink(missing_ok=True)  # of an earlier training: `load` must not find it
 
+    def keep(self, folder: Path) -> None:
+        """Write the model files, if there are none yet.
+
+        Raises:
+            CheckpointError: there is another tokenizer, which something may have been trained with.
+        """
+        if not any((folder / name).exists() for name in (JOINT_FILE, SOURCE_FILE, TARGET_FILE)):
+            self.save(folder)
+        models = zip(self.files(), (self.source, self.target), strict=False)  # of a joint one, the first
+        files = ((folder / name, model.serialized_model_proto()) for name, model in models)
+        if not all(file.is_file() and file.read_bytes() == content for file, content in files):
+            raise CheckpointError(f"{folder}: holds another tokenizer; give the run another folder, or remove that one")
+
 
 def train_tokenizer(
     config: TokenizerConfig, sources: Iterable[str], targets: Iterable[str], *, sample: int = _SAMPLE
@@ -123,6 +136,7 @@ def train_tokenizer(
         sample: Sentences, at most, that each model learns from, drawn evenly from all with a fixed seed.
 
     Raises:
+        CheckpointError: another tokenizer is there already.
         DataError: there is no text, or too little for a vocabulary of this size.
     """
     if config.joint:
@@ -130,7 +144,7 @@ def train_tokenizer(
         tokenizer = Tokenizer(joint, joint)
     else:
         tokenizer = Tokenizer(_train(config, sources, sample), _train(config, targets, sample))
-    tokenizer.save(config.path)
+    tokenizer.keep(config.path)
     return tokenizer
 
 

@@ -1,7 +1,8 @@
 """Means of weights: of the last checkpoints of a run, and of several runs that began as one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import torch
 from pydantic import ValidationError
@@ -10,6 +11,9 @@ from torch import Tensor
 from models.config import RunConfig
 from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
+
+_OF_NO_WEIGHT: Final = {"max_length", "context_sentences"}
+"""Members of a network's config that its weights may have been trained with in one way and in another."""
 
 
 def average(folders: Sequence[Path]) -> dict[str, Tensor]:
@@ -62,8 +66,24 @@ def _require_alike(first: Checkpoint, other: Checkpoint, folder: Path) -> None:
         raise CheckpointError(f"{folder}: has another vocabulary than the first checkpoint")
     shapes, others = ({name: each.shape for name, each in one.weights.items()} for one in (first, other))
     names = others.keys() if other.config.architecture.kind == "sentence" else shapes.keys() | others.keys()
-    if odd := [name for name in names if shapes.get(name) != others.get(name)]:
+    odd = [name for name in names if shapes.get(name) != others.get(name)] or _unlike(first.config, other.config)
+    if odd:
         raise CheckpointError(f"{folder}: is of another network than the first checkpoint: {min(odd)} differs")
+
+
+def _unlike(first: RunConfig, other: RunConfig) -> list[str]:
+    """What makes others of the same weights: all of a network but how much of its input it is given."""
+    pairs: list[tuple[str, Any, Any]] = [
+        ("languages", first.languages, other.languages),
+        ("backbone", first.backbone, other.backbone),
+    ]
+    if other.architecture.kind != "sentence":
+        pairs.append(("architecture", first.architecture, other.architecture))
+    return [f"{part}.{name}" for part, one, its in pairs for name in _differing(one.model_dump(), its.model_dump())]
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    return [name for name in one if one[name] != other.get(name) and name not in _OF_NO_WEIGHT]
 
 
 def _pieces(checkpoint: Checkpoint) -> tuple[Sequence[str], Sequence[str]]:

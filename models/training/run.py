@@ -48,6 +48,7 @@ def make_tokenizer(config: RunConfig, *, skip_bad: bool = False) -> Tokenizer:
     """Train the SentencePiece models of a run on its training corpus, and write them where the config says.
 
     Raises:
+        CheckpointError: another tokenizer is there already.
         DataError: the corpus cannot be read, or is too small for the vocabulary.
     """
     documents = read_corpus(config.data.train, skip_bad=skip_bad)

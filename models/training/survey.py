@@ -7,11 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from models.config import DataConfig
+from models.config import RunConfig
 from models.data.cleaning import Flags, of_unlike_length, repeated, untranslated
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import Tokenizer
+from models.training.run import plan_model
 
 RATIOS: Final = (2.0, 3.0, 5.0)
 COPIES: Final = (1, 10)
@@ -33,11 +34,11 @@ class Finding:
     """The first of them; empty where there is none."""
 
 
-def survey(config: DataConfig, documents: Sequence[Document], tokenizer: Tokenizer) -> list[Finding]:
+def survey(run: RunConfig, documents: Sequence[Document], tokenizer: Tokenizer) -> list[Finding]:
     """Count the pairs of each kind: all first, and last those that a run would learn from.
 
     Args:
-        config: what the run reads.
+        run: that reads them.
         documents: its training corpus.
         tokenizer: of the run.
 
@@ -45,12 +46,13 @@ def survey(config: DataConfig, documents: Sequence[Document], tokenizer: Tokeniz
         DataError: a sentence has no translation, or nothing is left to learn from.
     """
     sentences = [sentence for document in documents for sentence in document.sentences]
-    corpus = TokenizedCorpus(
-        documents, tokenizer, config.max_tokens, config.max_context_tokens, cleaning=config.cleaning
-    )
+    longest, context = min(run.data.max_tokens, run.backbone.max_length), run.data.max_context_tokens
+    corpus = TokenizedCorpus(documents, tokenizer, longest, context, cleaning=run.data.cleaning)
+    reader = plan_model(run).architecture
     learnt = np.zeros(len(sentences), np.bool_)
-    learnt[corpus.usable] = True
-    kinds = [("all", np.ones_like(learnt)), *_kinds(sentences, corpus, config.max_tokens), ("learnt from", learnt)]
+    for batch in corpus.plan(reader, run.training.batch_tokens, seed=0, epoch=0):
+        learnt[batch] = True
+    kinds = [("all", np.ones_like(learnt)), *_kinds(sentences, corpus, longest), ("learnt from", learnt)]
     return [_finding(what, flags, sentences, corpus) for what, flags in kinds]
 
 

@@ -1,16 +1,19 @@
 """Dev-set figures as training goes: loss, BLEU and contrastive accuracy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
+from pathlib import Path
 from typing import Protocol
 
 import torch
 
 from models.config import RunConfig, data_folder
+from models.data.clauses import split_clauses
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, read_documents
 from models.data.tokenizer import Tokenizer
+from models.errors import DataError
 from models.network.model import TranslationModel
 from models.training.contrastive import accuracies, outcomes_of, require_fitting
 from models.training.contrastive_sets import ContrastiveItem, read_contrastive
@@ -48,7 +51,8 @@ class Validation:
         """Read the dev sets that the config names.
 
         Raises:
-            DataError: one cannot be read, or has an item that is too long for the model.
+            DataError: one cannot be read, or has an item that is too long for the model, or a sentence that is
+                translated and too long, with no clause boundary at which to divide it.
         """
         self._candidate = candidate
         self._corpus: TokenizedCorpus | None = None
@@ -59,6 +63,7 @@ class Validation:
             documents = read_documents(folder / data.dev.source, folder / data.dev.target)
             self._corpus = TokenizedCorpus(documents, tokenizer, config.backbone.max_length)
             self._documents = _first(documents, config.training.dev_sentences)
+            _require_translatable(self._documents, tokenizer, config.backbone.max_length, folder / data.dev.source)
         if data.contrastive is not None:
             self._items = read_contrastive(folder / data.contrastive)
             require_fitting(self._items, "last", partial(_fits, tokenizer, config.backbone.max_length))
@@ -81,6 +86,13 @@ def _fits(tokenizer: Tokenizer, positions: int, sentence: Sentence) -> bool:
     """Whether a sentence and its translation have room for the end of sentence too."""
     source, target = tokenizer.encode_source(sentence.source), tokenizer.encode_target(sentence.target or "")
     return max(len(source), len(target)) < positions
+
+
+def _require_translatable(documents: Sequence[Document], tokenizer: Tokenizer, positions: int, file: Path) -> None:
+    clauses = (part for document in documents for one in document.sentences for part in split_clauses(one.source))
+    for clause in clauses:
+        if len(tokenizer.encode_source(clause)) >= positions:
+            raise DataError(f"has a sentence that is too long for the model, without a clause boundary: {clause}", file)
 
 
 def _first(documents: list[Document], sentences: int) -> list[Document]:

@@ -58,6 +58,7 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         ({"training": {"updates": 1, "patience": 3}, "data": {"train": RUN["data"]["train"]}}, "go by the loss"),
         ({"training": {"updates": 1, "init": "a", "modules": "b"}}, "modules is for step document"),
         ({"training": {"updates": 1, "adam_epsilon": 0}}, "adam_epsilon"),
+        ({"training": {"updates": 9, "schedule": {"kind": "linear", "warmup": 9}}}, "would end within its warmup"),
         ({"training": {"updates": 1, "deepen": True, "init": "a", "step": "document"}}, "deepen needs unfreeze"),
         ({"training": {"updates": 1, "deepen": True, "init": "a"}, "backbone": {"norm": "post"}}, "norm pre"),
         (

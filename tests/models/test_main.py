@@ -193,6 +193,12 @@ def test_compare_measures_what_is_not_there_yet(bundle: Path, corpus: tuple[Path
     done = run("compare", other, *options)
     assert done.returncode == 0, done.stderr
     assert figures(real)["bleu"] >= 0, "of another model of that name"
+    accuracies = tmp_path / "out" / "tiny.real.accuracies.json"
+    accuracies.write_text(json.dumps({"identity": figures(real)["identity"]}), encoding="utf-8")
+    assert run("compare", other, *options).returncode == 0
+    assert accuracies.exists(), "of this model"
+    assert run("compare", bundle, *options).returncode == 0
+    assert not accuracies.exists(), "of another model, beside new scores of this one"
     done = run("compare", bundle, other, *options)
     assert done.returncode == 2
     assert "another one is called tiny too" in done.stderr

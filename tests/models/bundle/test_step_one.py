@@ -12,6 +12,7 @@ from models.bundle.runtime import Options, Runtime, TranslationRequest
 from models.bundle.self_test import self_test
 from models.bundle.step_one import sentence_model, sentence_model_of
 from models.config import SentenceConfig
+from models.data.tokenizer import Tokenizer
 from models.errors import BundleError, CheckpointError, UnsupportedOptionError
 from models.network.context import Architecture
 from models.network.doc_transformer import DocTransformer
@@ -161,3 +162,20 @@ def test_a_sentence_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BundleError, match=reason):
             export_bundle(two, tmp_path / "bundle", documents=documents(), sentence=folder)
     assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.usefixtures("trains_everything")
+def test_a_step_one_that_was_trained_anew_is_not_the_sentence_model(trained: Path, tmp_path: Path) -> None:
+    """What lies in its place now may be anything: the model translates with context only."""
+    checkpoint = load_checkpoint(trained)
+    began = replace(checkpoint, progress=replace(checkpoint.progress, init="another checksum"))
+    with pytest.raises(CheckpointError, match="was trained anew since"):
+        sentence_model_of(began, load_model(began))
+
+
+@pytest.mark.usefixtures("trains_everything")
+def test_a_model_with_other_words_is_not_the_sentence_model(trained: Path, tmp_path: Path) -> None:
+    """Step two may begin with an encoder alone, and have a target vocabulary of its own."""
+    checkpoint = load_checkpoint(trained)
+    exchanged = replace(checkpoint, tokenizer=Tokenizer(checkpoint.tokenizer.target, checkpoint.tokenizer.source))
+    assert sentence_model_of(exchanged, load_model(checkpoint)) is None

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from models.__main__ import app
 from models.errors import BundleError, ConfigError
-from tests.support.bundles import make_bundle
+from tests.support.bundles import make_bundle, make_checkpoint
 
 FILES = ("--in", "corpus", "--out", "translation")
 
@@ -60,6 +60,14 @@ def test_cluster_translates_with_bundles(files: list[str], tmp_path: Path) -> No
     result = CliRunner().invoke(app, ["translate", str(tmp_path), "--ray", "auto", *files])
     assert isinstance(result.exception, BundleError)
     assert "is no bundle" in str(result.exception)
+
+
+def test_a_checkpoint_is_to_be_exported_first(files: list[str], tmp_path: Path) -> None:
+    """`translate` takes one, but not over a cluster."""
+    checkpoint = make_checkpoint(tmp_path / "two")
+    result = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["translate", str(checkpoint), "--ray", "auto", *files])
+    assert result.exit_code == 2
+    assert "is a checkpoint: export it first" in result.output
 
 
 def test_ray_is_optional(files: list[str], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from models.config import TokenizerConfig
 from models.data.tokenizer import BOS, EOS, PAD, SPECIAL_PIECES, UNK, Tokenizer, train_tokenizer
-from models.errors import DataError
+from models.errors import CheckpointError, DataError
 
 Kind = Literal["unigram", "bpe"]
 LAYOUTS = [("unigram", True), ("unigram", False), ("bpe", True), ("bpe", False)]
@@ -171,10 +171,22 @@ def test_control_ids_decode_to_nothing(tokenizer: Tokenizer) -> None:
 
 
 def test_a_new_layout_replaces_the_old_files(tmp_path: Path) -> None:
-    """Training separate vocabularies where a joint one was leaves no joint one to be loaded by mistake."""
-    train(tmp_path, joint=True)
-    train(tmp_path, joint=False)
-    assert not Tokenizer.load(tmp_path).joint
+    """Saving separate vocabularies where a joint one was leaves no joint one to be loaded by mistake."""
+    train(tmp_path / "joint", joint=True)
+    train(tmp_path / "separate", joint=False).save(tmp_path / "joint")
+    assert not Tokenizer.load(tmp_path / "joint").joint
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_tokenizer_that_is_there_is_left_alone(tmp_path: Path, joint: bool) -> None:
+    """Runs may have been trained with it. The same one may be made again."""
+    train(tmp_path, joint=joint)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    train(tmp_path, joint=joint)
+    for layout, vocabulary in ((not joint, 340), (joint, 341)):
+        with pytest.raises(CheckpointError, match="holds another tokenizer"):
+            train(tmp_path, joint=layout, vocabulary=vocabulary)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_a_vocabulary_that_the_text_cannot_fill_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from models.errors import CheckpointError, ConfigError
 from models.training.averaging import average, average_runs
 from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model
 from models.training.run import make_tokenizer
+from tests.models.conftest import BACKBONE
 from tests.support.training import train
 
 NAME = "backbone.target_embedding.weight"
@@ -87,6 +88,9 @@ def test_unlike_runs_have_no_average(twins: list[Path], make_run: Callable[..., 
     other_network = train(load_config(make_run("wide", backbone=wider, training={"updates": 1})))
     with pytest.raises(CheckpointError, match="another network than the first checkpoint: backbone"):
         average_runs([twins[0], other_network], out)
+    curved = BACKBONE | {"activation": "gelu"}
+    with pytest.raises(CheckpointError, match=r"first checkpoint: backbone\.activation"):
+        average_runs([twins[0], train(load_config(make_run("gelu", backbone=curved, training={"updates": 1})))], out)
     words = {"path": str(tmp_path / "other"), "vocabulary": 55, "byte_fallback": False}
     config = load_config(make_run("words", tokenizer=words, training={"updates": 1}))
     make_tokenizer(config)

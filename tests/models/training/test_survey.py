@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from models.config import CleaningConfig, Corpus, DataConfig, TokenizerConfig
+from models.config import (
+    BackboneConfig,
+    CleaningConfig,
+    Corpus,
+    DataConfig,
+    DocTransformerConfig,
+    Languages,
+    RunConfig,
+    TokenizerConfig,
+    TrainingConfig,
+)
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.training.survey import Finding, survey
@@ -27,11 +37,23 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     return train_tokenizer(config, [s.source for s in SENTENCES], [s.target or "" for s in SENTENCES])
 
 
-def found(tokenizer: Tokenizer, cleaning: CleaningConfig) -> dict[str, Finding]:
+def found(
+    tokenizer: Tokenizer, cleaning: CleaningConfig, *, context: int | None = None, positions: int = 512
+) -> dict[str, Finding]:
     """What a survey finds, by kind."""
     nowhere = Corpus(source=Path("source"), target=Path("target"))
-    config = DataConfig(train=nowhere, max_tokens=30, cleaning=cleaning)
-    return {one.what: one for one in survey(config, DOCUMENTS, tokenizer)}
+    data = DataConfig(train=nowhere, max_tokens=30, cleaning=cleaning, max_context_tokens=context)
+    run = RunConfig(
+        name="run",
+        languages=Languages(source="ja", target="en"),
+        data=data,
+        tokenizer=TokenizerConfig(path=Path("tokenizer"), vocabulary=80),
+        backbone=BackboneConfig(max_length=positions),
+        architecture=DocTransformerConfig(),
+        training=TrainingConfig(step="joint", updates=1),
+        output=Path("output"),
+    )
+    return {one.what: one for one in survey(run, DOCUMENTS, tokenizer)}
 
 
 def test_every_kind_is_counted_with_its_first_example(tokenizer: Tokenizer) -> None:
@@ -59,3 +81,12 @@ def test_what_cleaning_leaves_out_is_not_learnt_from(tokenizer: Tokenizer) -> No
     """The last line goes by the config."""
     cleaning = CleaningConfig(max_copies=1, untranslated=True)
     assert found(tokenizer, cleaning)["learnt from"].pairs == 3
+
+
+def test_what_has_too_long_a_context_is_not_learnt_from(tokenizer: Tokenizer) -> None:
+    """Nor what has more tokens than the model has positions."""
+    cleaning = CleaningConfig()
+    assert found(tokenizer, cleaning, context=1)["learnt from"].pairs == 2  # the first of each document
+    assert (
+        found(tokenizer, cleaning, positions=8)["learnt from"].pairs < found(tokenizer, cleaning)["learnt from"].pairs
+    )
