@@ -7,6 +7,7 @@ split keeps its boundaries; but if it is several sentences, each of them is tran
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from models.data.clauses import pack, split_clauses
 from models.data.spacing import primary
@@ -52,13 +53,22 @@ _WITH_ORDINALS = frozenset(
     ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
 )
 _MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+_ASIDE = re.compile(
+    r"""[\s \u200b-\u200f\u202a-\u202e\u2066-\u2069 \u2190-\u21ff \u2600-\u2775\u2794-\u27bf\u2b00-\u2bff
+    \ufe0e\ufe0f \U0001f000-\U0001faff]"""
+)
+"""White space, emoji, pictures, arrows and marks of direction: around a sentence they stay as they are.
+
+A model knows none of them, and drops them, or makes something up. Not so signs of arithmetic, which belong to a
+number, and circles, which stand for letters in 〇〇寺.
+"""
 _SPACES = " \u3000"
 """What a language may have between two sentences; a line break or a tab is the document's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """Sentences without the white space around them, and what stands before, between and after them.
+    """Sentences without the white space and emoji around them, and what stands before, between and after them.
 
     `separators` has one element more than `sentences`.
     """
@@ -102,16 +112,21 @@ def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
         if len(sentences) == most:
             break
         seen += len(piece)
-        core = piece.strip()
-        if not is_sentence or not has_words(core):
+        if not is_sentence or not has_words(piece):
             kept.append(piece)
             continue
-        start = len(piece) - len(piece.lstrip())
+        start, end = _core(piece)
         separators.append("".join([*kept, piece[:start]]))
-        sentences.append(core)
-        kept = [piece[start + len(core) :]]
+        sentences.append(piece[start:end])
+        kept = [piece[end:]]
     separators.append("".join([*kept, text[seen:]]))
     return Segmented(tuple(sentences), tuple(separators))
+
+
+def _core(piece: str) -> tuple[int, int]:
+    """From where to where a piece with words is to be translated."""
+    before, after = (sum(1 for _ in takewhile(_ASIDE.match, text)) for text in (piece, reversed(piece)))
+    return before, len(piece) - after
 
 
 def parts(text: str, language: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import inspect
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 from models.errors import AntecedentError
@@ -15,7 +16,7 @@ Responses = dict[int | str, dict[str, Any]]
 """`responses` of a FastAPI route."""
 
 _PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
-_HEADERS: Final = {429: ("Retry-After", "RateLimit-Policy", "RateLimit"), 503: ("Retry-After",), 504: ("Retry-After",)}
+_OF_A_QUOTA: Final = ("RateLimit-Policy", "RateLimit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,15 @@ def _response(status: int, errors: list[Described]) -> dict[str, Any]:
     codes = ", ".join(f"`{code}`" for code in examples)
     return {
         "description": f"{title_of(status)}: {codes}.",
-        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS.get(status, ())},
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _headers(status, errors)},
         "content": {PROBLEM_TYPE: {"schema": _PROBLEM, "examples": examples}},
     }
+
+
+def _headers(status: int, errors: list[Described]) -> list[str]:
+    """That may come with errors of a status, besides those of every answer."""
+    later = ["Retry-After"] if any(error.retry_after is not None for error in errors) else []
+    return [*later, *(_OF_A_QUOTA if status == HTTPStatus.TOO_MANY_REQUESTS else ())]
 
 
 def _example(error: Described) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from service.store.document import Answer, Appended, Entry, Session, State
 _Refusal = Callable[[int, int], ServiceError]
 _REFUSALS: dict[str, _Refusal] = {
     "conflict": lambda position, following: PositionConflictError(
-        f"position {position}, or this idempotency key, has another text", next_position=following
+        f"position {position} has another text, or an idempotency key that came along is another sentence's",
+        next_position=following,
     ),
     "gap": lambda position, following: PositionGapError(
         f"position {position} is beyond the next one, {following}", next_position=following

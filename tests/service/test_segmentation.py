@@ -179,6 +179,20 @@ def test_emoji_on_a_line_of_its_own_stays_between_the_sentences() -> None:
     assert document.join(["Done 🙂.", "Really."]) == "Done 🙂.\n🎉\nReally."
 
 
+@pytest.mark.parametrize("aside", ["🎉", "😀 ", "★", "👨‍👩‍👧 ", "☀️", "→", "\u202b", "\u2066"])
+def test_emoji_around_a_sentence_stay_where_they_are(aside: str) -> None:
+    """Before it as after it: a model would drop them, or make something up."""
+    found = split(f"{aside}彼は来た。{aside}\n彼女は{aside}帰った。", "ja", longest=1000, most=100)
+    assert found.sentences == ("彼は来た。", f"彼女は{aside}帰った。")
+    assert found.join(["He came.", "She left."], gap=" ") == f"{aside}He came.{aside}\nShe left."
+
+
+@pytest.mark.parametrize("sentence", ["−5度だった。", "〇〇寺は古い。", "○○寺は古い。", "≠は記号だ。"])
+def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
+    """Of arithmetic, or circles that stand for letters."""
+    assert split(sentence, "ja", longest=1000, most=100).sentences == (sentence,)
+
+
 @pytest.mark.parametrize(
     ("text", "cells"),
     [

@@ -65,6 +65,8 @@ def test_header_fields_are_described(document: Schema) -> None:
             assert "X-Request-ID" in response["headers"]
             if status in {"429", "503", "504"} and "application/problem+json" in response["content"]:
                 assert "Retry-After" in response["headers"]
+    changing = document["paths"]["/v1/models"]["post"]["responses"]["409"]  # by another administrator, for a while
+    assert "Retry-After" in changing["headers"]
 
 
 def test_every_schema_has_an_example_that_fits(document: Schema) -> None:
