@@ -187,6 +187,15 @@ def test_emoji_around_a_sentence_stay_where_they_are(aside: str) -> None:
     assert found.join(["He came.", "She left."], gap=" ") == f"{aside}He came.{aside}\nShe left."
 
 
+def test_what_no_language_has_is_no_reason_to_refuse_a_text() -> None:
+    """An image in base64, or an address of hundreds of characters, stays as it is, in a table, too."""
+    for long in ("![](data:image/png;base64," + "iVBORw0KGgo" * 60 + ")", "https://example.org/?q=" + "%E3%81%82" * 90):
+        text = f"彼は来た。{long}\n| 名 | {long} |\n彼女は帰った。"
+        found = split(text, "ja", longest=1000, most=100)
+        assert found.sentences == ("彼は来た。", "名", "彼女は帰った。")
+        assert found.join(found.sentences) == text
+
+
 @pytest.mark.parametrize("sentence", ["−5度だった。", "〇〇寺は古い。", "○○寺は古い。", "≠は記号だ。"])
 def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
     """Of arithmetic, or circles that stand for letters."""
