@@ -39,7 +39,7 @@ READMES = sorted(CONFIGS.rglob("README.md"))
 SMALL = {
     "backbone": {"width": 16, "feed_forward": 24, "heads": 2, "max_length": 128}
     | {"encoder_layers": 2, "decoder_layers": 2},
-    "training": {"updates": 1, "epochs": None, "batch_tokens": 96, "dev_sentences": 0, "precision": "float32"},
+    "training": {"updates": 2, "epochs": None, "batch_tokens": 96, "dev_sentences": 0, "precision": "float32"},
 }
 """What a step is made quick by; nothing of it is a switch of a paper."""
 SMALL_ARCHITECTURE = {"attention_width": 8, "attention_heads": 2, "bert_width": WIDTH, "bert_pieces": POSITIONS}
@@ -77,10 +77,11 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shrunk(config: RunConfig, bert: Path, output: Path) -> RunConfig:
-    """The run with all its switches, but small, of one update, and begun with a step one beside it."""
+    """The run with all its switches, but small, of two updates, and begun with a step one beside it."""
     values = config.model_dump()
     for section, small in SMALL.items():
         values[section] |= small
+    values["training"]["schedule"]["warmup"] = 1
     architecture = values["architecture"]
     architecture |= {name: value for name, value in SMALL_ARCHITECTURE.items() if name in architecture}
     if isinstance(config.architecture, BertContextConfig):
@@ -139,7 +140,7 @@ def test_run_builds_at_its_own_size(file: Path) -> None:
 def test_run_takes_a_step(
     file: Path, corpus: list[Document], tokenizers: Mapping[bool, Tokenizer], bert: Path, tmp_path: Path
 ) -> None:
-    """An update moves something, and nothing that the step leaves as it is."""
+    """Updates move something, and nothing that the step leaves as it is."""
     config = shrunk(load_config(file), bert, tmp_path)
     tokenizer = tokenizers[config.tokenizer.joint]
     save_step_one(config, tokenizer)
@@ -148,7 +149,7 @@ def test_run_takes_a_step(
     before = copies(trainer.model)
     trainer.run(lambda model: {}, Curves(None))
     moved = {name for name, tensor in copies(trainer.model).items() if not torch.equal(tensor, before[name])}
-    assert trainer.progress.update == 1
+    assert trainer.progress.update == 2
     assert moved
     frozen = config.training.step == "document" and not config.training.unfreeze
     assert not frozen or all(trainer.model.architecture.trains(name) for name in moved)

@@ -503,10 +503,12 @@ def test_weights_of_another_vocabulary_are_refused(make_run: MakeRun) -> None:
         for document in read_corpus(first.data.train)
         for sentence in document.sentences
     ]
+    shutil.rmtree(first.tokenizer.path)
     train_tokenizer(first.tokenizer, *([pair[side] for pair in backwards] for side in (0, 1)))
     for run in (first, second):
         with pytest.raises(CheckpointError, match="another tokenizer"):
             train(run, resume=True)
+    shutil.rmtree(first.tokenizer.path)
     make_tokenizer(first)
     train(second)
 
