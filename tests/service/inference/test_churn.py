@@ -7,7 +7,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from statistics import mean
 
@@ -94,10 +94,10 @@ class Churn:
 
 
 async def kill(pool: WorkerPool, seconds: float, killed: list[int]) -> None:
-    """Kill the first worker now and then; the other one lives as long as all this takes."""
-    while True:
+    """Kill a worker now and then, in turn; the last one lives as long as all this takes."""
+    for slot in cycle(range(pool.size - 1)):
         await asyncio.sleep(seconds)
-        victim = pool._workers[0]
+        victim = pool._workers[slot]
         if victim.alive:
             os.kill(victim.pid, signal.SIGKILL)
             killed.append(victim.pid)
@@ -107,7 +107,7 @@ async def watch(pool: WorkerPool, samples: list[tuple[int, int]]) -> None:
     """Note what this process holds, and the worker that nobody kills."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
-        samples.append((psutil.Process().memory_info().rss, pool._workers[1].memory()))
+        samples.append((psutil.Process().memory_info().rss, pool._workers[pool.size - 1].memory()))
 
 
 def answers(bundle: Path, seed: int) -> dict[Asked, Translation]:
@@ -125,10 +125,10 @@ def answers(bundle: Path, seed: int) -> dict[Asked, Translation]:
 
 
 async def churned(bundle: Path, plan: Plan) -> tuple[Churn, list[int], Sequence[tuple[int, int]], Metrics]:
-    """All of it on two workers: the callers, who was killed, and what was held when."""
+    """All of it on three workers: the callers, who was killed, and what was held when."""
     metrics = Metrics()
     command = WorkerCommand(bundle, Manifest.load(bundle).fingerprint, "cpu", "float32", 60.0, 60.0, TRANSLATOR)
-    pool = WorkerPool(partial(Worker.start, command), 2, metrics)
+    pool = WorkerPool(partial(Worker.start, command), 3, metrics)
     expected = answers(bundle, 1)
     await pool.open()
     batcher = Batcher(pool, Budget(1024, 16, 0.001), deadline=60.0, metrics=metrics)
