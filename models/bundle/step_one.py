@@ -1,6 +1,5 @@
 """What translates without context: the sentence model that a context model was trained from, or one beside it."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from models.config import SentenceConfig
@@ -33,7 +32,7 @@ def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> Translati
         raise CheckpointError(
             f"{settings.init}: is not what {trained.config.name} began with: it was trained anew since"
         )
-    if _vocabularies(before) != _vocabularies(trained):
+    if before.vocabularies != trained.vocabularies:
         return None
     if settings.transfer == "all":  # that had context modules already, and may have changed the backbone as well
         return sentence_model_of(before, load_model(before))
@@ -48,7 +47,7 @@ def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel
         CheckpointError: the checkpoint is damaged.
     """
     beside = load_checkpoint(folder)
-    if _vocabularies(trained) != _vocabularies(beside):
+    if trained.vocabularies != beside.vocabularies:
         raise BundleError(f"{folder}: has other vocabularies than the model that it shall stand beside")
     if beside.config.backbone.max_length < trained.config.backbone.max_length:
         raise BundleError(f"{folder}: has fewer positions (max_length) than the model that it shall stand beside")
@@ -60,10 +59,6 @@ def sentence_model(model: TranslationModel) -> TranslationModel:
     bare = TranslationModel(model.backbone.config, SentenceConfig(), 1, 1)  # small: its backbone goes at once
     bare.backbone = model.backbone
     return bare.eval()
-
-
-def _vocabularies(checkpoint: Checkpoint) -> tuple[Sequence[str], Sequence[str]]:
-    return checkpoint.tokenizer.source_pieces, checkpoint.tokenizer.target_pieces
 
 
 def _backbone_parameters(model: TranslationModel) -> list[str]:

@@ -62,7 +62,7 @@ def _renamed(config: RunConfig, name: str) -> RunConfig:
 
 
 def _require_alike(first: Checkpoint, other: Checkpoint, folder: Path) -> None:
-    if _pieces(first) != _pieces(other):
+    if first.vocabularies != other.vocabularies:
         raise CheckpointError(f"{folder}: has another vocabulary than the first checkpoint")
     shapes, others = ({name: each.shape for name, each in one.weights.items()} for one in (first, other))
     names = others.keys() if other.config.architecture.kind == "sentence" else shapes.keys() | others.keys()
@@ -84,7 +84,3 @@ def _unlike(first: RunConfig, other: RunConfig) -> list[str]:
 
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [name for name in one if one[name] != other.get(name) and name not in _OF_NO_WEIGHT]
-
-
-def _pieces(checkpoint: Checkpoint) -> tuple[Sequence[str], Sequence[str]]:
-    return checkpoint.tokenizer.source_pieces, checkpoint.tokenizer.target_pieces

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,11 @@ class Checkpoint:
     optimizer: dict[str, Tensor]
     checksum: str
     """Of the weights."""
+
+    @property
+    def vocabularies(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Pieces of the source and of the target: the same number is the same word only where these are the same."""
+        return self.tokenizer.source_pieces, self.tokenizer.target_pieces
 
 
 def save_checkpoint(
