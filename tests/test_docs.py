@@ -1,8 +1,9 @@
-"""What the documentation says of tests is so."""
+"""What the documentation says of tests and of modules is so, and its links lead somewhere."""
 
 import ast
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,29 @@ def test_every_module_stands_in_the_readme(package: str) -> None:
     folder = ROOT / package
     modules = {file.relative_to(folder).as_posix() for file in folder.rglob("*.py") if file.name != "__init__.py"}
     assert _named_in_tree(package) == modules
+
+
+PAGES = [page for page in ROOT.rglob("*.md") if not {".venv", "reports", "runs"} & set(page.relative_to(ROOT).parts)]
+
+
+def _prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def _anchors(page: Path) -> set[str]:
+    """Of its headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", _prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    """To a file that there is, and to one of its headings."""
+    for link in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
+        address, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = page.parent / address if address else page
+        assert target.exists(), link
+        assert not anchor or anchor in _anchors(target), link
