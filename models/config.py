@@ -317,6 +317,9 @@ class TrainingConfig(Frozen):
     """Padded tokens of the longer side in a batch of one process."""
     accumulation: int = Field(1, ge=1)
     schedule: ScheduleConfig = ScheduleConfig()
+    backbone_rate: float = Field(1.0, gt=0, le=1)
+    """Of the learning rate, what moves the backbone in `document`: it knows something that new context modules still
+    have to learn (Howard and Ruder 2018, "Universal language model fine-tuning", section 3.2)."""
     optimizer: Literal["adam", "muon"] = "adam"
     """`muon` moves the matrices inside the network by Muon, all else by Adam; a learning rate means the same."""
     adam_betas: tuple[Decay, Decay] = (0.9, 0.98)
@@ -361,6 +364,12 @@ class TrainingConfig(Frozen):
             raise ValueError("step joint trains everything from scratch: init is for the other steps")
         if self.step != "document" and self.unfreeze:
             raise ValueError(f"unfreeze is for step document: step {self.step} has nothing frozen")
+        return self
+
+    @model_validator(mode="after")
+    def _has_modules_to_learn_faster(self) -> Self:
+        if self.step != "document" and self.backbone_rate != 1:
+            raise ValueError(f"backbone_rate is for step document: step {self.step} has one rate, schedule.peak")
         return self
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
 """Muon in numbers that the device is fast in: torch's own computes in bfloat16 always, which many CPUs only emulate."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -25,8 +25,11 @@ class Muon(Optimizer):
     `torch.optim.Muon` with `adjust_lr_fn="match_rms_adamw"` and without weight decay, and what it remembers too.
     """
 
-    def __init__(self, matrices: Iterable[Tensor], world: World, lr: float = 1e-3) -> None:
-        """Move `matrices`, each of two dimensions; the processes of a run share them out among them."""
+    def __init__(self, matrices: Iterable[Tensor] | Iterable[dict[str, Any]], world: World, lr: float = 1e-3) -> None:
+        """Move `matrices`, each of two dimensions, or groups of them, as those of torch's optimisers.
+
+        The processes of a run share each group out among them.
+        """
         super().__init__(matrices, {"lr": lr})
         self._world: Final = world
 

@@ -1,7 +1,7 @@
 """What moves the parameters: Adam, or Muon for the matrices inside the network and Adam for all else."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
@@ -22,8 +22,8 @@ class Optimizer:
         """Move the parameters of `model` that are trained, in each process of `world` alike."""
         self.trained: Final = {name: p for name, p in model.named_parameters() if p.requires_grad}
         matrices = _inner_matrices(model) if settings.optimizer == "muon" else set()
-        by_muon = [p for p in self.trained.values() if p in matrices]
-        by_adam = [p for p in self.trained.values() if p not in matrices]
+        by_muon = _groups({name: p for name, p in self.trained.items() if p in matrices}, settings)
+        by_adam = _groups({name: p for name, p in self.trained.items() if p not in matrices}, settings)
         self._parts: Final[list[TorchOptimizer]] = []
         if by_muon:
             self._parts.append(Muon(by_muon, world))
@@ -51,7 +51,7 @@ class Optimizer:
             )
         for part in self._parts:
             for group in part.param_groups:
-                group["lr"] = rate
+                group["lr"] = rate * group["share"]
             part.step()
             part.zero_grad(set_to_none=True)
 
@@ -77,6 +77,14 @@ class Optimizer:
                 raise CheckpointError(f"the optimiser state does not fit: {name} is not trained here")
             p = self.trained[name]
             part_of[p].state[p][kind] = tensor.to(p.device)
+
+
+def _groups(parameters: Mapping[str, nn.Parameter], settings: TrainingConfig) -> list[dict[str, Any]]:
+    """Those of the backbone, and those of the context modules, each with its share of the learning rate."""
+    backbone = [p for name, p in parameters.items() if name.startswith("backbone.")]
+    modules = [p for name, p in parameters.items() if not name.startswith("backbone.")]
+    shares = ((backbone, settings.backbone_rate), (modules, 1.0))
+    return [{"params": group, "share": share} for group, share in shares if group]
 
 
 def _inner_matrices(model: TranslationModel) -> set[Tensor]:

@@ -53,6 +53,7 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         ({"architecture": {"kind": "doc_transformer"}}, "does not train architecture"),
         ({"architecture": {"kind": "unknown"}}, "architecture"),
         ({"training": {"updates": 1, "unfreeze": True}}, "unfreeze is for step document"),
+        ({"training": {"updates": 1, "backbone_rate": 0.1}}, "backbone_rate is for step document"),
         ({"training": {"updates": 1, "deepen": True}}, "deepen needs init"),
         ({"training": {"updates": 1, "step": "joint", "init": "a"}}, "joint trains everything from scratch"),
         ({"training": {"updates": 1, "patience": 3}, "data": {"train": RUN["data"]["train"]}}, "go by the loss"),

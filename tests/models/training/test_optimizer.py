@@ -1,12 +1,13 @@
 """Muon moves matrices by nearly orthogonal steps of the size of Adam's, and leaves all else to Adam."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from models.config import BackboneConfig, SentenceConfig, TrainingConfig
+from models.config import BackboneConfig, DocTransformerConfig, SentenceConfig, TrainingConfig
 from models.data.batches import make_batch
 from models.errors import CheckpointError
 from models.network.model import TranslationModel
@@ -91,6 +92,27 @@ def test_muon_leaves_tables_and_vectors_to_adam() -> None:
     }
     for name, step in adam.items():
         assert torch.equal(muon[name], step) == (name not in matrices), name
+
+
+@pytest.mark.parametrize("kind", ["adam", "muon"])
+def test_the_backbone_may_move_slower(kind: str) -> None:
+    """At a tenth of the rate it takes a tenth of the step; context modules take the whole."""
+    steps = []
+    for share in (1.0, 0.1):
+        model = TranslationModel(BACKBONE, DocTransformerConfig(context_sentences=1), V, V)
+        for p in model.parameters():
+            p.grad = torch.ones_like(p)
+        before = {name: p.detach().clone() for name, p in model.named_parameters()}
+        settings = TrainingConfig(
+            step="document", init=Path("step-one"), updates=1, optimizer=kind, backbone_rate=share, unfreeze=True
+        )
+        Optimizer(model, settings, World()).step(RATE)
+        steps.append({name: p.detach() - before[name] for name, p in model.named_parameters()})
+    whole, slower = steps
+    assert {name.partition(".")[0] for name in whole} == {"backbone", "architecture"}
+    for name, step in whole.items():
+        share = 0.1 if name.startswith("backbone.") else 1.0
+        torch.testing.assert_close(slower[name], share * step, rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["adam", "muon"])
