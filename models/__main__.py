@@ -13,7 +13,7 @@ from models.commands.comparison import compare
 from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
 from models.commands.tables import changes, significance, table
-from models.commands.training import average, bert, describe, survey, tokenizer, train
+from models.commands.training import average, bert, describe, survey, tokenizer, train, values
 from models.errors import AntecedentError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
     add_completion=False,
 )
 for command in (
+    values,
     tokenizer,
     survey,
     bert,

@@ -42,8 +42,8 @@ def test_each_test_of_an_outage_has_its_row(file: str) -> None:
 
 
 def _named_in_tree(package: str) -> set[str]:
-    """The modules of a package that the README's tree names; files after the first of a line are beside it."""
-    tree = re.search(rf"^{package}/ .*\n((?:  .*\n)+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    """The modules of a package that docs/modules.md names; files after the first of a line are beside it."""
+    tree = re.search(rf"^{package}/ .*\n((?:  .*\n)+)", (ROOT / "docs" / "modules.md").read_text(), re.MULTILINE)
     assert tree is not None
     found = set()
     for line in tree[1].splitlines():
@@ -54,8 +54,8 @@ def _named_in_tree(package: str) -> set[str]:
 
 
 @pytest.mark.parametrize("package", ["models", "service", "loadtests"])
-def test_every_module_stands_in_the_readme(package: str) -> None:
-    """The README's tree names each module of a package, and none that is not there."""
+def test_every_module_is_listed(package: str) -> None:
+    """docs/modules.md names each module of a package, and none that is not there."""
     folder = ROOT / package
     modules = {file.relative_to(folder).as_posix() for file in folder.rglob("*.py") if file.name != "__init__.py"}
     assert _named_in_tree(package) == modules

@@ -9,6 +9,7 @@ import typer
 from models.commands.options import Config, JsonFile, SkipBad
 from models.commands.output import print_table, write_json
 from models.config import RunConfig, load_config
+from models.config.page import page
 from models.errors import ConfigError
 
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if any.")]
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from models.bundle.runtime import WindowTranslator
     from models.data.tokenizer import Tokenizer
     from models.network.model import TranslationModel
+
+
+def values() -> None:
+    """Print every value that a run's YAML file may have, as a page in Markdown."""
+    typer.echo(page(), nl=False)
 
 
 def tokenizer(config: Config, skip_bad: SkipBad = False) -> None:

@@ -169,6 +169,7 @@ def test_runs_begin_with_other_runs() -> None:
     default = Path("runs/default")
     ends |= {default / "mean/final": ends[default / "step_eight/final"]}
     ends |= {default / "mean_ten/final": ends[default / "step_ten/final"]}
+    ends |= {Path("runs/en_ja/mean/final"): ends[Path("runs/en_ja/step_five/final")]}
     for config in runs:
         if config.training.init is not None:
             first = ends[config.training.init]
@@ -199,5 +200,5 @@ def test_readme_names_every_file(folder: Path) -> None:
 
 
 def test_every_folder_has_a_readme() -> None:
-    """Each paper's runs, and those of the shipped model, are explained."""
+    """Each paper's runs, those of the shipped models and those to start from are explained."""
     assert [file.parent for file in READMES] == sorted(folder for folder in CONFIGS.iterdir() if folder.is_dir())

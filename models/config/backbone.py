@@ -1,0 +1,39 @@
+"""The sentence Transformer that every architecture stands on."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from models.config.section import Frozen
+
+Norm = Literal["pre", "post"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "swish"]
+
+
+class BackboneConfig(Frozen):
+    """The sentence Transformer."""
+
+    width: int = Field(512, ge=2)
+    """Dimensions of a state: even, and a multiple of `heads`."""
+    feed_forward: int = Field(2048, ge=1)
+    """Dimensions of the inner layer of feed-forward sub-layers."""
+    heads: int = Field(8, ge=1)
+    """Of each attention."""
+    encoder_layers: int = Field(6, ge=1)
+    """Layers that read the source."""
+    decoder_layers: int = Field(6, ge=1)
+    """Layers that write the translation; each costs time at every word."""
+    norm: Norm = "pre"
+    """Layer normalisation before each sub-layer, or after it as in Vaswani et al. 2017."""
+    activation: Activation = "relu"
+    """Of feed-forward sub-layers; `gelu_tanh` is GELU by its approximation with tanh."""
+    embeddings: Literal["shared", "output", "separate"] = "shared"
+    """`shared`: source, target and output are one matrix; `output`: target and output are; `separate`: none."""
+    max_length: int = Field(256, ge=8)
+    """Positions: the most tokens, end of sentence included, of a source, a joined context or a target."""
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> Self:
+        if self.width % self.heads or self.width % 2:
+            raise ValueError(f"width {self.width} must be even and a multiple of heads {self.heads}")
+        return self

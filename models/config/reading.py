@@ -1,0 +1,69 @@
+"""Run files: YAML that may inherit from other YAML, key by key."""
+
+import os
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from models.config.run import RunConfig
+from models.errors import ConfigError
+
+
+def data_folder() -> Path:
+    """The folder that corpus paths are relative to: `ANTECEDENT_DATA`, or `data`."""
+    return Path(os.environ.get("ANTECEDENT_DATA", "data"))
+
+
+def load_config(path: Path) -> RunConfig:
+    """Read a run file with all that it inherits.
+
+    Raises:
+        ConfigError: the file is missing, is not YAML, or has a wrong value; names the key.
+    """
+    try:
+        return RunConfig.model_validate(_read(path, ()))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "run"
+        raise ConfigError(f"{path}: {where}: {first['msg']}") from None
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML in which a key that is there twice is an error: the first one's values would be gone without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                where = node.value[number][0].start_mark
+                raise yaml.constructor.ConstructorError(None, None, f"{key} is there twice", where)
+        return super().construct_mapping(node, deep)
+
+
+def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
+    if path.resolve() in seen:
+        raise ConfigError(f"{path}: inherits from itself")
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # noqa: S506 - a SafeLoader
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: is not YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: must be a mapping of keys to values")
+    parent = values.pop("inherit", None)
+    if parent is None:
+        return values
+    return _merge(_read(path.parent / str(parent), (*seen, path.resolve())), values)
+
+
+def _merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in own.items():
+        inherited = merged.get(key)
+        merged[key] = _merge(inherited, value) if isinstance(inherited, dict) and isinstance(value, dict) else value
+    return merged

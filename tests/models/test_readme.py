@@ -1,0 +1,39 @@
+"""What the README says about a pair of one's own can be done."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from models.__main__ import app
+from models.config import load_config
+from tests.support.servers import ROOT
+
+SECTION = re.search(r"## Training your own pair\n.*?```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+COMMANDS = SECTION[1].splitlines() if SECTION else []
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """The copy that the first command makes."""
+    first, *_ = COMMANDS
+    assert first == "cp -r models/configs/own my"
+    return Path(shutil.copytree(ROOT / "models" / "configs" / "own", tmp_path / "my"))
+
+
+def test_each_run_begins_with_the_one_before(runs: Path) -> None:
+    """All three load from the copy, in the README's order; and what is exported is what the last one ends with."""
+    files = [match[1] for line in COMMANDS if (match := re.search(r"models train my/(\w+\.yaml)", line))]
+    steps = [load_config(runs / file) for file in files]
+    assert [step.training.init for step in steps] == [None, *(step.output / "final" for step in steps[:-1])]
+    assert {re.search(r"runs/\S+", line)[0] for line in COMMANDS if "runs/" in line} == {  # type: ignore[index]
+        str(steps[-1].output / "final")
+    }
+
+
+def test_each_command_is_there() -> None:
+    """As a command of `python -m models`."""
+    named = {match[1] for line in COMMANDS if (match := re.search(r"-m models (\w+)", line))}
+    assert named == {"tokenizer", "train", "evaluate", "export"}
+    assert named <= {command.callback.__name__ for command in app.registered_commands if command.callback}
