@@ -61,6 +61,18 @@ def test_every_module_is_listed(package: str) -> None:
     assert _named_in_tree(package) == modules
 
 
+def test_figures_of_the_readme_were_measured() -> None:
+    """Each figure of the table stands in docs/experiments.md, too."""
+    section = re.search(
+        r"^## What a context is worth$(.*?)^## ", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert section is not None
+    figures = re.findall(r"^\| .* \| ([\d.]+)(?: %)? \| ([\d.]+)(?: %)? \|$", section[1], re.MULTILINE)
+    assert len(figures) == 4
+    measured = (ROOT / "docs" / "experiments.md").read_text()
+    assert all(re.search(rf"\b{re.escape(figure)}\b", measured) for row in figures for figure in row)
+
+
 PAGES = [page for page in ROOT.rglob("*.md") if not {".venv", "reports", "runs"} & set(page.relative_to(ROOT).parts)]
 
 
