@@ -162,6 +162,8 @@ class Sentences:
         with model.hold():
             work = model.batcher.submit(request, Options(), turn)
             done = await self._while_leased(document, appended, lease, work)
+        if isinstance(done, Answer):
+            return done
         answer = Answer(done.text, done.score, done.context_size)
         stored = await self._store.finish(document, appended.position, appended.source, answer)
         self._notices.tell(document, appended.position)
@@ -169,13 +171,18 @@ class Sentences:
 
     async def _while_leased(
         self, document: DocumentKey, leased: Appended, lease: Lease, work: Coroutine[Any, Any, _T]
-    ) -> _T:
-        """Do the work, renewing the lease as long as it takes; a sentence that goes meanwhile ends the work."""
+    ) -> _T | Answer:
+        """Do the work, renewing the lease as long as it takes; a sentence that goes meanwhile ends the work.
+
+        So does one that gets an answer meanwhile, as by a correction: then that is given.
+        """
         task = asyncio.create_task(work)
         try:
             while not (await asyncio.wait({task}, timeout=lease.seconds / 3))[0]:
                 with suppress(StoreUnavailableError):
-                    await self._store.claim(document, leased.position, leased.source, lease)
+                    renewed = await self._store.claim(document, leased.position, leased.source, lease)
+                    if renewed.answer is not None:
+                        return renewed.answer
             return task.result()
         finally:
             task.cancel()

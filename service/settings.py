@@ -19,6 +19,8 @@ from service.errors import SettingsError
 PREFIX = "ANTECEDENT_"
 _MOST_SECONDS = 2**31
 """Of a time-to-live: with more, Redis could not say when it ends."""
+_LEAST_LEASE_SECONDS = 0.1
+"""Redis counts in milliseconds: a lease that is shorter than one would never be held."""
 MOST_ALLOWED = 10**9
 """Of any limit on what callers do; Redis counts with floats."""
 _OTHERS = {"DATA", "PUBLISHED_PORT"}
@@ -98,11 +100,12 @@ class Settings(BaseSettings):
     batch_characters: int = Field(8192, ge=1)
     """Characters of a batch, context included; a single longer sentence is a batch of its own."""
     batch_sentences: int = Field(64, ge=1)
-    """Sentences of a batch; so many of sessions, and so many of documents, may be at a worker."""
+    """Most sentences of a batch. A worker may have this many of sessions and, besides, this many of documents."""
     batch_wait_ms: float = Field(1, ge=0)
     """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""
     queue_limit: int = Field(512, ge=1)
-    """Sentences of others that may go before a request, of each document or session as many as it has; else 429."""
+    """A request of n sentences (its session's that still wait included) gets 429 if this many or more would go before
+    it, counting at most n of each other document or session."""
     document_concurrency: int = Field(64, ge=1)
     """Sentences of one document that wait, are at a worker, or are not yet read; fewer where many documents wait."""
     deadline_seconds: float = Field(60, gt=0)
@@ -114,8 +117,9 @@ class Settings(BaseSettings):
     """A session is forgotten this long after its last call, unless its creator asks for another time."""
     session_max_ttl_seconds: int = Field(604_800, ge=1, le=_MOST_SECONDS)
     """Longest time-to-live that the creator of a session may ask for."""
-    session_lease_seconds: float = Field(5, gt=0)
-    """After a replica has died, how long the sentences of a session that it was translating are left to it."""
+    session_lease_seconds: float = Field(5, ge=_LEAST_LEASE_SECONDS)
+    """After a replica has died, how long the sentences of a session that it was translating are left to it; at least
+    0.1."""
 
     stream_limit: int = Field(1000, ge=1)
     """Streams open at a time at one replica; beyond it 503."""
@@ -124,7 +128,8 @@ class Settings(BaseSettings):
     stream_idle_seconds: float = Field(300, gt=0)
     """A stream on which no sentence has come for this long is closed, as are events that nobody has read."""
     stream_ping_seconds: float = Field(20, gt=0)
-    """How often a stream is pinged (as long to answer counts as gone); events are kept alive by comments."""
+    """How often a stream is pinged, and how long its client may take to answer before the stream is closed. Events of
+    a document get a comment as often, so that nothing on the way takes their connection for dead."""
     stream_message_bytes: int = Field(65_536, ge=64)
     """Bytes of a message on a stream."""
 
@@ -134,8 +139,8 @@ class Settings(BaseSettings):
     """Requests and streams that a key without a limit of its own may have under way at a time; 0: any number."""
     session_sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
     """Sentences a minute that a session may get: as many at once, and then evenly; 0: any number."""
-    concurrency_lease_seconds: float = Field(30, gt=0)
-    """What a replica that has died was doing counts against its keys' concurrency for this long."""
+    concurrency_lease_seconds: float = Field(30, ge=_LEAST_LEASE_SECONDS)
+    """What a replica that has died was doing counts against its keys' concurrency for this long; at least 0.1."""
 
     max_document_sentences: int = Field(5000, ge=1)
     """Sentences of a document, those of its `context` not counted."""
@@ -152,7 +157,7 @@ class Settings(BaseSettings):
     max_json_depth: int = Field(16, ge=3, le=500)
     """Arrays and objects inside one another in a request's body."""
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
-    """Origins, separated by commas, whose pages may call the service from a browser; `*` names all."""
+    """Origins, separated by commas, as browsers send them, whose pages may call the service; `*` alone names all."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severity of the log lines that are written; workers write warnings and errors, whatever it is."""
@@ -177,6 +182,10 @@ class Settings(BaseSettings):
         for origin in value:
             if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
                 raise ValueError("an origin is *, or a scheme and a host without a path: https://app.example.org")
+            if origin != "*" and "*" in origin:
+                raise ValueError(f"{origin}: * is no part of an origin; name each, or all of them by * alone")
+            if re.fullmatch(r"http:.*:0*80|https:.*:0*443", origin):
+                raise ValueError(f"{origin}: no browser names the port that its scheme has anyway; leave it out")
         return tuple(origin.lower() for origin in value)
 
     @field_validator("bundle_root", mode="before")

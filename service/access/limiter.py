@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
 
 from service.access.caller import Caller
 from service.access.quota import Demand, KeyedLimits, Quota, Verdict
@@ -39,6 +40,7 @@ class Limiter:
         self._concurrency = concurrency
         self._lease_seconds = lease_seconds
         self._new_id = new_id
+        self._giving_back: set[asyncio.Task[None]] = set()
 
     async def spend(self, caller: Caller, sentences: int) -> Quota | None:
         """Count sentences against the caller's minute: for a stream, each one as it comes, before it is appended.
@@ -80,9 +82,7 @@ class Limiter:
             yield quota
         finally:
             given_up.set()  # a renewal that is under way ends first, or it would take the place anew
-            await asyncio.wait({renewing})
-            with suppress(StoreUnavailableError):  # then the lease runs out
-                await limits.release(caller.key_id, demand.token)
+            await asyncio.shield(self._give_back(limits, caller.key_id, demand.token, renewing))
 
     def _rate(self, caller: Caller, sentences: int) -> Demand:
         per_minute = caller.limits.sentences_per_minute or self._per_minute
@@ -94,13 +94,37 @@ class Limiter:
             return self._local, None
         limits = self._shared
         try:
-            verdict = await limits.admit(caller.key_id, demand)
+            verdict = await self._ask(limits, caller.key_id, demand)
         except StoreUnavailableError:
             limits = self._local
-            verdict = await limits.admit(caller.key_id, demand)
+            verdict = await self._ask(limits, caller.key_id, demand)
         if verdict.outcome != "admitted":
             raise _refusal(demand, verdict)
         return limits, Quota.after(demand, verdict) if demand.per_minute else None
+
+    async def _ask(self, limits: KeyedLimits, key_id: str, demand: Demand) -> Verdict:
+        """Ask one of the two; whoever is cancelled meanwhile keeps no place that the answer gives."""
+        if not demand.places:
+            return await limits.admit(key_id, demand)
+        asking = asyncio.create_task(limits.admit(key_id, demand))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            self._give_back(limits, key_id, demand.token, asking)
+            raise
+
+    def _give_back(self, limits: KeyedLimits, key_id: str, token: str, before: asyncio.Task[Any]) -> asyncio.Task[None]:
+        """Begin to give a place back once `before` has ended, which might take it; goes on without who has begun it."""
+
+        async def give_back() -> None:
+            await asyncio.wait({before})
+            with suppress(StoreUnavailableError):  # then the lease runs out
+                await limits.release(key_id, token)
+
+        task = asyncio.create_task(give_back())
+        self._giving_back.add(task)
+        task.add_done_callback(self._giving_back.discard)
+        return task
 
     async def _renew(self, limits: KeyedLimits, key_id: str, token: str, given_up: asyncio.Event) -> None:
         while not await _is_set_within(self._lease_seconds / _RENEWALS, given_up):

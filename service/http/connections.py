@@ -8,7 +8,8 @@ import asyncio
 from typing import Any, Final, cast
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 STUCK_SECONDS: Final = 10.0
 """In which the other side of a connection that is being closed has to read something of what is left."""
@@ -42,15 +43,19 @@ class HttpProtocol(HttpToolsProtocol):
         self._impatience: asyncio.TimerHandle | None = None
         self._bare_bytes = 0
         self._head_has_ended = False
+        self._answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, on a transport that does not wait for ever."""
         super().connection_made(cast(asyncio.Transport, ImpatientTransport(cast(asyncio.Transport, transport))))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End, and with it the waiting for a reader."""
+        """End, and with it the waiting for a reader, and for an answer; uvicorn tells only the last request of it."""
         super().connection_lost(exc)
         self._be_patient()
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
 
     def pause_writing(self) -> None:
         """Have answers wait until the client has read on, but not for ever."""
@@ -89,6 +94,26 @@ class HttpProtocol(HttpToolsProtocol):
     def _should_upgrade(self) -> bool:
         """Whether this becomes a WebSocket, which only GET does (RFC 6455, 4.1)."""
         return super()._should_upgrade() and self.parser.get_method() == b"GET"
+
+    def handle_websocket_upgrade(self) -> None:
+        """Become a WebSocket, unless a request before it has no answer yet: that would come among its frames."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.send_400_response("A request before this handshake has no answer yet.")
+        else:
+            super().handle_websocket_upgrade()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Have a request answered; those that came after it wait."""
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what was sent, and close; amid an answer without a word, which would be taken for a part of it."""
+        running = self._answering
+        if running is not None and running.response_started and not running.response_complete:
+            self.transport.close()
+        else:
+            super().send_400_response(msg)
 
     @property
     def _declines(self) -> bool:

@@ -1,8 +1,10 @@
 """Documents that grow sentence by sentence."""
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Request, status
+from pydantic import BeforeValidator
 
 from models.errors import SentenceTooLongError
 from service.deadline import moment_in, until
@@ -38,7 +40,17 @@ from service.schemas import (
 )
 from service.store.document import Entry
 
-Position = Annotated[int, Path(ge=0, le=MAX_POSITION)]
+_POSITION = re.compile(r"0|[1-9][0-9]*")
+
+
+def _as_in_json(written: str) -> str:
+    """What pydantic would take for a number although JSON knows better: 0.0, 0_0, +0, 00."""
+    if _POSITION.fullmatch(written) is None:
+        raise ValueError("must be digits without leading zeros")
+    return written
+
+
+Position = Annotated[int, Path(ge=0, le=MAX_POSITION), BeforeValidator(_as_in_json)]
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=StrictRoute)
 
 IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]

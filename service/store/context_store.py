@@ -112,10 +112,11 @@ class ContextStore:
     async def withdraw(self, document: DocumentKey, position: int, token: str, failure: str = "") -> bool:
         """Give back a sentence that was not translated; gives whether it was taken out of the session.
 
-        It is, if it is the last and nobody else asks for it. Otherwise its lease alone is given back, and `failure`, a
-        code, keeps others from translating it unless it is sent again.
+        It is, if it is the last and nobody else asks for it, and counts no more against the rate. Otherwise its lease
+        alone is given back, and `failure`, a code, keeps others from translating it unless it is sent again.
         """
-        return bool(await self._run("withdraw", self._withdraw, document, [position, token, failure]))
+        args = [position, token, failure, self._per_minute]
+        return bool(await self._run("withdraw", self._withdraw, document, args))
 
     async def read(self, document: DocumentKey) -> State:
         """The session as it stands.

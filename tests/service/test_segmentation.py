@@ -27,6 +27,7 @@ _PIECES = [
     "　",
     " ",
     "\t",
+    "|",
     "\n",
     "\r\n",
     "\u2028",
@@ -207,6 +208,7 @@ def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
     [
         ("名前\t職業\t\t生年\n紫式部\t歌人\t\t973\n", ("名前", "職業", "生年", "紫式部", "歌人")),
         ("| 名前 | 説明 |\n|---|:-:|\n| 紫式部 | 歌人。女性。 |\n", ("名前", "説明", "紫式部", "歌人。", "女性。")),
+        ("|彼  \t | \t 彼女\t|\t\t|  彼 等  |\n", ("彼", "彼女", "彼 等")),
         ("彼|彼女\n", ("彼|彼女",)),
         ("- 一つ\t二つ", ("一つ", "二つ")),
     ],
@@ -217,6 +219,15 @@ def test_cells_are_texts_of_their_own(text: str, cells: tuple[str, ...]) -> None
     assert found.sentences == cells
     assert found.join(cells) == text
     assert found.join(["x"] * len(cells), gap=" ").count("\t") == text.count("\t")
+
+
+@pytest.mark.parametrize("run", [" ", " \t", "\u3000", "a", " |", "> ", "…", "」", "-", "1."])
+@pytest.mark.parametrize("beginning", ["|a", "A", ""])
+def test_no_run_of_characters_takes_long(beginning: str, run: str) -> None:
+    """Of the same, a million: a body may have as many, and while one is searched nobody else is served."""
+    text = f"{beginning}{run * (1_000_000 // len(run))}b"
+    document = segmented(text, most=10)
+    assert document.join(document.sentences) == text
 
 
 def test_white_space_stays_around_other_sentences() -> None:

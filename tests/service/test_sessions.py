@@ -1,7 +1,7 @@
 """Sentences that find their place while their client leaves."""
 
 import asyncio
-from typing import cast
+from typing import Any, cast
 from uuid import uuid4
 
 from service.inference.admission import Admission
@@ -9,32 +9,59 @@ from service.model_changes import Models
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
-from service.store.connection import connect
+from service.store.connection import RedisClient, connect
 from service.store.context_store import ContextStore
 from service.store.document import DocumentKey, Session
 from service.telemetry.metrics import Metrics
 from tests.support.servers import RedisServer
 
-DOCUMENT = DocumentKey("tenant", "session")
+
+class HeldRedis:
+    """A client of a Redis that does what it is told, and whose replies are held back between `hold` and `let_go`."""
+
+    def __init__(self, client: RedisClient) -> None:
+        self._client = client
+        self._open = asyncio.Event()
+        self._open.set()
+        self.done = asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def hold(self) -> None:
+        """Hold replies back from now on; `done` is set once Redis has done what the first one tells of."""
+        self._open.clear()
+        self.done.clear()
+
+    def let_go(self) -> None:
+        """Give the replies that were held back."""
+        self._open.set()
+
+    async def evalsha(self, *args: Any) -> Any:
+        """Run a script that Redis knows."""
+        reply = await self._client.evalsha(*args)
+        self.done.set()
+        await self._open.wait()
+        return reply
 
 
-async def test_client_that_leaves_before_redis_has_answered(mortal_redis: RedisServer) -> None:
-    """Redis may have put the sentence into its place by then: it is taken out again."""
+async def test_client_that_leaves_before_redis_has_answered(redis_server: RedisServer) -> None:
+    """Redis has put the sentence into its place by then: it is taken out again."""
     metrics = Metrics()
-    async with connect(mortal_redis.url, 5) as client:
-        store = ContextStore(Commands(client, metrics), 100)
-        await store.create(DOCUMENT, Session("model", "fingerprint", "ja", "en", window=2, ttl_seconds=60))
+    async with connect(redis_server.url, 5) as client:
+        held = HeldRedis(client)
+        store = ContextStore(Commands(cast(RedisClient, held), metrics), 100)
+        document = DocumentKey("tenant", uuid4().hex)
+        await store.create(document, Session("model", "fingerprint", "ja", "en", window=2, ttl_seconds=60))
         admission = Admission(10, lambda: ())
         models = cast(Models, None)  # nothing is translated
         sessions = Sessions(models, admission, store, Settings(), metrics, lambda: uuid4().hex)
-        await sessions.place(DOCUMENT, "a", position=None)  # Redis now knows the script
-        mortal_redis.pause()
-        placing = asyncio.create_task(sessions.place(DOCUMENT, "b", position=None))
-        await asyncio.sleep(0.05)  # what it sends is on its way
+        await sessions.place(document, "a", position=None)  # Redis now knows the script
+        held.hold()
+        placing = asyncio.create_task(sessions.place(document, "b", position=None))
+        await held.done.wait()
         placing.cancel()
-        await asyncio.sleep(0.05)
-        mortal_redis.resume()
+        held.let_go()
         await asyncio.wait([placing])
         assert placing.cancelled()
-        await asyncio.sleep(0.1)  # whatever Redis still has to do
-        assert (await store.read(DOCUMENT)).next_position == 1
+        assert (await store.read(document)).next_position == 1

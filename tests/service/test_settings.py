@@ -22,16 +22,18 @@ def test_every_setting_is_documented_and_nothing_else() -> None:
     """The table in docs/configuration.md names each variable with the sentence that is in the code."""
     rows = re.findall(r"^\| `(ANTECEDENT_\w+)` \|.*?\| (.*) \|$", DOCUMENTATION.read_text(), re.MULTILINE)
     fields = Settings.model_fields
-    assert rows == [(PREFIX + name.upper(), field.description) for name, field in fields.items()]
+    assert rows == [(PREFIX + name.upper(), " ".join(str(f.description).split())) for name, f in fields.items()]
 
 
 def test_documented_defaults_are_the_defaults() -> None:
-    """The table gives each default as one would write it into the variable."""
-    text = DOCUMENTATION.read_text()
-    rows = dict(re.findall(r"^\| `ANTECEDENT_(\w+)` \| `(.*?)` \|", text, re.MULTILINE))
+    """The table gives each default as one would write it into the variable, and none where there is none.
+
+    Of the bundles and the workers it says what they depend on.
+    """
+    rows = dict(re.findall(r"^\| `ANTECEDENT_(\w+)` \| (.*?) \|", DOCUMENTATION.read_text(), re.MULTILINE))
     for name, field in Settings.model_fields.items():
-        if name.upper() in rows and name not in {"bundles", "workers"}:
-            assert rows[name.upper()] == str(field.default)
+        if name not in {"bundles", "workers"}:
+            assert rows[name.upper()] == ("" if field.default in (None, ()) else f"`{field.default}`"), name
 
 
 def test_defaults_serve_the_shipped_bundle_on_loopback() -> None:
@@ -75,6 +77,8 @@ def test_loopback_needs_no_redis(monkeypatch: pytest.MonkeyPatch, host: str) -> 
         ("SESSION_LEASE_SECONDS", "inf", ".*finite"),
         ("SESSION_MAX_TTL_SECONDS", str(10**20), ".*less than or equal"),
         ("SENTENCES_PER_MINUTE", str(10**20), ".*less than or equal"),
+        ("SESSION_LEASE_SECONDS", "0.0001", ".*greater than or equal to 0.1"),
+        ("CONCURRENCY_LEASE_SECONDS", "0.0001", ".*greater than or equal to 0.1"),
         ("REDIS_FOLDER", "", "is empty"),
         ("KEYS_FILE", "", "is empty"),
     ],
@@ -148,3 +152,20 @@ def test_origins_are_given_in_one_variable(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", wrong)
         with pytest.raises(SettingsError, match="ANTECEDENT_CORS_ORIGINS: an origin is"):
             load_settings()
+
+
+@pytest.mark.parametrize(
+    ("origin", "said"),
+    [
+        ("https://*.example.org", "is no part of an origin"),
+        ("https://app.example.org:443", "leave it out"),
+        ("http://[::1]:80", "leave it out"),
+    ],
+)
+def test_origins_that_no_browser_sends_are_refused(monkeypatch: pytest.MonkeyPatch, origin: str, said: str) -> None:
+    """They would let nobody in, and nobody would be told."""
+    monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", f"https://localhost:80,{origin}")
+    with pytest.raises(SettingsError, match=re.escape(f"ANTECEDENT_CORS_ORIGINS: {origin}: ") + f".*{said}"):
+        load_settings()
+    monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", "*,https://localhost:80,http://app.example.org:443,http://[::1]:8080")
+    assert len(load_settings().cors_origins) == 4

@@ -131,6 +131,17 @@ def test_unknown_session(two: tuple[httpx.Client, httpx.Client], session_id: str
     assert answer.status_code == 404
 
 
+@pytest.mark.parametrize("position", ["0.0", "0_0", "+0", "%200", "00", "-0", "-1", "٠", "a"])
+def test_position_in_a_path_is_written_as_in_json(two: tuple[httpx.Client, httpx.Client], position: str) -> None:
+    """One sentence has one address."""
+    session, correction = begin(two[0]), {"translation": "eins"}
+    say(two[0], session, "一", 0)
+    wrong = two[0].patch(f"{session}/sentences/{position}", json=correction)
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_input")
+    assert wrong.json()["detail"] == "path.position: must be digits without leading zeros"
+    assert two[0].patch(f"{session}/sentences/0", json=correction).status_code == 200
+
+
 def test_time_to_live_has_a_limit(two: tuple[httpx.Client, httpx.Client]) -> None:
     """A longer time than the service allows is refused, not shortened."""
     answer = two[0].post("/v1/sessions", json=PAIR | {"ttl_seconds": 100_001})

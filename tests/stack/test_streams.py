@@ -1,5 +1,6 @@
 """Streams through the front door: order, retries, resumption and refusals, with the `websockets` client."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -273,9 +274,18 @@ def test_client_that_reads_nothing(replica: Replica, client: httpx.Client) -> No
 def test_open_streams_are_counted(replica: Replica, client: httpx.Client) -> None:
     """The gauge holds those that are open, and the counter the sentences that came over them."""
     eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "none is open")
-    with opened(replica.url, begin(client)):
+    before = _sentences_of_streams(client)
+    with opened(replica.url, begin(client)) as stream:
         assert measured(client, "antecedent_streams_open 1.0")
+        stream.send_all(["一", "二"], 0)
+        stream.receive_all(2)
+        eventually(lambda: _sentences_of_streams(client) == [each + 2 for each in before], "both are counted")
     eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "none is open")
+
+
+def _sentences_of_streams(client: httpx.Client) -> list[float]:
+    """How many have come over streams, and of how many it was measured how long they took."""
     told = client.get("/metrics").text
-    assert 'antecedent_session_sentences_total{channel="stream"}' in told
-    assert "antecedent_stream_sentence_seconds_count 0" not in told
+    names = (r'session_sentences_total\{channel="stream"\}', "stream_sentence_seconds_count")
+    found = [re.search(rf"^antecedent_{name} (\S+)$", told, re.MULTILINE) for name in names]
+    return [float(each[1]) if each else 0 for each in found]

@@ -168,6 +168,23 @@ def test_correction_of_a_sentence_in_flight(
     assert one.get(session).json()["sentences"][0]["translation"] == "eins"
 
 
+def test_correction_ends_the_translation_that_it_takes_the_place_of(
+    one: httpx.Client, other: httpx.Client, session: str, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """Whoever waits gets it before the worker is done with the sentence, and so do those whose context it is."""
+    gate = tmp_path / "gate"
+    first = pool.submit(say, one, session, f"wait-for:{gate}", 0)
+    eventually(lambda: measured(one, "antecedent_sentences_running 1.0"), "it is being translated")
+    second = pool.submit(say, other, session, "二", 1)
+    eventually(lambda: one.get(session).json()["next_position"] == 2, "the second waits for it")
+    one.patch(f"{session}/sentences/0", json={"translation": "eins"})
+    try:
+        corrected, after = (waiting.result(timeout=30).json()["translation"] for waiting in (first, second))
+    finally:
+        gate.touch()
+    assert (corrected, after) == ("eins", expected("二", [f"wait-for:{gate}"], ["eins"]))
+
+
 def test_what_cannot_be_corrected(one: httpx.Client, session: str) -> None:
     """A position without a sentence, a translation that is too long, a session that is not there."""
     absent = one.patch(f"{session}/sentences/0", json={"translation": "eins"})

@@ -10,7 +10,7 @@ if not session then return {'unknown'} end
 
 -- Generic cell rate algorithm: `paced` is when, at an even pace, the next sentence would be due. One that comes a whole minute's
 -- worth of sentences before that is too soon; gives by how many milliseconds. What is due later than in a minute is so by a
--- clock that has gone back since, as after a failover, and does not count.
+-- clock that has gone back since, as after a failover, and does not count. A sentence that is taken out gives its share back.
 local function pace(per_minute)
   if per_minute == 0 then return 0 end
   local time = redis.call('TIME')

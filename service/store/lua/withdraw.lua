@@ -1,7 +1,8 @@
 -- Give back a sentence that has not been translated, if the caller still has its lease, or ask for it no more: the last one,
 -- for which nobody asks now, is taken out of the session; of any other one only the lease is given back.
 --
--- KEYS  1 session  2 entries  3 idempotency keys and tokens      ARGV  1 position  2 lease token  3 why it failed, or ''
+-- KEYS  1 session  2 entries  3 idempotency keys and tokens
+-- ARGV  1 position  2 lease token  3 why it failed, or ''  4 most sentences a minute (0: any number)
 -- Returns 1 if the sentence was taken out, else 0.
 local position = tonumber(ARGV[1])
 local session = read_session()
@@ -17,12 +18,21 @@ local function was_left_to_wait()
   return not entry('l', position)
 end
 
+-- Only sentences that stay count: whoever is told to repeat one that was taken out would pay for it twice.
+local function give_share_back(per_minute)
+  local paced = tonumber(redis.call('HGET', KEYS[1], 'paced') or '')
+  if paced and per_minute > 0 then
+    redis.call('HSET', KEYS[1], 'paced', string.format('%.3f', paced - 60000 / per_minute))
+  end
+end
+
 if lease_of(position) ~= ARGV[2] and not was_left_to_wait() then return 0 end
 
 if session.next == position + 1 and not entry('w', position) then
   redis.call('HDEL', KEYS[3], entry('k', position))
   redis.call('HDEL', KEYS[2], 's' .. position, 'l' .. position, 'k' .. position)
   redis.call('HSET', KEYS[1], 'next', position)
+  give_share_back(tonumber(ARGV[4]))
   return 1
 end
 redis.call('HDEL', KEYS[2], 'l' .. position)

@@ -125,6 +125,46 @@ async def test_place_is_given_back_however_the_request_ends(new_replica: NewRepl
     await _hold(limiter)
 
 
+async def test_who_leaves_while_redis_is_asked_keeps_no_place(
+    new_replica: NewReplica, mortal_redis: RedisServer, metrics: Metrics
+) -> None:
+    """As when a request's own deadline is over by then: the place that Redis gives is given back, and at once."""
+    limiter = new_replica(concurrency=1, lease_seconds=600)
+    await _hold(limiter)  # it is connected
+    mortal_redis.pause()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await _hold(limiter)
+    mortal_redis.resume()
+    async with asyncio.timeout(60):
+        while b'antecedent_redis_seconds_count{operation="release"} 2.0' not in metrics.render():
+            await asyncio.sleep(0.01)
+    await _hold(limiter)
+
+
+async def test_who_leaves_while_a_place_is_given_back(new_replica: NewReplica, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deadline that is over just when the request has been answered costs no place either."""
+    under_way, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(_limits: SharedLimits, _key_id: str, _token: str) -> None:
+        under_way.set()
+        await go_on.wait()
+
+    monkeypatch.setattr(SharedLimits, "renew", slow)
+    limiter = new_replica(concurrency=1, lease_seconds=600)
+    monkeypatch.setattr(limiter, "_lease_seconds", 0.03)
+
+    async def hold_until_it_is_renewed() -> None:
+        async with limiter.hold(CALLER):
+            await under_way.wait()
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await hold_until_it_is_renewed()
+    go_on.set()
+    await _eventually(lambda: _hold(limiter))
+
+
 async def test_place_of_a_long_stream_is_renewed(new_replica: NewReplica, mortal_redis: RedisServer) -> None:
     """The lease of a place that is held moves on, so that it ends with the stream and not before."""
     limiter = new_replica(concurrency=1, lease_seconds=0.3)

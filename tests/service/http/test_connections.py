@@ -12,10 +12,13 @@ import uvicorn
 
 from service.http import connections
 from service.http.connections import HttpProtocol
+from service.http.stream_protocol import StreamProtocol
 from tests.support.servers import eventually, free_port
 
 ANSWER = 30_000_000
 """Bytes: more than the buffers of a socket hold."""
+LEFT: list[str] = []
+"""What a client has left before its answer had ended."""
 
 
 async def app(
@@ -23,7 +26,22 @@ async def app(
     receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
     send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
 ) -> None:
-    """Answers GET with more than sockets hold, at once, and POST with how many header fields and bytes it has had."""
+    """Answers GET with more than sockets hold, at once, and POST with how many header fields and bytes it has had.
+
+    At `/waits` there is no answer, and at `/begun` no more than its beginning, until the client leaves.
+    """
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        return
+    if scope["path"] == "/begun":
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
+        await send({"type": "http.response.body", "body": b"the beginning", "more_body": True})
+    if scope["path"] in ("/waits", "/begun"):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        LEFT.append(scope["path"])
+        return
     body = bytes(ANSWER)
     if scope["method"] == "POST":
         read, more = 0, True
@@ -44,6 +62,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[uvicorn.Server]:
         app,
         port=free_port(),
         http=cast(Any, partial(HttpProtocol, unread_seconds=0.5)),
+        ws=StreamProtocol,
         lifespan="off",
         log_config=None,
         timeout_keep_alive=0,
@@ -179,6 +198,51 @@ def test_offer_after_a_request_without_an_answer(server: uvicorn.Server) -> None
         connection.sendall(first + second)
         answer = b"".join(iter(lambda: connection.recv(1000), b""))
     assert [part[-3:] for part in answer.split(b"HTTP/1.1 200 OK")[1:]] == [b"2,2", b"3,3"]
+
+
+HANDSHAKE = BEGINNING + (
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("requests", [1, 3])
+def test_handshake_before_an_earlier_answer_is_refused(server: uvicorn.Server, requests: int) -> None:
+    """A stream would have the connection while the answer still comes on it; who waited for that has left."""
+    LEFT.clear()
+    waiting = b"GET /waits HTTP/1.1\r\nHost: localhost\r\n\r\n" * requests
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.sendall(waiting + HANDSHAKE)
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert answer.count(b"HTTP/1.1") == 1
+    eventually(lambda: LEFT == ["/waits"], "the request was told")
+
+
+def test_handshake_amid_an_answer_ends_it(server: uvicorn.Server) -> None:
+    """No other answer comes where the rest of the first one should."""
+    LEFT.clear()
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.sendall(b"GET /begun HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b""
+        while not answer.endswith(b"the beginning"):
+            answer += connection.recv(1000)
+        connection.sendall(HANDSHAKE)
+        assert connection.recv(1000) == b""
+    eventually(lambda: LEFT == ["/begun"], "the request was told")
+
+
+def test_handshake_after_an_answer_is_taken(server: uvicorn.Server) -> None:
+    """A connection that was used for a request may become a stream."""
+    request = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
+    server.config.timeout_keep_alive = 60
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.sendall(request)
+        answer = b""
+        while not answer.endswith(b"2,0"):
+            answer += connection.recv(1000)
+        connection.sendall(HANDSHAKE)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 101 ")
 
 
 def test_connect_is_no_offer(server: uvicorn.Server) -> None:

@@ -405,6 +405,22 @@ async def test_session_has_a_pace(redis_server: RedisServer) -> None:
         assert (await document.append("d")).position == 3
 
 
+async def test_sentence_that_is_taken_out_counts_no_more(redis_server: RedisServer) -> None:
+    """A client that leaves before its answers, and sends them again as it is told to, pays for each sentence once."""
+    async with connect(redis_server.url, 5) as client:
+        document = await Document.begin(ContextStore(Commands(client, Metrics()), MAX_SENTENCES, per_minute=3))
+        await document.append("a")
+        for _ in range(4):
+            for text in "bc":
+                await document.append(text, who=text)
+            for position, token in ((2, "c"), (1, "b"), (1, "b")):  # the last one, repeated, gives nothing back
+                await document.withdraw(position, token)
+        for text in "bc":
+            await document.append(text)
+        with pytest.raises(SessionRateLimitedError):
+            await document.append("d")
+
+
 async def test_finished_document_keeps_texts_only(document: Document, redis_server: RedisServer) -> None:
     """Of how the sentences came to their answers nothing is left but the idempotency keys that clients have given."""
     await document.append("a", key="k")

@@ -63,6 +63,16 @@ async def test_what_was_written_outlives_the_service(tmp_path: Path) -> None:
             await client.set("key", "kept")
 
 
+async def test_nobody_else_can_read_what_it_keeps(tmp_path: Path) -> None:
+    """Not even in a folder that was there before, and that everybody may enter: users' texts are in its file."""
+    tmp_path.chmod(0o755)
+    async with own_redis(tmp_path, Metrics()) as url, connect(url, 5) as client:
+        await client.set("key", "kept")
+        files = [file for file in tmp_path.rglob("*") if file.is_file()]
+        assert any(b"kept" in file.read_bytes() for file in files)
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
 async def test_killed_redis_is_started_again_with_its_data(tmp_path: Path) -> None:
     """SIGKILL loses nothing, and the same URL serves again."""
     metrics = Metrics()
