@@ -4,14 +4,25 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from loadtests.errors import LoadTestError
+from models.bundle.manifest import Manifest
 
 _ANSWERED = ("translation", "context_size", "score")
 KEPT = 32
 """The last sentences, of which docs/streams.md promises that they are kept; more, where a model reads more."""
-PAIR = {"source_lang": "ja", "target_lang": "en"}
+
+
+def pair_of(bundle: Path) -> dict[str, str]:
+    """The members of a request that name the languages of a bundle.
+
+    Raises:
+        BundleError: it cannot be read.
+    """
+    languages = Manifest.load(bundle).languages
+    return {"source_lang": languages.source, "target_lang": languages.target}
 
 
 class Wrong(StrEnum):

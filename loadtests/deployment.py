@@ -15,6 +15,7 @@ import httpx
 import psutil
 
 from loadtests.clock import Clock
+from loadtests.errors import LoadTestError
 from loadtests.processes import RedisServer, Replica, eventually, free_port
 from service.settings import PREFIX
 
@@ -30,6 +31,7 @@ _UNFORESEEN = (
     "place_not_renewed",
     "redis_not_started",
 )
+_WORKER_DIED: Final = "worker_died"
 STAND_IN: Final = "loadtests.stand_in"
 
 
@@ -53,6 +55,7 @@ class Deployment:
         """Of the replicas and of Redis, if they go by clocks of their own."""
         self.ends: Final[list[End]] = []
         """Of replicas that were told to end."""
+        self.workers_killed = 0
         self._replicas = replicas
 
     def start(self) -> None:
@@ -68,6 +71,18 @@ class Deployment:
         if by is not signal.SIGKILL:
             self.ends.append(End(status, time.monotonic() - began))
         self._start(replica)
+
+    def kill_worker(self, number: int) -> None:
+        """Kill a worker of a replica.
+
+        Raises:
+            LoadTestError: it has none.
+        """
+        workers = self.workers(number)
+        if not workers:
+            raise LoadTestError(f"replica {number} has no worker to kill")
+        self.workers_killed += 1
+        workers[0].kill()
 
     def wait_until_well(self) -> None:
         """Wait until every replica reaches Redis and has all of its workers.
@@ -90,8 +105,11 @@ class Deployment:
 
     def unforeseen(self) -> list[str]:
         """The errors in the logs of all replicas that nobody has foreseen: a traceback, or what each was and where."""
-        lines = [line for replica in self._replicas for line in replica.log.splitlines()]
-        return [line for line in lines if _is_unforeseen(line)]
+        return [line for line in self._logged() if _is_unforeseen(line)]
+
+    def workers_died(self) -> int:
+        """How many workers have ended without being told to, those that were killed included."""
+        return sum(_members(line).get("event") == _WORKER_DIED for line in self._logged())
 
     def close(self) -> None:
         """End everything at once."""
@@ -101,14 +119,28 @@ class Deployment:
 
     def _start(self, replica: Replica) -> None:
         with replica.start().client() as client:
-            eventually(lambda: client.get("/health/ready").is_success, "a replica is ready")
+            eventually(lambda: _ask(client, "/health/ready") is not None, "a replica is ready")
+
+    def _logged(self) -> list[str]:
+        return [line for replica in self._replicas for line in replica.log.splitlines()]
 
 
 def _is_well(client: httpx.Client) -> bool:
-    answer = client.get("/health/dependencies")
+    answer = _ask(client, "/health/dependencies")
+    if answer is None:
+        return False
     workers = [one["detail"] for one in answer.json()["dependencies"] if one["name"].startswith("workers:")]
     alive, sizes = zip(*(detail.split()[:3:2] for detail in workers), strict=True)  # "1 of 2 alive"
-    return bool(answer.is_success and alive == sizes)
+    return bool(alive == sizes)
+
+
+def _ask(client: httpx.Client, path: str) -> httpx.Response | None:
+    """A replica's answer; None if it is an error, or if there is none, as from a replica that is dead."""
+    try:
+        answer = client.get(path)
+    except httpx.TransportError:
+        return None
+    return answer if answer.is_success else None
 
 
 def _is_unforeseen(line: str) -> bool:
@@ -117,11 +149,17 @@ def _is_unforeseen(line: str) -> bool:
 
 def _is_an_error_of_uvicorn(line: str) -> bool:
     """Whether something outside our own handling of errors has failed, which only uvicorn then sees."""
+    said = _members(line)
+    return (said.get("logger"), said.get("level")) == ("uvicorn.error", "error")
+
+
+def _members(line: str) -> dict[str, object]:
+    """What a line of a log says, by name; nothing, if it is not one of ours."""
     try:
         said = json.loads(line)
     except ValueError:
-        return False
-    return isinstance(said, dict) and (said.get("logger"), said.get("level")) == ("uvicorn.error", "error")
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 @contextmanager

@@ -101,6 +101,7 @@ def _run(
     happened: dict[str, Value] = {
         f"{number}. {fault.name}, seconds until all was well again": fault.ended - fault.began
         for number, fault in enumerate(ran.struck, start=1)
+        if not fault.failure
     }
-    checks = [struck(len(ran.struck), len(timeline)), *ended_well(ran.ends), *judge(ran, budget)]
+    checks = [*struck(ran.struck, len(timeline)), *ended_well(ran.ends), *judge(ran, budget)]
     return Report(name, asdict(plan) | setting.conditions(), happened | figures(ran), checks, all_plots(ran))

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from models.data.documents import read_documents
+from models.errors import DataError
 
 Documents = tuple[tuple[str, ...], ...]
 
+MADE_UP_IN: Final = "ja"
 SENTENCES: Final = (15, 17, 19, 20, 22, 26, 31, 41, 57, 81, 118)
 """Of a document, deciles from the shortest to the longest: the 54 development documents of the Kyoto corpus."""
 CHARACTERS: Final = (1, 7, 14, 20, 25, 30, 36, 42, 51, 66, 175)
@@ -42,9 +44,11 @@ def from_corpus(rng: random.Random, file: Path, count: int) -> Documents:
     """So many documents of a corpus, or all of a smaller one, in an order by chance.
 
     Raises:
-        DataError: it cannot be read.
+        DataError: it cannot be read, or has none.
     """
     found = [tuple(sentence.source for sentence in document.sentences) for document in read_documents(file)]
+    if not found:
+        raise DataError("has no document", file)
     return tuple(rng.sample(found, min(count, len(found))))
 
 

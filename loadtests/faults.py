@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+import psutil
 import redis
 
 from loadtests.clock import SEEN_SECONDS
@@ -38,6 +39,8 @@ class Struck:
     name: str
     began: float
     ended: float
+    failure: str = ""
+    """Why all is not well again; nothing if it is."""
 
 
 Timeline = Sequence[tuple[float, Fault]]
@@ -50,19 +53,33 @@ def evenly(faults: Sequence[Fault]) -> Timeline:
 
 
 def strike_all(timeline: Timeline, deployment: Deployment, progress: Callable[[], float | None]) -> list[Struck]:
-    """Let each fault strike when its part of the run is over, one after the other; `progress` is None at the end."""
-    struck = []
+    """Let each fault strike when its part of the run is over, one after the other; `progress` is None at the end.
+
+    After one that leaves something ill, no other strikes: what it did could not be told from what was ill before.
+    """
+    struck: list[Struck] = []
     for part, fault in timeline:
         while (over := progress()) is not None and over < part:
             time.sleep(_POLL_SECONDS)
         if over is None:
             break
         began = time.monotonic()
+        failure = _strike(fault, deployment)
+        struck.append(Struck(fault.name, began, time.monotonic(), failure))
+        if failure:
+            break
+    return struck
+
+
+def _strike(fault: Fault, deployment: Deployment) -> str:
+    """Let a fault strike, and wait until all is well again; gives the reason if it is not."""
+    try:
         with fault.happening(deployment):
             time.sleep(fault.seconds)
         deployment.wait_until_well()
-        struck.append(Struck(fault.name, began, time.monotonic()))
-    return struck
+    except (LoadTestError, OSError, psutil.Error, redis.RedisError) as error:
+        return str(error)
+    return ""
 
 
 def kills(rng: random.Random, *, redis: int, replicas: Sequence[int]) -> Sequence[Fault]:
@@ -162,10 +179,7 @@ def _redis_file_stuck(deployment: Deployment) -> Iterator[None]:
 
 @contextmanager
 def _worker_killed(number: int, deployment: Deployment) -> Iterator[None]:
-    workers = deployment.workers(number)
-    if not workers:
-        raise LoadTestError(f"replica {number} has no worker to kill")
-    workers[0].kill()
+    deployment.kill_worker(number)
     yield
 
 

@@ -8,12 +8,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
+from loadtests.conversation import pair_of
 from loadtests.deployment import STAND_IN, deployed
 from loadtests.errors import LoadTestError
 from loadtests.processes import ROOT
@@ -27,14 +29,14 @@ _CONFIG: Final = """
 positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "410", "422", "429"]
 
 [dictionaries]
-source = { values = ["ja"] }
-target = { values = ["en"] }
+source_lang = {{ values = ["{source_lang}"] }}
+target_lang = {{ values = ["{target_lang}"] }}
 
 [parameters]
-"body.source_lang" = { dictionary = "source", probability = 0.8 }
-"body.target_lang" = { dictionary = "target", probability = 0.8 }
+"body.source_lang" = {{ dictionary = "source_lang", probability = 0.8 }}
+"body.target_lang" = {{ dictionary = "target_lang", probability = 0.8 }}
 """
-"""Of schemathesis, which looks for it in its working directory."""
+"""Of schemathesis, which looks for it in its working directory; with the languages that a model serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def run(plan: Plan, bundle: Path) -> Report:
     """Start a service on the stand-in runtime and fuzz it.
 
     Raises:
-        LoadTestError: it does not start, or schemathesis is not there.
+        LoadTestError, BundleError: it does not start, or schemathesis is not there.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -68,7 +70,7 @@ def run(plan: Plan, bundle: Path) -> Report:
         settings = {**models, "keys": "file", "keys_file": str(folder / "keys.json")}
         key = _make_key(settings)
         with deployed(folder, 1, module=STAND_IN, settings=settings) as deployment:
-            found = fuzz(deployment.urls[0], key, plan, folder)
+            found = fuzz(deployment.urls[0], key, pair_of(bundle), plan, folder)
     print(found.output)
     return Report(
         "fuzz",
@@ -83,14 +85,14 @@ def run(plan: Plan, bundle: Path) -> Report:
     )
 
 
-def fuzz(url: str, key: str, plan: Plan, folder: Path) -> Fuzzed:
+def fuzz(url: str, key: str, pair: Mapping[str, str], plan: Plan, folder: Path) -> Fuzzed:
     """Have schemathesis try a running service with a key that may do everything; its report goes to `folder`.
 
     Raises:
         LoadTestError: it cannot be run.
     """
     report = folder / "schemathesis.json"
-    (folder / "schemathesis.toml").write_text(_CONFIG)
+    (folder / "schemathesis.toml").write_text(_CONFIG.format_map(pair))
     command = [
         *(str(Path(sys.executable).with_name("schemathesis")), "run", f"{url}/openapi.json"),
         *("--phases", _PHASES, "--max-examples", str(plan.cases), "--seed", str(plan.seed)),

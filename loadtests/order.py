@@ -75,7 +75,7 @@ def run(plan: Plan, bundle: Path, on_progress: Callable[[float], object]) -> Rep
             )
         recorded = read_record(record)
     checks = [
-        struck(len(ran.struck), len(timeline)),
+        *struck(ran.struck, len(timeline)),
         *judge(ran, Budget(explained=OUTAGE)),
         everything(answered(ran.outcomes), total),
         isolated(recorded, documents, Manifest.load(bundle).window.size),

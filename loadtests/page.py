@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from loadtests.pictures import svg
 from loadtests.report import Report
+from models.data.whole import write_whole
 
 
 def page(report: Report) -> str:
@@ -20,12 +21,11 @@ def page(report: Report) -> str:
 
 
 def write(report: Report, folder: Path) -> None:
-    """Write a report as JSON and as a page, under the name of its command.
+    """Write a report as JSON and as a page, under the name of its command; each file is there whole or not.
 
     Raises:
         OSError: it cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     members = asdict(report) | {"holds": report.holds}
-    (folder / f"{report.command}.json").write_bytes(orjson.dumps(members, option=orjson.OPT_INDENT_2))
-    (folder / f"{report.command}.html").write_text(page(report), encoding="utf-8")
+    write_whole(folder / f"{report.command}.json", [orjson.dumps(members, option=orjson.OPT_INDENT_2)])
+    write_whole(folder / f"{report.command}.html", [page(report).encode()])

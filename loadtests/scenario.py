@@ -53,6 +53,8 @@ class Scenario(_Told):
     """A run of the users."""
 
     urls: tuple[str, ...]
+    pair: dict[str, str]
+    """The members of a request that name its languages."""
     documents: tuple[tuple[str, ...], ...]
     expected: tuple[Expected, ...]
     """What a quiet run has answered."""

@@ -4,7 +4,7 @@ The model's part is measured with the bundle and one worker, everything else wit
 the CPU of the HTTP process and of Redis is their own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -16,8 +16,6 @@ import redis
 from websocket import create_connection
 
 from loadtests.balancer import http_client
-from loadtests.conversation import PAIR
-from loadtests.deployment import Deployment
 from loadtests.documents import Documents
 from loadtests.report import Report, Value
 from loadtests.samples import steady_rate
@@ -54,7 +52,7 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callabl
     quick = replace(setting, workers=1, stand_in_seconds=0.0, settings=stream_limit)
     with staged(quick, documents) as stage:
         found |= _service(plan, stage, on_progress)
-        found |= _sessions(plan, stage.deployment, documents)
+        found |= _sessions(plan, stage)
     return Report("sizing", asdict(plan) | setting.conditions(), found, [])
 
 
@@ -97,21 +95,25 @@ def _spent(service: psutil.Process, client: "redis.Redis") -> dict[str, float]:
     }
 
 
-def _sessions(plan: Plan, deployment: Deployment, documents: Documents) -> dict[str, Value]:
+def _sessions(plan: Plan, stage: Stage) -> dict[str, Value]:
     """What a session takes in Redis, and an open stream in the HTTP process."""
-    sentences = [sentence for document in documents for sentence in document]
-    (service,) = deployment.services()
-    with redis.Redis(port=deployment.redis.port) as client, http_client() as http, ThreadPoolExecutor(_AT_ONCE) as pool:
+    sentences = [sentence for document in stage.documents for sentence in document]
+    (service,), (url,) = stage.deployment.services(), stage.deployment.urls
+    with (
+        redis.Redis(port=stage.deployment.redis.port) as client,
+        http_client() as http,
+        ThreadPoolExecutor(_AT_ONCE) as pool,
+    ):
         empty = client.info("memory")["used_memory"]
 
         def hold(number: int) -> str:
             said = [sentences[(number * 7 + position) % len(sentences)] for position in range(plan.sentences)]
-            return _hold(http, deployment.urls[0], said)
+            return _hold(http, url, stage.pair, said)
 
         paths = list(pool.map(hold, range(plan.sessions)))
         full = client.info("memory")["used_memory"]
     before = service.memory_info().rss
-    with _streams(deployment.urls[0], [paths[number % len(paths)] for number in range(plan.streams)]):
+    with _streams(url, [paths[number % len(paths)] for number in range(plan.streams)]):
         after = service.memory_info().rss
     return {
         "KiB of a session in Redis": (full - empty) / plan.sessions / _KIB,
@@ -120,9 +122,9 @@ def _sessions(plan: Plan, deployment: Deployment, documents: Documents) -> dict[
     }
 
 
-def _hold(http: httpx.Client, url: str, sentences: Sequence[str]) -> str:
+def _hold(http: httpx.Client, url: str, pair: Mapping[str, str], sentences: Sequence[str]) -> str:
     """Begin a session and say some sentences; gives its path."""
-    created = http.post(f"{url}/v1/sessions", json=PAIR)
+    created = http.post(f"{url}/v1/sessions", json=pair)
     created.raise_for_status()
     path = f"/v1/sessions/{created.json()['session_id']}"
     for position, sentence in enumerate(sentences):

@@ -8,14 +8,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import redis
 
 from loadtests.balancer import Balancer, http_client
-from loadtests.conversation import PAIR
+from loadtests.conversation import pair_of
 from loadtests.deployment import REAL, STAND_IN, Deployment, End, deployed
 from loadtests.documents import Documents
 from loadtests.errors import LoadTestError
@@ -86,10 +86,13 @@ class Ran:
     struck: Sequence[Struck] = ()
     ends: Sequence[End] = ()
     """Of replicas that were told to end."""
-    sessions_left: int = 0
-    """In Redis, after all users had left."""
+    sessions_left: int | None = 0
+    """In Redis, after all users had left; None if it did not answer."""
     unforeseen: Sequence[str] = ()
     """Errors in the logs that nobody has foreseen."""
+    workers_died: int = 0
+    """Those that were killed included."""
+    workers_killed: int = 0
 
 
 Progress = Callable[[Sequence[Outcome], float], float]
@@ -99,12 +102,14 @@ Progress = Callable[[Sequence[Outcome], float], float]
 class Stage:
     """To be had from `staged`; `run` lets users come, as often as one likes."""
 
-    def __init__(self, deployment: Deployment, documents: Documents, folder: Path) -> None:
+    def __init__(self, deployment: Deployment, pair: dict[str, str], documents: Documents, folder: Path) -> None:
         self.deployment = deployment
+        self.pair = pair
+        """The members of a request that name its languages."""
         self.documents = documents
         self._folder = folder
         self._runs = 0
-        self._expected = _quiet(deployment.urls, documents)
+        self._expected = _quiet(deployment.urls, pair, documents)
 
     def run(
         self,
@@ -119,8 +124,7 @@ class Stage:
         """Let users come, and faults strike meanwhile; `progress` is the part of the time unless it is given.
 
         Raises:
-            LoadTestError: Locust does not get to the end, nothing happens to anybody for ten minutes, or what a fault
-                has ended does not start again.
+            LoadTestError: Locust does not get to the end, or nothing happens to anybody for ten minutes.
         """
         self._runs += 1
         file = self._folder / f"run-{self._runs}"
@@ -136,19 +140,29 @@ class Stage:
                         sampler.tick()
                         on_progress(watch.look())
                         time.sleep(_POLL_SECONDS)
+                ended = time.monotonic()
             finally:
                 watch.over = True
         if process.returncode:
             raise LoadTestError(f"Locust has given up: {file.with_suffix('.log').read_text()[-2000:].strip()}")
         outcomes = Outcomes(scenario.outcomes).read()
-        began = min((outcome.at for outcome in outcomes), default=watch.began)
-        unforeseen = self.deployment.unforeseen()
-        struck, ends = striking.result(), tuple(self.deployment.ends)
-        return Ran(began, time.monotonic(), outcomes, sampler.samples, struck, ends, self._sessions(), unforeseen)
+        return Ran(
+            began=min((outcome.at for outcome in outcomes), default=watch.began),
+            ended=ended,
+            outcomes=outcomes,
+            samples=sampler.samples,
+            struck=striking.result(),
+            ends=tuple(self.deployment.ends),
+            sessions_left=self._sessions(),
+            unforeseen=self.deployment.unforeseen(),
+            workers_died=self.deployment.workers_died(),
+            workers_killed=self.deployment.workers_killed,
+        )
 
     def _scenario(self, load: Open | Closed | Once, behaviour: Behaviour, outcomes: Path) -> Scenario:
         return Scenario(
             urls=tuple(self.deployment.urls),
+            pair=self.pair,
             documents=self.documents,
             expected=self._expected,
             load=load,
@@ -160,9 +174,10 @@ class Stage:
             outcomes=outcomes,
         )
 
-    def _sessions(self) -> int:
-        with redis.Redis(port=self.deployment.redis.port) as client:
+    def _sessions(self) -> int | None:
+        with redis.Redis(port=self.deployment.redis.port) as client, suppress(redis.RedisError):
             return sum(1 for _ in client.scan_iter("antecedent:{*}:session", count=1000))
+        return None
 
 
 class _Watch:
@@ -205,7 +220,7 @@ def staged(setting: Setting, documents: Documents) -> Iterator[Stage]:
     """
     with tempfile.TemporaryDirectory(prefix="antecedent-load-") as name:
         folder = Path(name)
-        bundle, environment = setting.bundle, dict(setting.environment)
+        bundle, environment, pair = setting.bundle, dict(setting.environment), pair_of(setting.bundle)
         if setting.stand_in_seconds is not None:
             bundle = make_bundle(folder / "bundle", bundle, reads_target_context=setting.reads_target_context)
             environment |= {SECONDS: str(setting.stand_in_seconds)}
@@ -219,7 +234,7 @@ def staged(setting: Setting, documents: Documents) -> Iterator[Stage]:
             appendfsync=setting.appendfsync,
             own_clocks=setting.own_clocks,
         ) as deployment:
-            yield Stage(deployment, documents, folder)
+            yield Stage(deployment, pair, documents, folder)
 
 
 @contextmanager
@@ -239,12 +254,12 @@ def _locust(scenario: Path, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
         process.wait()
 
 
-def _quiet(urls: Sequence[str], documents: Documents) -> tuple[Expected, ...]:
+def _quiet(urls: Sequence[str], pair: Mapping[str, str], documents: Documents) -> tuple[Expected, ...]:
     with http_client() as http, ThreadPoolExecutor(_AT_ONCE) as pool:
         balancer = Balancer(http, urls, random.Random(1), PATIENCE_SECONDS)  # noqa: S311 - any replica will do
 
         def translate(document: Sequence[str]) -> Expected:
-            answer = balancer.ask("POST", "/v1/documents", json=PAIR | {"sentences": document})
+            answer = balancer.ask("POST", "/v1/documents", json={**pair, "sentences": document})
             if not answer.is_success:
                 raise LoadTestError(f"a document was refused in quiet: {answer.status_code} {answer.text}")
             return tuple((said["translation"], said["context_size"]) for said in answer.json()["sentences"])

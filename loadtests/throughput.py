@@ -8,7 +8,7 @@ anything. At low load, one sentence at a time is sent, alternately to a runtime 
 import random
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from statistics import median
 import httpx
 
 from loadtests.balancer import http_client
-from loadtests.conversation import PAIR
+from loadtests.conversation import pair_of
 from loadtests.deployment import REAL, deployed
 from loadtests.direct import Budget, DirectWorker, DirectWorkers, batches_of, direct_workers
 from loadtests.errors import LoadTestError
@@ -67,7 +67,7 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
     Raises:
         LoadTestError, BundleError: it cannot be run.
     """
-    budget, window = plan.budget, Manifest.load(bundle).window.size
+    budget, window, pair = plan.budget, Manifest.load(bundle).window.size, pair_of(bundle)
     settings = {
         "bundles": str(bundle),
         "workers": str(plan.workers),
@@ -82,7 +82,7 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
         http_client() as http,
     ):
         rng = random.Random(plan.seed)  # noqa: S311 - to be the same again, not to be secret
-        meter = _Meter(plan, window, deployment.urls[0], http, measured)
+        meter = _Meter(plan, window, deployment.urls[0], pair, http, measured)
         for number in range(plan.rounds + 1):
             documents = [rng.choices(sentences, k=plan.sentences) for _ in range(plan.documents)]
             meter.round(direct, documents, counted=number > 0)
@@ -120,10 +120,13 @@ def judge(plan: Plan, measured: Measured) -> Report:
 class _Meter:
     """Has the same sentences translated both ways, and notes the times."""
 
-    def __init__(self, plan: Plan, window: int, url: str, http: httpx.Client, measured: Measured) -> None:
+    def __init__(
+        self, plan: Plan, window: int, url: str, pair: Mapping[str, str], http: httpx.Client, measured: Measured
+    ) -> None:
         self._budget = plan.budget
         self._window = window
         self._url = f"{url}/v1/documents"
+        self._pair = pair
         self._http = http
         self._measured = measured
 
@@ -157,7 +160,7 @@ class _Meter:
             return list(pool.map(lambda document: self._translate(document, ()), documents))
 
     def _translate(self, sentences: Sequence[str], context: Sequence[str]) -> Sequence[str]:
-        answer = self._http.post(self._url, json=PAIR | {"sentences": sentences, "context": context})
+        answer = self._http.post(self._url, json={**self._pair, "sentences": sentences, "context": context})
         if answer.status_code != httpx.codes.OK:
             raise LoadTestError(f"a document was refused: {answer.status_code} {answer.json().get('code')}")
         return [sentence["translation"] for sentence in answer.json()["sentences"]]

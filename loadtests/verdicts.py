@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from loadtests.balancer import CONNECTION_LOST
 from loadtests.conversation import Wrong
 from loadtests.deployment import End
+from loadtests.faults import Struck
 from loadtests.outcomes import ARRIVAL, Outcome, Result
 from loadtests.report import Check, Value, no_more, percentile
 from loadtests.scenario import Kind
 from loadtests.stage import Ran
 from loadtests.users.documents import FIRST_EVENT
 
-GRACE_SECONDS = 60
-"""That the manifests give a replica to end."""
+GRACE_SECONDS = 45
+"""Within which a replica has to end: Compose gives it no more, Kubernetes a little, once its preStop hook is over."""
 PERCENTILES = (50, 95, 99)
 MEASURED: tuple[str, ...] = (Kind.LIVE, FIRST_EVENT, Kind.EVENTS, Kind.DOCUMENT)
 """What has a time worth knowing: a spoken sentence, the first sentence by events, all of them, a whole document."""
@@ -43,8 +44,9 @@ def judge(ran: Ran, budget: Budget) -> list[Check]:
         none("no request fails", ran.outcomes, Result.FAILED),
         *([] if budget.refusals else [none("no request is refused", ran.outcomes, Result.REFUSED)]),
         only_explained(ran.outcomes, budget.explained),
-        Check("no session is left in Redis", not ran.sessions_left, str(ran.sessions_left)),
+        forgotten(ran.sessions_left),
         foreseen(ran.unforeseen),
+        none_died(ran.workers_died, ran.workers_killed),
         *in_time(ran.outcomes, budget.seconds),
     ]
 
@@ -111,9 +113,13 @@ def only_explained(outcomes: Sequence[Outcome], explained: frozenset[str]) -> Ch
     return Check("no error is unexplained", *_empty([one for one in repeated if one.code not in explained]))
 
 
-def struck(happened: int, planned: int) -> Check:
-    """Everything went wrong that was to, while users were there."""
-    return Check("every planned fault has struck in time", happened == planned, f"{happened} of {planned}")
+def struck(happened: Sequence[Struck], planned: int) -> list[Check]:
+    """Everything went wrong that was to, while users were there, and nothing else: all was well again each time."""
+    failures = [f"{fault.name}: {fault.failure}" for fault in happened if fault.failure]
+    return [
+        Check("every planned fault has struck in time", len(happened) == planned, f"{len(happened)} of {planned}"),
+        Check("all is well again after each fault", not failures, "; ".join(failures) or "0 are not"),
+    ]
 
 
 def ended_well(ends: Sequence[End]) -> list[Check]:
@@ -127,9 +133,20 @@ def ended_well(ends: Sequence[End]) -> list[Check]:
     ]
 
 
+def forgotten(sessions: int | None) -> Check:
+    """No session outlives its user."""
+    found = "Redis does not answer" if sessions is None else str(sessions)
+    return Check("no session is left in Redis", sessions == 0, found)
+
+
 def foreseen(errors: Sequence[str]) -> Check:
     """No service has logged an error that nobody has foreseen."""
     return Check("no service has met an unforeseen error", not errors, "; ".join([str(len(errors)), *errors[:3]]))
+
+
+def none_died(died: int, killed: int) -> Check:
+    """No worker has ended that nobody has killed."""
+    return Check("no worker has died by itself", died <= killed, f"{died}, of which {killed} were killed")
 
 
 def _empty(found: Sequence[Outcome]) -> tuple[bool, str]:

@@ -1,7 +1,8 @@
 """Starts an image and asks it for a translation: `check.py IMAGE [--engine docker]`, with any Python.
 
 As the manifests run it: a read-only root file system, no capability; and with no network at all but loopback, which the
-container with Redis shares with it. Exit status 0 if everything is as it should be.
+container with Redis shares with it. Exit status 0 if everything is as it should be, 1 if something is not, 2 where the
+image cannot be checked, with one line that says why.
 """
 
 import argparse
@@ -26,6 +27,10 @@ CLIENT = Path(__file__).with_name("client.py")
 START_SECONDS = 120.0
 
 
+class CannotCheckError(Exception):
+    """The image cannot be checked; the message says why."""
+
+
 class Container:
     """A container that is there as long as its context lasts."""
 
@@ -38,9 +43,9 @@ class Container:
         """Start it."""
         try:
             self._call("run", "--detach", f"--name={self._name}", *RESTRICTED, *self._options)
-        except subprocess.CalledProcessError:
+        except subprocess.CalledProcessError as error:
             self._remove()  # one that could not start is there all the same
-            raise
+            raise CannotCheckError(f"{self._engine} does not start a container of it; its words stand above") from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -68,7 +73,8 @@ class Container:
         return subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
     def _remove(self) -> None:
-        self._call("rm", "--force", self._name)
+        command = [self._engine, "rm", "--force", self._name]
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)  # what it has against it, it says itself
 
     def _call(self, *arguments: str, given: str | None = None) -> str:
         command = [self._engine, *arguments]
@@ -76,7 +82,12 @@ class Container:
 
 
 def check(engine: str, image: str) -> bool:
-    """Start Redis and the service from the image, check them and remove them; prints what it finds."""
+    """Start Redis and the service from the image, check them and remove them; prints what it finds.
+
+    Raises:
+        CannotCheckError: there is no such engine or image, or no container of it starts.
+    """
+    health = health_check(engine, image)
     name = f"antecedent-check-{secrets.token_hex(4)}"
     password = secrets.token_urlsafe(24)
     options = ["--network=none", "--no-healthcheck", "--entrypoint=python", image, "-c", REDIS, password]
@@ -85,7 +96,7 @@ def check(engine: str, image: str) -> bool:
         environment = [f"--env=ANTECEDENT_{key}={value}" for key, value in settings.items()]
         options = [f"--network=container:{name}-redis", volume, *environment, image]
         with Container(engine, name, *options) as service:
-            return examine(service, health_check(engine, image))
+            return examine(service, health)
 
 
 @contextmanager
@@ -99,11 +110,21 @@ def mounted(text: str, path: str) -> Iterator[str]:
 
 
 def health_check(engine: str, image: str) -> list[str]:
-    """The command by which the image says whether its service is ready."""
+    """The command by which the image says whether its service is ready.
+
+    Raises:
+        CannotCheckError: there is no such engine or image, or its health check is of another kind.
+    """
     command = [engine, "image", "inspect", "--format={{json .Config.Healthcheck.Test}}", image]
-    kind, *test = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    try:
+        asked = subprocess.run(command, check=False, capture_output=True, text=True)
+    except OSError as error:
+        raise CannotCheckError(f"{engine} cannot be run: {error.strerror}") from error
+    if asked.returncode != 0:
+        raise CannotCheckError(f"{engine} does not show {image}: {' '.join(asked.stderr.split())}")
+    kind, *test = json.loads(asked.stdout)
     if kind != "CMD":
-        raise SystemExit(f"the image's health check is a {kind}, not a CMD")
+        raise CannotCheckError(f"the image's health check is a {kind}, not a CMD")
     return list(map(str, test))
 
 
@@ -155,7 +176,11 @@ def main() -> int:
     parser.add_argument("image")
     parser.add_argument("--engine", default="docker", help="docker or podman")
     arguments = parser.parse_args()
-    return 0 if check(arguments.engine, arguments.image) else 1
+    try:
+        return 0 if check(arguments.engine, arguments.image) else 1
+    except CannotCheckError as error:
+        print(f"check.py: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

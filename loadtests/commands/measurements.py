@@ -10,7 +10,6 @@ from loadtests import order as order_test
 from loadtests import sizing as sizing_test
 from loadtests import throughput as throughput_test
 from loadtests.commands.options import (
-    SAMPLE,
     SHIPPED,
     Bundle,
     Corpus,
@@ -54,13 +53,14 @@ def throughput(
     workers: Workers = 2,
     seed: Seed = 1,
     bundle: Bundle = SHIPPED,
-    source: Source = SAMPLE,
+    source: Source = None,
     report: ReportFolder = None,
 ) -> None:
     """Sentences per second over HTTP and time of a sentence, against the runtime called directly in the same run."""
     plan = throughput_test.Plan(rounds, documents, sentences, single, workers, seed=seed)
+    chosen = sentences_of(source, bundle)
     with tqdm(total=rounds + 1 + single, unit=" steps", disable=None) as bar:
-        found = throughput_test.run(plan, bundle, sentences_of(source), bar.update)
+        found = throughput_test.run(plan, bundle, chosen, bar.update)
     end(found, report)
 
 
@@ -76,8 +76,9 @@ def sizing(
 ) -> None:
     """Figures to plan a deployment with: speed of a worker, memory of each process, Redis bytes of a session."""
     plan = sizing_test.Plan(seconds, sessions, streams=streams, seed=seed)
+    chosen = documents_of(corpus, documents, seed, bundle)
     with shares() as done:
-        found = sizing_test.run(plan, Setting(bundle, 1, 1, None), documents_of(corpus, documents, seed), done)
+        found = sizing_test.run(plan, Setting(bundle, 1, 1, None), chosen, done)
     end(found, report)
 
 

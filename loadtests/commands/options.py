@@ -1,34 +1,57 @@
 """What several commands share: options, and how they begin and end."""
 
 import random
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 from rich.console import Console
 from tqdm import tqdm
 
-from loadtests.documents import Documents, from_corpus, made_up
+from loadtests.documents import MADE_UP_IN, Documents, from_corpus, made_up
+from loadtests.errors import LoadTestError
 from loadtests.page import write
 from loadtests.processes import ROOT
 from loadtests.report import Report
 from loadtests.stage import Setting
+from models.bundle.manifest import Manifest
+from models.data.documents import decode_line, read_lines
+from models.errors import DataError
 
 SHIPPED: Final = ROOT / "models" / "pretrained" / "ja-en"
 SAMPLE: Final = ROOT / "service" / "samples" / "ja.txt"
 
 Bundle = Annotated[Path, typer.Option(metavar="DIR", help="Folder of a bundle.")]
-ReportFolder = Annotated[Path | None, typer.Option("--report", metavar="DIR", help="Write a page and JSON there.")]
+
+
+def _writable(folder: Path | None) -> Path | None:
+    """Make the folder of a report and try to write in it: the report comes last, and its run must not be in vain."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    return folder
+
+
+ReportFolder = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="DIR", help="Write a page and JSON there.", callback=_writable),
+]
 Seed = Annotated[int, typer.Option(help="Of everything that is left to chance.")]
 Workers = Annotated[int, typer.Option(min=1, help="Worker processes of each replica.")]
-Source = Annotated[Path, typer.Option(metavar="F", help="Sentences, one on each line.")]
+Source = Annotated[
+    Path | None, typer.Option("--source", metavar="F", help="Sentences, one on each line; Japanese ones without it.")
+]
 Corpus = Annotated[
-    Path | None, typer.Option("--corpus", metavar="F", help="Documents, a sentence a line; made up without it.")
+    Path | None,
+    typer.Option("--corpus", metavar="F", help="Documents, a sentence a line; made up, in Japanese, without it."),
 ]
 Count = Annotated[int, typer.Option("--documents", min=1, help="That users choose from.")]
 Replicas = Annotated[int, typer.Option(min=1, help="Service processes.")]
@@ -62,9 +85,9 @@ class Common:
         """The documents that users bring.
 
         Raises:
-            DataError: the corpus cannot be read.
+            DataError, BundleError, LoadTestError: as in `documents_of`.
         """
-        return documents_of(self.corpus, self.documents, self.seed)
+        return documents_of(self.corpus, self.documents, self.seed, self.bundle)
 
 
 def profile(**defaults: Any) -> Callable[[Callable[..., Report]], Callable[..., None]]:  # noqa: ANN401 - as the options
@@ -101,23 +124,41 @@ def profile(**defaults: Any) -> Callable[[Callable[..., Report]], Callable[..., 
     return make
 
 
-def documents_of(corpus: Path | None, count: int, seed: int) -> Documents:
+def documents_of(corpus: Path | None, count: int, seed: int, bundle: Path) -> Documents:
     """Documents of a corpus, or made up without one.
 
     Raises:
-        DataError: it cannot be read.
+        DataError: it cannot be read, or has none.
+        BundleError, LoadTestError: the bundle cannot be read, or there is no corpus and it translates no Japanese.
     """
     rng = random.Random(seed)  # noqa: S311 - to be the same again, not to be secret
-    return made_up(rng, count) if corpus is None else from_corpus(rng, corpus, count)
+    if corpus is not None:
+        return from_corpus(rng, corpus, count)
+    _need_japanese(bundle, "documents are made up in Japanese: name others with --corpus")
+    return made_up(rng, count)
 
 
-def sentences_of(source: Path) -> Sequence[str]:
-    """The lines of a file.
+def sentences_of(source: Path | None, bundle: Path) -> Sequence[str]:
+    """The lines of a file, or of a Japanese text without one.
 
     Raises:
-        OSError: it cannot be read.
+        DataError: it cannot be read, or has none.
+        BundleError, LoadTestError: the bundle cannot be read, or there is no file and it translates no Japanese.
     """
-    return [line for line in source.read_text(encoding="utf-8").splitlines() if line]
+    if source is None:
+        _need_japanese(bundle, "the sentences at hand are Japanese: name others with --source")
+    file = source or SAMPLE
+    lines = [decode_line(file, number, line) for number, line in enumerate(read_lines(file), start=1)]
+    sentences = [line for line in lines if line]
+    if not sentences:
+        raise DataError("has no sentence", file)
+    return sentences
+
+
+def _need_japanese(bundle: Path, otherwise: str) -> None:
+    language = Manifest.load(bundle).languages.source
+    if language != MADE_UP_IN:
+        raise LoadTestError(f"{bundle} translates from {language}, but {otherwise}")
 
 
 @contextmanager
@@ -131,11 +172,16 @@ def end(found: Report, folder: Path | None) -> None:
     """Show a report, write it, and end with its verdict.
 
     Raises:
-        OSError: it cannot be written.
-        typer.Exit: something does not hold.
+        OSError: it cannot be written, and all holds.
+        typer.Exit: something does not hold, whether or not it can be written.
     """
     found.show(Console())
-    if folder is not None:
-        write(found, folder)
+    try:
+        if folder is not None:
+            write(found, folder)
+    except OSError as error:
+        if found.holds:
+            raise
+        print(f"loadtests: {error}", file=sys.stderr)
     if not found.holds:
         raise typer.Exit(1)

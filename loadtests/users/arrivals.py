@@ -1,7 +1,7 @@
 """When users come, and what each brings: drawn beforehand, so that no answer has a say in it."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -18,19 +18,29 @@ class Arrival:
     """When each sentence is due, in seconds from the start of the run; those of a whole document are due together."""
 
 
-def arrivals(kind: Kind, load: Open, scenario: Scenario, rng: random.Random) -> Iterator[Arrival]:
+def arrivals(kind: Kind, load: Open, scenario: Scenario, rng: random.Random) -> list[Arrival]:
     """The users of one kind, in the order in which they come.
 
     They come as a Poisson process. Where somebody speaks for a while, some are speaking already when the run begins: as
     many, with as much left to say, as if it had gone on before. Long documents are met more often then, as they take
     longer, and pauses that have begun are still as long on average. When the run ends, nobody says any more.
+
+    Where by chance nobody of a kind that has a share would come, one comes in the middle of the run: a short run could
+    not say otherwise whether this kind is served as must be.
     """
+    pace = scenario.pace_seconds if kind is Kind.LIVE else 0.0
+    found = [*_by_chance(load, scenario, scenario.shares[kind], pace, rng)]
+    if scenario.shares[kind] and not found:
+        found += _until(load.seconds, _brought(scenario.documents, load.seconds / 2, pace, rng))
+    return found
+
+
+def _by_chance(load: Open, scenario: Scenario, share: float, pace: float, rng: random.Random) -> Iterator[Arrival]:
     documents = scenario.documents
     mean = sum(map(len, documents)) / len(documents)
-    rate = load.rate * scenario.shares[kind] / mean
+    rate = load.rate * share / mean
     if not rate:
         return
-    pace = scenario.pace_seconds if kind is Kind.LIVE else 0.0
     pauses = [len(document) - 1 for document in documents]
     speaking = round(rate * pace * (mean - 1))
     for number in rng.choices(range(len(documents)), pauses, k=speaking) if speaking else ():
@@ -38,9 +48,14 @@ def arrivals(kind: Kind, load: Open, scenario: Scenario, rng: random.Random) -> 
         yield from _until(load.seconds, Arrival(number, _moments(rng.expovariate(1 / pace), left, pace, rng)))
     due = rng.expovariate(rate)
     while due < load.seconds:
-        number = rng.randrange(len(documents))
-        yield from _until(load.seconds, Arrival(number, _moments(due, len(documents[number]), pace, rng)))
+        yield from _until(load.seconds, _brought(documents, due, pace, rng))
         due += rng.expovariate(rate)
+
+
+def _brought(documents: Sequence[Sequence[str]], due: float, pace: float, rng: random.Random) -> Arrival:
+    """Any of the documents, from its first sentence."""
+    number = rng.randrange(len(documents))
+    return Arrival(number, _moments(due, len(documents[number]), pace, rng))
 
 
 def _moments(first: float, count: int, pace: float, rng: random.Random) -> tuple[float, ...]:

@@ -79,13 +79,12 @@ class Crowd:
         rng = random.Random(f"{scenario.seed} {self._kind} {number} {moments[0]}")  # noqa: S311 - as above
         balancer = Balancer(self._http, scenario.urls, rng, scenario.patience_seconds, self._repeated)
         if self._kind is Kind.DOCUMENT:
-            translate_whole(balancer, recorder, document, expected, moments[0])
+            translate_whole(balancer, recorder, scenario.pair, document, expected, moments[0])
         elif self._kind is Kind.EVENTS:
-            EventReader(self._http, balancer, recorder, document, expected, moments[0]).read()
+            EventReader(self._http, balancer, recorder, scenario.pair, document, expected, moments[0]).read()
         else:
-            Speaker(self._http, balancer, recorder, rng, scenario.mischief).speak(
-                document, expected, moments, hasty=hasty
-            )
+            speaker = Speaker(self._http, balancer, recorder, scenario.pair, rng, scenario.mischief)
+            speaker.speak(document, expected, moments, hasty=hasty)
 
     def _repeated(self, reason: str) -> None:
         self._recorder.add(self._kind, Result.REPEATED, code=reason)

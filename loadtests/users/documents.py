@@ -1,14 +1,14 @@
 """Users who have a whole document translated, at once or by events; each answer is compared with the quiet run's."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 import httpx
 from httpx_sse import EventSource
 
 from loadtests.balancer import ATTEMPT_SECONDS, PAUSE_SECONDS, Balancer, GaveUpError, reason_of
-from loadtests.conversation import PAIR, ViolationError, Wrong, check_answer
+from loadtests.conversation import ViolationError, Wrong, check_answer
 from loadtests.outcomes import Recorder, Result
 from loadtests.scenario import Expected, Kind
 
@@ -17,14 +17,19 @@ _Sentences = tuple[str, ...]
 
 
 def translate_whole(
-    balancer: Balancer, recorder: Recorder, document: _Sentences, expected: Expected, due: float
+    balancer: Balancer,
+    recorder: Recorder,
+    pair: Mapping[str, str],
+    document: _Sentences,
+    expected: Expected,
+    due: float,
 ) -> None:
-    """Bring a document that was due at some moment.
+    """Bring a document in these languages that was due at some moment.
 
     Raises:
         ViolationError, GaveUpError: as in `Balancer.ask`, or an answer is wrong.
     """
-    answer = balancer.ask("POST", "/v1/documents", json=PAIR | {"sentences": document})
+    answer = balancer.ask("POST", "/v1/documents", json={**pair, "sentences": document})
     if not answer.is_success:
         raise GaveUpError(str(answer.json().get("code")), due)
     _check(answer.json()["sentences"], document, expected)
@@ -39,6 +44,7 @@ class EventReader:
         http: httpx.Client,
         balancer: Balancer,
         recorder: Recorder,
+        pair: Mapping[str, str],
         document: _Sentences,
         expected: Expected,
         due: float,
@@ -46,6 +52,7 @@ class EventReader:
         self._http = http
         self._balancer = balancer
         self._recorder = recorder
+        self._pair = pair
         self._document = document
         self._expected = expected
         self._due = due
@@ -75,7 +82,8 @@ class EventReader:
     def _read_once(self) -> tuple[str, float]:
         """Read as far as one answer goes; gives why it broke off, and the seconds to wait before asking again."""
         first = self._next
-        body = PAIR | {"sentences": self._document[first:], "context": self._document[max(0, first - 8) : first]}
+        context = self._document[max(0, first - 8) : first]
+        body = {**self._pair, "sentences": self._document[first:], "context": context}
         url, accept = f"{self._balancer.url()}/v1/documents", {"Accept": "text/event-stream"}
         self._heard = time.monotonic()
         try:

@@ -3,13 +3,13 @@
 import random
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import httpx
 
 from loadtests.balancer import Balancer, GaveUpError
-from loadtests.conversation import PAIR, Conversation
+from loadtests.conversation import Conversation
 from loadtests.outcomes import Recorder, Result
 from loadtests.scenario import Expected, Kind
 from loadtests.users.rest_client import KEPT, RestClient
@@ -32,12 +32,14 @@ class Speaker:
         http: httpx.Client,
         balancer: Balancer,
         recorder: Recorder,
+        pair: Mapping[str, str],
         rng: random.Random,
         mischief: float,
     ) -> None:
         self._http = http
         self._balancer = balancer
         self._recorder = recorder
+        self._pair = pair
         self._rng = rng
         self._mischief = mischief
 
@@ -63,7 +65,7 @@ class Speaker:
 
     def _begin(self, document: Sequence[str], expected: Expected, on_answer: Callable[[int], object]) -> Conversation:
         key = {"Idempotency-Key": str(uuid.uuid4())}
-        created = self._balancer.ask("POST", "/v1/sessions", json=PAIR, headers=key)
+        created = self._balancer.ask("POST", "/v1/sessions", json=self._pair, headers=key)
         if not created.is_success:
             raise GaveUpError(str(created.json().get("code")), time.monotonic())
         return Conversation(created.json()["session_id"], document, expected, on_answer)

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,9 @@ def test_prometheus_reads_the_rules() -> None:
     assert checked.returncode == 0, checked.stderr
 
 
+PRODUCTION, STAGING = (
+    f'up{{job="antecedent", instance="b", namespace="{name}"}}' for name in ("production", "staging")
+)
 _WELL = {
     'up{job="antecedent", instance="a"}': "1x400",
     'antecedent_build_info{instance="a", version="1"}': "1x400",
@@ -85,55 +89,67 @@ _WELL = {
     'process_max_fds{job="antecedent"}': "1000x400",
 }
 """A service that does well, for 400 minutes: its series, in the notation of promtool."""
-_ILL: dict[str, dict[str, str]] = {
-    "AntecedentDown AntecedentReplicaDown": {'up{job="antecedent", instance="a"}': "1x380 0x20"},
-    "AntecedentDown": {
-        'up{job="antecedent", instance="b", namespace="production"}': "1x385 stale",
-        'up{job="antecedent", instance="c", namespace="staging"}': "1x400",
-    },
-    "AntecedentReplicaDown": {'up{job="antecedent", instance="b"}': "1x380 0x20"},
-    "AntecedentErrorBudgetBurns AntecedentErrorBudgetBurnsSlowly": {
-        'antecedent_requests_total{route="/v1/documents", status="504"}': "0+12x400"
-    },
-    "AntecedentErrorBudgetBurnsSlowly AntecedentErrorBudgetBurns": {
-        'antecedent_requests_total{route="none", status="503"}': "0+12x400"  # no keys can be read
-    },
-    "AntecedentErrorBudgetBurnsSlowly": {'antecedent_requests_total{route="/v1/documents", status="504"}': "0+5x400"},
-    "AntecedentUnforeseenErrors": {'antecedent_rejections_total{code="internal_error"}': "_x390 1x10"},
-    "AntecedentReleasesDiffer": {'antecedent_build_info{instance="b", version="2"}': "1x400"},
-    "AntecedentQueueFull": {'antecedent_rejections_total{code="queue_full"}': "0+1x400"},
-    "AntecedentQueueSlow": {
-        'antecedent_queue_seconds_bucket{priority="interactive", le="0.1"}': "0+500x400",
-        'antecedent_queue_seconds_bucket{priority="interactive", le="2.5"}': "0+600x400",
-    },
-    "AntecedentDeadlinesMissed": {'antecedent_rejections_total{code="deadline_exceeded"}': "0+1x400"},
-    "AntecedentWorkersBusy": {'antecedent_model_seconds_sum{instance="a"}': "0+118x400"},
-    "AntecedentStreamsFull": {'antecedent_rejections_total{code="too_many_streams"}': "0+1x400"},
-    "AntecedentNoWorker AntecedentWorkersMissing": {
-        'antecedent_workers_alive{model="ja-en", instance="a"}': "2x380 0x20"
-    },
-    "AntecedentWorkersMissing": {'antecedent_workers_alive{model="ja-en", instance="a"}': "2x380 1x20"},
-    "AntecedentWorkersRestart": {"antecedent_worker_restarts_total": "0x380 0+1x20"},
-    "AntecedentSentenceKillsWorkers": {'antecedent_rejections_total{code="worker_died"}': "1x380 1x10 2x10"},
-    "AntecedentModelsNotLoaded": {"antecedent_models_not_loaded": "0x380 1x20"},
-    "AntecedentFilesRunOut": {'process_open_fds{job="antecedent"}': "900x400"},
-    "AntecedentRedisAway": {"antecedent_redis_nodes_away": "0x380 1x20"},
-    "AntecedentRedisFails": {'antecedent_redis_failures_total{operation="append"}': "0+6x400"},
-    "AntecedentRedisSlow": {
-        'antecedent_redis_seconds_bucket{operation="append", le="0.01"}': "0+500x400",
-        'antecedent_redis_seconds_bucket{operation="append", le="0.25"}': "0+600x400",
-    },
-    "AntecedentKeysNotRead": {"antecedent_key_read_failures_total": "0x380 0+30x20"},
-    "AntecedentKeysTried": {'antecedent_authentication_failures_total{reason="unknown"}': "0+120x400"},
-}
-"""What goes wrong, by the alerts that it is to raise: series that differ, or are there as well."""
+_ILL: Sequence[tuple[str, dict[str, str]]] = [
+    ("AntecedentDown AntecedentReplicaDown", {'up{job="antecedent", instance="a"}': "1x380 0x20"}),
+    ("AntecedentDown", {'up{job="antecedent", instance="a"}': "stale"}),  # of which Prometheus has never heard
+    ("AntecedentDown", {'up{job="antecedent", instance="a"}': "1x100 stale"}),  # for five hours
+    ("AntecedentDown", {PRODUCTION: "1x385 stale", STAGING: "1x400"}),
+    ("AntecedentDown", {PRODUCTION: "1x100 stale", STAGING: "1x400"}),
+    ("AntecedentDown AntecedentReplicaDown", {PRODUCTION: "1x100 0x300", STAGING: "1x400"}),
+    ("AntecedentReplicaDown", {'up{job="antecedent", instance="b"}': "1x380 0x20"}),
+    (
+        "AntecedentErrorBudgetBurns AntecedentErrorBudgetBurnsSlowly",
+        {'antecedent_requests_total{route="/v1/documents", status="504"}': "0+12x400"},
+    ),
+    (
+        "AntecedentErrorBudgetBurnsSlowly AntecedentErrorBudgetBurns",
+        {
+            'antecedent_requests_total{route="none", status="503"}': "0+12x400"  # no keys can be read
+        },
+    ),
+    ("AntecedentErrorBudgetBurnsSlowly", {'antecedent_requests_total{route="/v1/documents", status="504"}': "0+5x400"}),
+    ("AntecedentUnforeseenErrors", {'antecedent_rejections_total{code="internal_error"}': "_x390 1x10"}),
+    ("AntecedentReleasesDiffer", {'antecedent_build_info{instance="b", version="2"}': "1x400"}),
+    ("AntecedentQueueFull", {'antecedent_rejections_total{code="queue_full"}': "0+1x400"}),
+    (
+        "AntecedentQueueSlow",
+        {
+            'antecedent_queue_seconds_bucket{priority="interactive", le="0.1"}': "0+500x400",
+            'antecedent_queue_seconds_bucket{priority="interactive", le="2.5"}': "0+600x400",
+        },
+    ),
+    ("AntecedentDeadlinesMissed", {'antecedent_rejections_total{code="deadline_exceeded"}': "0+1x400"}),
+    ("AntecedentWorkersBusy", {'antecedent_model_seconds_sum{instance="a"}': "0+118x400"}),
+    ("AntecedentStreamsFull", {'antecedent_rejections_total{code="too_many_streams"}': "0+1x400"}),
+    (
+        "AntecedentNoWorker AntecedentWorkersMissing",
+        {'antecedent_workers_alive{model="ja-en", instance="a"}': "2x380 0x20"},
+    ),
+    ("AntecedentWorkersMissing", {'antecedent_workers_alive{model="ja-en", instance="a"}': "2x380 1x20"}),
+    ("AntecedentWorkersRestart", {"antecedent_worker_restarts_total": "0x380 0+1x20"}),
+    ("AntecedentSentenceKillsWorkers", {'antecedent_rejections_total{code="worker_died"}': "1x380 1x10 2x10"}),
+    ("AntecedentModelsNotLoaded", {"antecedent_models_not_loaded": "0x380 1x20"}),
+    ("AntecedentFilesRunOut", {'process_open_fds{job="antecedent"}': "900x400"}),
+    ("AntecedentRedisAway", {"antecedent_redis_nodes_away": "0x380 1x20"}),
+    ("AntecedentRedisFails", {'antecedent_redis_failures_total{operation="append"}': "0+6x400"}),
+    (
+        "AntecedentRedisSlow",
+        {
+            'antecedent_redis_seconds_bucket{operation="append", le="0.01"}': "0+500x400",
+            'antecedent_redis_seconds_bucket{operation="append", le="0.25"}': "0+600x400",
+        },
+    ),
+    ("AntecedentKeysNotRead", {"antecedent_key_read_failures_total": "0x380 0+30x20"}),
+    ("AntecedentKeysTried", {'antecedent_authentication_failures_total{reason="unknown"}': "0+120x400"}),
+]
+"""The alerts that something raises which goes wrong, each once, and the series that differ or are there as well."""
 
 
 @needs_promtool
 def test_alerts_are_raised(tmp_path: Path) -> None:
     """What goes wrong raises its alerts and no others; while all is well there are none."""
     three = {"antecedent_worker_restarts_total": "0x380 1 2 3x17"}  # the runbook says: more than three
-    cases = [_case("", {}), _case("", three), *(_case(raised, series) for raised, series in _ILL.items())]
+    cases = [_case("", {}), _case("", three), *(_case(raised, series) for raised, series in _ILL)]
     file = tmp_path / "test.yaml"
     file.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "5m", "tests": cases}))
     tested = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True, check=False)
@@ -151,6 +167,13 @@ def _case(raised: str, differing: dict[str, str]) -> dict[str, object]:
     return {"name": raised or "all is well", "interval": "1m", "input_series": series, "promql_expr_test": [question]}
 
 
+def test_outage_lasts_longer_than_an_hour() -> None:
+    """What is compared with a moment before is over after that time; what was there within a day is not."""
+    query = alerts()["AntecedentDown"]["expr"]
+    assert "offset" not in query
+    assert set(re.findall(r"\[(\w+)\]", query)) == {"1d"}
+
+
 def test_every_alert_is_raised() -> None:
     """None is without a case of what goes wrong."""
-    assert {name for names in _ILL for name in names.split()} == set(alerts())
+    assert {name for names, _ in _ILL for name in names.split()} == set(alerts())

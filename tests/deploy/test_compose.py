@@ -11,6 +11,7 @@ import pytest
 import redis
 import yaml
 
+from loadtests.verdicts import GRACE_SECONDS
 from service.settings import PREFIX, Settings
 from service.store.redis_process import find_redis_server
 from tests.support.client import translate
@@ -54,6 +55,12 @@ def test_images_have_versions(name: str) -> None:
     """No image is whatever is newest on the day."""
     tag = services()[name]["image"].partition("@")[0].partition(":")[2]
     assert tag[:1].isdigit() or tag[:2] == "v3"
+
+
+def test_load_test_gives_a_replica_no_more_time_than_compose() -> None:
+    """What would be killed here is late there."""
+    grace = services()["antecedent"]["stop_grace_period"]
+    assert int(grace.removesuffix("s")) >= GRACE_SECONDS
 
 
 def test_redis_is_reached_by_the_service_alone() -> None:

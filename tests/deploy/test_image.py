@@ -135,6 +135,41 @@ def test_last_stage_copies_from_stages_alone() -> None:
     assert all(copy.startswith("--from=build ") for copy in copies)
 
 
+_NO_IMAGE = "echo []; echo 'Error: No such image: none:1' >&2; exit 1"
+_NO_START = """
+case "$1" in
+    image) echo '["CMD", "true"]' ;;
+    *) echo "Error: $1 is refused" >&2; exit 1 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        pytest.param(None, ["cannot be run: No such file or directory"], id="no engine"),
+        pytest.param(_NO_IMAGE, ["does not show none:1: Error: No such image: none:1"], id="no image"),
+        pytest.param(
+            _NO_START,
+            ["Error: run is refused", "Error: rm is refused", "does not start a container of it"],
+            id="no container",
+        ),
+    ],
+)
+def test_image_that_cannot_be_checked(tmp_path: Path, engine: str | None, said: list[str]) -> None:
+    """Status 2 and one line, after what the engine itself has said: no traceback."""
+    program = tmp_path / "engine"
+    if engine is not None:
+        program.write_text(f"#!/bin/sh\n{engine}\n")
+        program.chmod(0o755)
+    command = [sys.executable, "deploy/image/check.py", "--engine", str(program), "none:1"]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    lines = done.stderr.splitlines()
+    assert (done.returncode, len(lines)) == (2, len(said))
+    assert all(part in line for part, line in zip(said, lines, strict=True))
+    assert lines[-1].startswith("check.py: ")
+
+
 @pytest.mark.slow
 def test_image_that_has_been_built() -> None:
     """The image of this release, where one has been built with buildah, serves offline on a read-only file system."""

@@ -5,6 +5,7 @@ import re
 import pytest
 from pydantic import SecretStr
 
+from loadtests.verdicts import GRACE_SECONDS
 from service.__main__ import _SLOW_CLIENT_SECONDS
 from service.settings import PREFIX, Settings, load_settings
 from tests.support.manifests import COMPONENTS, ON_GPUS, OVERLAYS, Manifest, environment, named, render, service_pod
@@ -84,6 +85,14 @@ def test_grace_covers_the_drain(folder: str, monkeypatch: pytest.MonkeyPatch) ->
     leaving = spec["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
     drain = settings_of(folder, monkeypatch).drain_seconds
     assert spec["terminationGracePeriodSeconds"] >= leaving + drain + _SLOW_CLIENT_SECONDS + 5
+
+
+@every_folder
+def test_load_test_gives_a_replica_no_more_time_than_kubernetes(folder: str) -> None:
+    """The preStop hook comes before SIGTERM, and its time out of the same grace."""
+    spec = service_pod(render(folder)).spec
+    leaving = spec["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert spec["terminationGracePeriodSeconds"] - leaving >= GRACE_SECONDS
 
 
 @every_folder

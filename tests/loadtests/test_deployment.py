@@ -1,12 +1,17 @@
 """What a deployment finds in the logs of its replicas."""
 
+import signal
+from contextlib import nullcontext
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from loadtests import processes
 from loadtests.deployment import Deployment
-from loadtests.processes import RedisServer, Replica
+from loadtests.faults import Fault, evenly, strike_all, worker_killed
+from loadtests.processes import RedisServer, Replica, eventually
+from tests.support.servers import Replicas
 
 
 @pytest.mark.parametrize(
@@ -25,3 +30,32 @@ def test_errors_that_nobody_has_foreseen(line: str, found: bool, tmp_path: Path)
     (tmp_path / "stderr").write_text(line + "\n")
     deployment = Deployment(cast(RedisServer, None), [Replica(tmp_path, "service", {})], [])
     assert deployment.unforeseen() == [line] * found
+
+
+def test_workers_that_died_are_counted(tmp_path: Path) -> None:
+    """By the lines of the log that say so, not by those that have it in another place."""
+    died = '{"event": "worker_died", "pid": 1, "level": "error"}'
+    (tmp_path / "stderr").write_text(f'{died}\nworker_died\n{{"event": "redis_away", "code": "worker_died"}}\n{died}\n')
+    assert Deployment(cast(RedisServer, None), [Replica(tmp_path, "service", {})], []).workers_died() == 2
+
+
+def test_worker_that_is_killed_is_known_to_be(replicas: Replicas, redis_server: RedisServer) -> None:
+    """The service says that it has died, and the deployment that it was killed on purpose."""
+    deployment = Deployment(redis_server, [replicas.new(redis_url=redis_server.url).start()], [])
+    (struck,) = strike_all(evenly([worker_killed(0)]), deployment, lambda: 1.0)
+    eventually(lambda: deployment.workers_died() == 1, "the worker's end is logged")
+    assert (struck.failure, deployment.workers_killed) == ("", 1)
+
+
+def test_dead_replica_is_not_well(
+    replicas: Replicas, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has ended by itself is said to be ill after the next fault, and the run goes on to its figures."""
+    fault = Fault("nothing", lambda _: nullcontext(), 0.0)
+    replica = replicas.new(redis_url=redis_server.url).start()
+    deployment = Deployment(redis_server, [replica], [])
+    assert [struck.failure for struck in strike_all(evenly([fault]), deployment, lambda: 1.0)] == [""]
+    replica.end(signal.SIGKILL)
+    monkeypatch.setattr(processes, "PATIENCE_SECONDS", 0.2)
+    (ill,) = strike_all(evenly([fault, fault]), deployment, lambda: 1.0)
+    assert ill.failure == "never happened: a replica reaches Redis and has all of its workers"

@@ -44,6 +44,14 @@ def test_faults_strike_when_their_part_is_over(deployment: Deployment) -> None:
     assert [fault.name for fault in struck] == ["first", "second"]
 
 
+def test_what_is_not_well_again_is_said(deployment: Deployment) -> None:
+    """With the reason, in place of an end without figures; nothing else strikes then."""
+    timeline = evenly([faults.worker_killed(0), Fault("another", nothing, 0)])
+    deployment.workers = lambda number: []  # type: ignore[method-assign]
+    (struck,) = strike_all(timeline, deployment, lambda: 1.0)
+    assert (struck.name, struck.failure) == ("worker killed", "replica 0 has no worker to kill")
+
+
 @pytest.mark.parametrize(
     ("fault", "refusal"),
     [

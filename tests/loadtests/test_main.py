@@ -2,6 +2,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from loadtests.processes import ROOT
 
 
@@ -12,10 +14,14 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_report_is_written_and_a_missed_budget_is_status_1(tmp_path: Path) -> None:
-    """In one second no whole document comes and is answered, which its budget finds."""
-    done = run("smoke", "--seconds", "1", "--rate", "3", "--stand-in-ms", "0", "--report", str(tmp_path))
-    assert (done.returncode, "MISSED  document, ms at 99 %" in done.stdout) == (1, True)
-    assert {file.name for file in tmp_path.iterdir()} == {"smoke.html", "smoke.json"}
+    """A sentence that takes three seconds in the worker is late on any machine; all kinds of user are answered."""
+    corpus = tmp_path / "corpus.ja"
+    corpus.write_text("雨が降った。\n")
+    slow = ("--stand-in-ms", "3000", "--workers", "3", "--corpus", str(corpus))
+    done = run("smoke", "--seconds", "1", "--rate", "0.1", *slow, "--report", str(tmp_path / "reports"))
+    assert (done.returncode, "MISSED  live, ms at 50 %" in done.stdout) == (1, True)
+    assert all(f"{kind}, answers" in done.stdout for kind in ("live", "first event", "document"))
+    assert {file.name for file in (tmp_path / "reports").iterdir()} == {"smoke.html", "smoke.json"}
 
 
 def test_what_cannot_be_run_is_status_2(tmp_path: Path) -> None:
@@ -25,3 +31,14 @@ def test_what_cannot_be_run_is_status_2(tmp_path: Path) -> None:
     assert done.stderr.startswith("loadtests: ")
     assert len(done.stderr.splitlines()) == 1
     assert run("no-such-profile").returncode == 2
+
+
+@pytest.mark.parametrize("command", ["smoke", "fuzz"])
+def test_report_that_could_not_be_written_is_status_2_at_once(tmp_path: Path, command: str) -> None:
+    """Before anything is started, here even before the bundle is missed; the folder need not be there."""
+    nothing = (command, "--bundle", str(tmp_path / "nowhere"))
+    (tmp_path / "file").touch()
+    done = run(*nothing, "--report", str(tmp_path / "file" / "reports"))
+    assert (done.returncode, "Not a directory" in done.stderr, len(done.stderr.splitlines())) == (2, True, 1)
+    run(*nothing, "--report", str(tmp_path / "new" / "reports"))
+    assert [*(tmp_path / "new" / "reports").iterdir()] == []

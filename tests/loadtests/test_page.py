@@ -1,6 +1,9 @@
+import errno
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
+import pytest
 
 from loadtests.faults import Struck
 from loadtests.outcomes import ARRIVAL, Outcome, Result
@@ -53,9 +56,23 @@ def test_page_shows_verdicts_figures_and_pictures() -> None:
 
 
 def test_report_is_written_for_people_and_machines(tmp_path: Path) -> None:
-    """Under the name of its command, in a folder that need not be there."""
-    write(REPORT, tmp_path / "reports")
-    written = orjson.loads((tmp_path / "reports" / "faults.json").read_bytes())
+    """Under the name of its command."""
+    write(REPORT, tmp_path)
+    written = orjson.loads((tmp_path / "faults.json").read_bytes())
     assert written["figures"] == {"sentences": 9}
     assert written["holds"] is False
-    assert (tmp_path / "reports" / "faults.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "faults.html").read_text().startswith("<!doctype html>")
+
+
+def test_report_that_cannot_be_written_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the disk is full: no half of a file stands in its place."""
+    write(REPORT, tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(replace(REPORT, figures={}), tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before

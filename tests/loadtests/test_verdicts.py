@@ -1,8 +1,11 @@
+from typing import Any
+
 import pytest
 
 from loadtests.balancer import CONNECTION_LOST
 from loadtests.conversation import Wrong
 from loadtests.deployment import End
+from loadtests.faults import Struck
 from loadtests.outcomes import ARRIVAL, Outcome, Result
 from loadtests.scenario import Kind
 from loadtests.stage import Ran
@@ -18,10 +21,9 @@ SERVED = [
 BUDGET = Budget({Kind.LIVE: (0.3, 0.5, 0.5)}, explained=frozenset({CONNECTION_LOST}))
 
 
-def missed(*more: Outcome, budget: Budget = BUDGET, sessions: int = 0, errors: tuple[str, ...] = ()) -> set[str]:
+def missed(*more: Outcome, budget: Budget = BUDGET, **found: Any) -> set[str]:
     """The checks that do not hold, where this has happened too."""
-    ran = Ran(0, 10, [*SERVED, *more], sessions_left=sessions, unforeseen=errors)
-    return {check.name for check in judge(ran, budget) if not check.holds}
+    return {check.name for check in judge(Ran(0, 10, [*SERVED, *more], **found), budget) if not check.holds}
 
 
 def test_everybody_served_passes() -> None:
@@ -49,9 +51,16 @@ def test_each_thing_that_is_wrong_is_found(outcome: Outcome, check: str) -> None
 
 
 def test_what_is_left_behind_is_found() -> None:
-    """Sessions in Redis that nobody has, and errors in a log."""
-    assert missed(sessions=1) == {"no session is left in Redis"}
-    assert missed(errors=("worker_crashed",)) == {"no service has met an unforeseen error"}
+    """Sessions in Redis that nobody has, a Redis that cannot say, and errors in a log."""
+    assert missed(sessions_left=1) == {"no session is left in Redis"}
+    assert missed(sessions_left=None) == {"no session is left in Redis"}
+    assert missed(unforeseen=("worker_crashed",)) == {"no service has met an unforeseen error"}
+
+
+def test_worker_that_dies_by_itself_is_found() -> None:
+    """As many may die as were killed, and no more."""
+    assert missed(workers_died=1, workers_killed=1) == set()
+    assert missed(workers_died=1) == missed(workers_died=2, workers_killed=1) == {"no worker has died by itself"}
 
 
 def test_what_never_was_answered_is_not_in_time() -> None:
@@ -65,15 +74,24 @@ def test_what_never_was_answered_is_not_in_time() -> None:
 
 def test_fault_that_came_too_late_is_found() -> None:
     """Each must strike while users are there."""
-    assert struck(3, 3).holds
-    assert not struck(2, 3).holds
+    fault = Struck("Redis killed", 1, 2)
+    assert [check.holds for check in struck([fault] * 3, 3)] == [True, True]
+    assert [check.holds for check in struck([fault] * 2, 3)] == [False, True]
+
+
+def test_fault_after_which_something_is_ill_is_found() -> None:
+    """It has struck, and is named with the reason."""
+    well, ill = Struck("Redis killed", 1, 2), Struck("worker killed", 3, 4, "never happened: all is well")
+    in_time, again = struck([well, ill], 2)
+    assert (in_time.holds, again.holds) == (True, False)
+    assert again.found == "worker killed: never happened: all is well"
 
 
 def test_replica_that_ends_badly_is_found() -> None:
     """By another status than 0, or so late that it would have been killed."""
     assert not ended_well([])
-    assert [check.holds for check in ended_well([End(0, 3.0), End(0, 59.0)])] == [True, True]
-    assert [check.holds for check in ended_well([End(0, 3.0), End(-6, 61.0)])] == [False, False]
+    assert [check.holds for check in ended_well([End(0, 3.0), End(0, 44.0)])] == [True, True]
+    assert [check.holds for check in ended_well([End(0, 3.0), End(-6, 46.0)])] == [False, False]
 
 
 def test_figures_count_what_has_happened() -> None:

@@ -6,10 +6,12 @@ import pytest
 
 from loadtests.scenario import Closed, Kind, Open, Scenario
 from loadtests.users.arrivals import Arrival, arrivals
+from tests.support.client import PAIR
 
 LOAD = Open(rate=50, seconds=200)
 SCENARIO = Scenario(
     urls=("http://nowhere",),
+    pair=PAIR,
     documents=(("a",) * 10, ("b",) * 30),
     expected=((), ()),
     load=Closed(clients=1, seconds=1),
@@ -21,7 +23,7 @@ SCENARIO = Scenario(
 
 def come(kind: Kind, seed: int = 1) -> list[Arrival]:
     """All users of a kind."""
-    return list(arrivals(kind, LOAD, SCENARIO, random.Random(seed)))
+    return arrivals(kind, LOAD, SCENARIO, random.Random(seed))
 
 
 @pytest.mark.parametrize("kind", [Kind.LIVE, Kind.DOCUMENT])
@@ -57,6 +59,16 @@ def test_whole_documents_are_due_at_once() -> None:
     assert all(len(set(arrival.moments)) == 1 for arrival in found)
     assert all(len(arrival.moments) == len(SCENARIO.documents[arrival.number]) for arrival in found)
     assert len({round(b.moments[0] - a.moments[0], 6) for a, b in itertools.pairwise(found)}) > 100
+
+
+@pytest.mark.parametrize("kind", [Kind.LIVE, Kind.DOCUMENT])
+def test_somebody_of_each_kind_comes(kind: Kind) -> None:
+    """In the middle of the run, where chance would bring nobody; of a kind without a share nobody comes even so."""
+    few = Open(rate=0.001, seconds=10)
+    found = [arrivals(kind, few, SCENARIO, random.Random(seed)) for seed in range(50)]
+    assert {len(come) for come in found} == {1}
+    assert [come[0].moments[0] for come in found].count(5.0) > 40
+    assert arrivals(Kind.EVENTS, few, SCENARIO, random.Random(1)) == []
 
 
 def test_same_seed_brings_the_same_users() -> None:

@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from loadtests.outcomes import ARRIVAL, Outcomes, Recorder, Result
 from loadtests.scenario import Closed, Expected, Kind, Once, Open, Scenario
 from loadtests.users.crowd import Crowd
 from loadtests.users.documents import FIRST_EVENT
+from tests.support.client import PAIR
 from tests.support.servers import RedisServer, Replicas
 from tests.support.stand_in import expected
 
@@ -29,11 +31,19 @@ def quiet(document: tuple[str, ...]) -> Expected:
 
 
 def visit(
-    url: str, folder: Path, kind: Kind, load: Open | Closed | Once, answers: tuple[Expected, ...], mischief: float = 0
+    url: str,
+    folder: Path,
+    kind: Kind,
+    load: Open | Closed | Once,
+    answers: tuple[Expected, ...],
+    *,
+    mischief: float = 0,
+    pair: Mapping[str, str] = PAIR,
 ) -> Counter[tuple[str, str]]:
     """Let users come; gives how often each thing has ended how."""
     scenario = Scenario(
         urls=(url,),
+        pair=pair,
         documents=DOCUMENTS,
         expected=answers,
         load=load,
@@ -82,3 +92,11 @@ def test_first_event_counts_by_itself(url: str, tmp_path: Path) -> None:
     """A reader of events has his first sentence before the last one."""
     found = visit(url, tmp_path, Kind.EVENTS, Closed(clients=1, seconds=0.2), tuple(map(quiet, DOCUMENTS)))
     assert found[FIRST_EVENT, Result.ANSWERED] == found[Kind.EVENTS, Result.ANSWERED] > 0
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_users_ask_for_the_languages_of_the_scenario(url: str, tmp_path: Path, kind: Kind) -> None:
+    """A service that does not serve them refuses each user: nobody asks for others in silence."""
+    pair = {"source_lang": "en", "target_lang": "ja"}
+    found = visit(url, tmp_path, kind, Closed(clients=1, seconds=0.1), tuple(map(quiet, DOCUMENTS)), pair=pair)
+    assert {code for what, code in found if what == kind} == {"language_pair_not_served"}

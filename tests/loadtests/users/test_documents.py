@@ -11,6 +11,7 @@ from loadtests.balancer import Balancer
 from loadtests.outcomes import Recorder
 from loadtests.users import documents
 from loadtests.users.documents import EventReader
+from tests.support.client import PAIR
 
 SENTENCE = b'id: 0\nevent: sentence\ndata: {"position": 0, "source": "a", "translation": "A", "context_size": 0}\n\n'
 DONE = b"event: done\ndata: {}\n\n"
@@ -40,5 +41,5 @@ def test_comments_are_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as http, closing(Recorder(tmp_path / "r")) as recorder:
         balancer = Balancer(http, ["http://one"], random.Random(1), 30, repeated.append)
-        EventReader(http, balancer, recorder, ("a",), (("A", 0),), time.monotonic()).read()
+        EventReader(http, balancer, recorder, PAIR, ("a",), (("A", 0),), time.monotonic()).read()
     assert repeated == ["no_answer"]
