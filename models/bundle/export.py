@@ -3,7 +3,6 @@
 A bundle appears whole or not at all, and only if what is in it agrees with the checkpoint.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -27,6 +26,7 @@ from models.data.batches import ContextReader
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, read_documents
 from models.data.tokenizer import Tokenizer
+from models.data.whole import abandoned, beside
 from models.errors import BundleError
 from models.network.bert import FrozenBert
 from models.network.model import TranslationModel
@@ -34,6 +34,8 @@ from models.search.hypotheses import max_target_length
 from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
 
 CHECKED_SENTENCES: Final = 200
+_FORMER: Final = ".former"
+"""What the name of a bundle ends with that another one is about to replace."""
 
 
 def export_bundle(
@@ -75,14 +77,15 @@ def export_bundle(
         ConfigError: the architecture reads as many sentences as it was trained with.
         DataError: the dev set is damaged, or has no sentence to check on.
     """
+    _clear_up_after_killed_ones(out)
     _check_replaceable(out)
     trained = load_checkpoint(checkpoint)
     trained = replace(trained, config=choices.applied_to(trained.config))
     model = load_model(trained)
     sample = _sample(_documents(trained.config, documents), trained, model.architecture)
-    beside = sentence_model_of(trained, model) if sentence is None else sentence_model_beside(trained, sentence)
-    contents = Contents(trained.config, trained.tokenizer, model, beside)
-    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
+    alone = sentence_model_of(trained, model) if sentence is None else sentence_model_beside(trained, sentence)
+    contents = Contents(trained.config, trained.tokenizer, model, alone)
+    partial = beside(out)
     try:
         manifest = write_bundle(partial, contents, quantization, provenance=provenance, scores=scores)
         if contents.sentence is not None:
@@ -96,6 +99,17 @@ def export_bundle(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return manifest
+
+
+def _clear_up_after_killed_ones(out: Path) -> None:
+    """Remove what exports to this folder were writing that are gone, and put back what one was replacing."""
+    for partial in abandoned(out):
+        shutil.rmtree(partial, ignore_errors=True)
+    for former in abandoned(out, _FORMER):
+        if out.exists():
+            shutil.rmtree(former, ignore_errors=True)
+        else:
+            former.rename(out)
 
 
 def _check_replaceable(out: Path) -> None:
@@ -175,7 +189,7 @@ def _check_shift(what: str, shift: float) -> None:
 
 
 def _replace(partial: Path, out: Path) -> None:
-    former = out.with_name(f".{out.name}.{os.getpid()}.former")
+    former = beside(out, _FORMER)
     replaced = out.exists()
     if replaced:
         out.rename(former)

@@ -1,13 +1,14 @@
-"""Files that are there whole or not at all, whatever ends the process, or the power, while they are written."""
+"""Files and folders that are there whole or not at all, whatever ends the process while they are written."""
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
 PARTIAL: Final = ".partial"
-"""What the name of a file ends with that is being written."""
+"""What the name of a file or folder ends with that is being written."""
 
 
 def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None) -> None:
@@ -32,3 +33,28 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def beside(folder: Path, ending: str = PARTIAL) -> Path:
+    """The name under which this process writes a folder before it takes its place, or keeps what was there before."""
+    return folder.with_name(f".{folder.name}.{os.getpid()}{ending}")
+
+
+def abandoned(folder: Path, ending: str = PARTIAL) -> list[Path]:
+    """What processes that are gone have left under such a name: others may be at work on the same folder."""
+    name = re.compile(rf"\.{re.escape(folder.name)}\.([0-9]+){re.escape(ending)}")
+    names = {path: name.fullmatch(path.name) for path in sorted(folder.parent.glob(f".*{ending}"))}
+    return [path for path, found in names.items() if found and not _is_another_process(int(found[1]))]
+
+
+def _is_another_process(number: int) -> bool:
+    """Whether such a process runs that is not this one, which may have the number of one that is gone."""
+    if number in (0, os.getpid()):
+        return False
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

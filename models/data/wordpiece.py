@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from models.data.whole import write_whole
 from models.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class WordPiece:
 
     def save(self, folder: Path) -> None:
         """Write `tokenizer.json`, which says all."""
-        self.tokenizer.save(str(folder / TOKENIZER))
+        write_whole(folder / TOKENIZER, [self.tokenizer.to_str(pretty=True).encode()])
 
     def _id(self, piece: str) -> int:
         number: int | None = self.tokenizer.token_to_id(piece)

@@ -7,11 +7,12 @@ leaves the last good one as it was.
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 from pydantic import ValidationError
@@ -21,6 +22,7 @@ from torch import Tensor
 
 from models.config import RunConfig
 from models.data.tokenizer import Tokenizer
+from models.data.whole import abandoned, beside
 from models.errors import CheckpointError
 from models.network.model import TranslationModel
 
@@ -28,6 +30,8 @@ FORMAT = 1
 WEIGHTS = "model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
 DESCRIPTION = "checkpoint.json"
+_OF_A_RUN: Final = re.compile("update-[0-9]+")
+"""The names of its checkpoints; a copy that somebody has put beside them has another one."""
 
 
 @dataclass
@@ -92,8 +96,9 @@ def save_checkpoint(
         CheckpointError: it could not be written, for instance on a full disk; what was there before stands.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    for left in abandoned(folder):
+        shutil.rmtree(left, ignore_errors=True)
+    partial = beside(folder)
     try:
         partial.mkdir()
         tokenizer.save(partial)
@@ -185,16 +190,19 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: st
 
 
 def remove_leftovers(run: Path) -> None:
-    """Delete what killed processes were writing, or replacing."""
+    """Delete what killed processes were writing, replacing or deleting."""
     for folder in (run, run / "checkpoints"):
         for pattern in (".*.partial", ".*.replaced"):
             for left in folder.glob(pattern):
                 shutil.rmtree(left)
+    for folder in _of_a_run(run):
+        if not is_checkpoint(folder):
+            shutil.rmtree(folder)
 
 
 def list_checkpoints(run: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    return sorted(folder for folder in (run / "checkpoints").glob("update-*") if is_checkpoint(folder))
+    return sorted(filter(is_checkpoint, _of_a_run(run)), key=update_of)
 
 
 def update_of(folder: Path) -> int:
@@ -206,6 +214,10 @@ def remove_checkpoint(folder: Path) -> None:
     """Delete a checkpoint; its description goes first, so that half of one is never taken for a whole."""
     (folder / DESCRIPTION).unlink()
     shutil.rmtree(folder)
+
+
+def _of_a_run(run: Path) -> list[Path]:
+    return [folder for folder in (run / "checkpoints").glob("update-*") if _OF_A_RUN.fullmatch(folder.name)]
 
 
 def _describe(folder: Path) -> dict[str, Any]:

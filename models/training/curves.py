@@ -1,16 +1,22 @@
 """What a run shows as it goes: a progress bar, and curves for TensorBoard in its folder."""
 
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Never
 
+from tensorboard.summary.writer.event_file_writer import _AsyncWriterThread
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 
 class Curves:
-    """Figures over updates; silent without a folder, as in every process but the leading one."""
+    """Figures over updates; silent without a folder, as in every process but the leading one.
+
+    A run does not end for want of them: where they cannot be written, as on a full disk, it goes on without.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         """Write the curves into `folder`."""
@@ -25,9 +31,15 @@ class Curves:
         if self._folder is None:
             yield
             return
-        with SummaryWriter(str(self._folder)) as writer, tqdm(total=total, initial=done, unit="update") as bar:
-            self._writer, self._bar = writer, bar
-            yield
+        with _silent_writers(), tqdm(total=total, initial=done, unit="update") as self._bar:
+            with self._given_up_if_not_written():
+                self._writer = SummaryWriter(str(self._folder))
+            try:
+                yield
+            finally:
+                with self._given_up_if_not_written():
+                    if self._writer is not None:
+                        self._writer.close()
         self._writer = self._bar = None
 
     def advance(self, tokens: int) -> None:
@@ -40,9 +52,36 @@ class Curves:
 
     def add(self, figures: dict[str, float], group: str, update: int) -> None:
         """Add a point to the curve of each figure; those of the dev set are printed too."""
-        if self._writer is None or self._bar is None:
+        if self._bar is None:
             return
-        for name, value in figures.items():
-            self._writer.add_scalar(f"{group}/{name}", value, update)
+        with self._given_up_if_not_written():
+            for name, value in figures.items():
+                if self._writer is not None:
+                    self._writer.add_scalar(f"{group}/{name}", value, update)
         if group == "dev":
             self._bar.write(f"update {update}: " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items()))
+
+    @contextmanager
+    def _given_up_if_not_written(self) -> Iterator[None]:
+        """Say once that there are no more curves."""
+        try:
+            yield
+        except OSError as error:
+            self._writer = None
+            tqdm.write(f"{self._folder}: the curves cannot be written, and end here: {error}", file=sys.stderr)
+
+
+@contextmanager
+def _silent_writers() -> Iterator[None]:
+    """Without the tracebacks of TensorBoard's threads, whose errors reach whoever adds a point as well."""
+    shown = threading.excepthook
+
+    def show(given: threading.ExceptHookArgs) -> None:
+        if not isinstance(given.thread, _AsyncWriterThread):
+            shown(given)
+
+    threading.excepthook = show
+    try:
+        yield
+    finally:
+        threading.excepthook = shown

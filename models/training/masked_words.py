@@ -7,13 +7,15 @@ Whether the second one follows the first is not asked: Liu et al. 2019, "RoBERTa
 import json
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 import torch.nn.functional as F
+from pydantic import TypeAdapter
+from safetensors.torch import save
 from torch import Tensor
 from torch.utils.data import Dataset
 from transformers import (
@@ -30,8 +32,10 @@ from transformers.trainer import TRAINER_STATE_NAME
 from models.config import ContextWindow
 from models.data.batches import Example
 from models.data.documents import Document
+from models.data.whole import write_whole
 from models.data.wordpiece import BEGIN, MASK, PADDING, SEPARATOR, TOKENIZER, UNKNOWN, WordPiece, train_wordpiece
 from models.errors import CheckpointError, DataError
+from models.network.bert import CONFIG, WEIGHTS
 from models.network.bert_input import fit, row
 
 HELD_OUT: Final = 500
@@ -39,6 +43,10 @@ HELD_OUT: Final = 500
 _IGNORED: Final = -100
 """The label of a piece that is not to be restored, in `transformers`."""
 _CHECKPOINTS: Final = "checkpoints"
+_PLAN: Final = "plan.json"
+"""Beside the checkpoints: by which plan they were made."""
+_FREE: Final = {"updates", "every"}
+"""What of a plan may be another one when a run goes on: when it ends, and how often it reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +83,18 @@ def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, r
         The folder, which `architecture.bert` may name.
 
     Raises:
-        CheckpointError: there are checkpoints, and they are not to be gone on from.
+        CheckpointError: there are checkpoints, and they are not to be gone on from, or are of another plan; or a BERT
+            is there that this run has not made.
         DataError: the corpus is too small to hold out pairs.
     """
     texts = [[sentence.source for sentence in document.sentences] for document in documents]
-    if (count := sum(map(len, texts))) <= HELD_OUT:
-        raise DataError(f"has {count} sentences; a BERT needs more than {HELD_OUT}")
-    if not resume and _last(folder / _CHECKPOINTS) is not None:
-        raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
+    _require_enough(sum(map(len, texts)), "sentences")
+    _check_folder(folder, plan, resume=resume)  # a process writes only when all are there, and so have looked
     set_seed(plan.seed)
     arguments = _arguments(plan, folder / _CHECKPOINTS)
-    gpus = max(1, arguments.n_gpu)  # more than one only without torchrun: a process divides its batch among them
-    arguments.per_device_train_batch_size = arguments.per_device_eval_batch_size = max(1, plan.pairs // gpus)
-    with arguments.main_process_first(local=False):  # the folder is that of all machines
-        if arguments.process_index == 0 and not (resume and (folder / TOKENIZER).exists()):
-            folder.mkdir(parents=True, exist_ok=True)
-            train_wordpiece(chain.from_iterable(texts), plan.vocabulary).save(folder)
-    wordpiece = WordPiece.load(folder)  # one for all processes, as its ids are others each time that it is trained
+    wordpiece = _vocabulary(texts, plan, folder, arguments)
     pairs = [pair for document in texts for pair in _pairs(document, wordpiece, plan.pieces)]
+    _require_enough(len(pairs), "sentences that say anything")
     model = MaskedWords(_shape(plan, wordpiece.size))
     model.set_attn_implementation("eager")  # on a CPU the backward pass of torch's fused attention takes longer
     trainer = Trainer(
@@ -102,10 +104,66 @@ def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, r
         train_dataset=_Pairs(pairs[HELD_OUT:]),
         eval_dataset=_Pairs(pairs[:HELD_OUT]),
     )
-    trainer.train(resume_from_checkpoint=_last(folder / _CHECKPOINTS) if resume else None)
+    trainer.train(resume_from_checkpoint=_last(folder / _CHECKPOINTS))
     if trainer.is_world_process_zero():
-        model.save_pretrained(folder)
+        _save(model, folder)
     return folder
+
+
+def _require_enough(count: int, what: str) -> None:
+    if count <= HELD_OUT:
+        raise DataError(f"has {count} {what}; a BERT needs more than {HELD_OUT}")
+
+
+def _check_folder(folder: Path, plan: BertPlan, *, resume: bool) -> None:
+    """Leave what an earlier run has made as it is, and what no run has."""
+    before = _earlier_plan(folder / _CHECKPOINTS / _PLAN)
+    if before is not None or _last(folder / _CHECKPOINTS) is not None:  # earlier releases kept no plan
+        if not resume:
+            raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
+        if before is not None and (changed := _difference(before, plan)):
+            raise CheckpointError(f"{folder}: was begun by another plan ({changed}); give this one another folder")
+    elif there := [name for name in (CONFIG, TOKENIZER, WEIGHTS) if (folder / name).exists()]:
+        raise CheckpointError(f"{folder}: has a {there[0]}, and no checkpoints to go on from; name another folder")
+
+
+def _earlier_plan(file: Path) -> BertPlan | None:
+    try:
+        return TypeAdapter(BertPlan).validate_json(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{file}: is damaged or foreign: {' '.join(str(error).split())}") from None
+
+
+def _difference(one: BertPlan, other: BertPlan) -> str | None:
+    """What two plans differ in, of what must be the same; nothing, if in nothing."""
+    before, after = asdict(one), asdict(other)
+    names = (name for name in before if name not in _FREE and before[name] != after[name])
+    return next((f"{name} was {before[name]}, is {after[name]}" for name in names), None)
+
+
+def _vocabulary(
+    texts: Sequence[Sequence[str]], plan: BertPlan, folder: Path, arguments: TrainingArguments
+) -> WordPiece:
+    """The word pieces of a folder, where the first process puts plan and vocabulary if there is none yet.
+
+    One for all processes, and for all that goes on from it, as its ids are others each time that it is trained.
+    """
+    with arguments.main_process_first(local=False):  # the folder is that of all machines
+        if arguments.process_index == 0:
+            (folder / _CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+            write_whole(folder / _CHECKPOINTS / _PLAN, [json.dumps(asdict(plan)).encode()])
+            if not (folder / TOKENIZER).exists():
+                train_wordpiece(chain.from_iterable(texts), plan.vocabulary).save(folder)
+    return WordPiece.load(folder)
+
+
+def _save(model: "MaskedWords", folder: Path) -> None:
+    """As `save_pretrained` does it, whose file of weights nobody else could read."""
+    model.config.save_pretrained(folder)
+    weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
+    write_whole(folder / WEIGHTS, [save(weights, {"format": "pt"})])
 
 
 class MaskedWords(BertForMaskedLM):  # type: ignore[no-untyped-call]
@@ -162,11 +220,9 @@ def _heads(width: int) -> int:
 
 def _arguments(plan: BertPlan, folder: Path) -> TrainingArguments:
     cpu = not torch.cuda.is_available()
-    return TrainingArguments(
+    arguments = TrainingArguments(
         str(folder),
         max_steps=plan.updates,
-        per_device_train_batch_size=plan.pairs,
-        per_device_eval_batch_size=plan.pairs,
         train_sampling_strategy="group_by_length",
         learning_rate=plan.peak,
         warmup_steps=plan.updates // 10,
@@ -185,6 +241,9 @@ def _arguments(plan: BertPlan, folder: Path) -> TrainingArguments:
         dataloader_pin_memory=not cpu,
         ddp_find_unused_parameters=False,
     )
+    gpus = max(1, arguments.n_gpu)  # more than one only without torchrun: a process divides its batch among them
+    arguments.per_device_train_batch_size = arguments.per_device_eval_batch_size = max(1, plan.pairs // gpus)
+    return arguments
 
 
 def _special(wordpiece: WordPiece) -> Any:  # noqa: ANN401 - the package has no types for it

@@ -163,6 +163,23 @@ def test_a_bundle_that_cannot_be_replaced_stays(
     assert Manifest.load(out) == before
 
 
+def test_what_killed_exports_have_left_goes(checkpoint: Path, tmp_path: Path) -> None:
+    """But not what another one is writing; a bundle that had been moved aside comes back if nothing is in its place."""
+    out, gone, running = tmp_path / "out", 10**9, os.getppid()
+    export_bundle(checkpoint, out, documents=documents())
+    out.rename(tmp_path / f".out.{gone}.former")
+    for name in (f".out.{gone}.partial", f".out.{running}.partial", f".out.{running}.former"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(DataError, match="no sentence pair"):
+        export_bundle(checkpoint, out, documents=[Document((Sentence("から"),))])
+    Manifest.load(out).verify(out)
+    kept = {"out", f".out.{running}.partial", f".out.{running}.former"}
+    assert {path.name for path in tmp_path.iterdir()} == kept
+    (tmp_path / f".out.{gone}.former").mkdir()
+    export_bundle(checkpoint, out, documents=documents())
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     """An empty folder is no checkpoint."""
     with pytest.raises(CheckpointError, match="is no checkpoint"):

@@ -1,11 +1,13 @@
 """Files that are whole or not there."""
 
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from models.data.whole import write_whole
+from models.data.whole import abandoned, beside, write_whole
 
 
 def test_a_file_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
@@ -23,3 +25,17 @@ def test_a_file_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
     write_whole(file, [b"n", b"ew"])
     assert file.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_was_left_is_told_from_what_is_being_written(tmp_path: Path) -> None:
+    """By the process that it is named after: one that runs may still need it, if it is not this one."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    folder = tmp_path / "a.b"
+    others = [f".a.b.{os.getppid()}.partial", ".a.b.1.former", ".axb.0.partial", ".a.b.c.0.partial", ".a.b.x.partial"]
+    left = [f".a.b.{number}.partial" for number in (0, ended.pid, os.getpid(), 10**30)]
+    for name in (*others, *left):
+        (tmp_path / name).mkdir()
+    assert {path.name for path in abandoned(folder)} == set(left)
+    assert beside(folder) in abandoned(folder)
+    assert beside(folder, ".former") not in abandoned(folder)

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,6 +101,26 @@ def test_a_checkpoint_that_cannot_take_its_place_leaves_the_one_before(
     (run / ".final.1.replaced").mkdir()
     checkpoints.remove_leftovers(run)
     assert not list(run.glob(".*"))
+
+
+def test_a_copy_beside_the_checkpoints_is_none_of_the_run(run: Path) -> None:
+    """Nothing goes on from it, and the run neither stops for it nor deletes it."""
+    last = list_checkpoints(run)[-1]
+    copy = shutil.copytree(last, last.with_name(f"{last.name}.bak"))
+    assert copy not in list_checkpoints(run)
+    config = load_checkpoint(last).config
+    longer = config.model_copy(update={"training": config.training.model_copy(update={"updates": 12, "keep": 1})})
+    assert load_checkpoint(train(longer, resume=True)).progress.update == 12
+    assert [folder.name for folder in sorted(copy.parent.iterdir())] == [copy.name, "update-00000012"]
+
+
+def test_what_a_killed_process_was_deleting_goes(run: Path) -> None:
+    """A checkpoint without a description is none, and nothing else would ever remove it."""
+    first, *others = list_checkpoints(run)
+    (first / "checkpoint.json").unlink()
+    (first.parent / "update-notes").mkdir()
+    checkpoints.remove_leftovers(run)
+    assert sorted(first.parent.iterdir()) == [*others, first.parent / "update-notes"]
 
 
 def test_weights_of_another_model_do_not_load(run: Path, make_run: Callable[..., Path]) -> None:

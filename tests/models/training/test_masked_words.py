@@ -1,5 +1,6 @@
 """A BERT of one's own, trained to restore masked pieces."""
 
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from transformers import BertForMaskedLM
 from models.data.documents import Document, Sentence
 from models.data.wordpiece import MASK, TOKENIZER, WordPiece
 from models.errors import CheckpointError, DataError
-from models.network.bert import WEIGHTS, FrozenBert
+from models.network.bert import CONFIG, WEIGHTS, FrozenBert
 from models.training.masked_words import BertPlan, MaskedWords, _shape, train_bert
 
 ALPHABET = "あいうえおかきくけこ"
@@ -99,6 +100,39 @@ def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="500"):
         train_bert(corpus(100), TINY, tmp_path / "bert")
     assert not (tmp_path / "bert").exists()
+
+
+def test_sentences_that_say_nothing_are_no_pairs(tmp_path: Path) -> None:
+    """A zero-width space is text, and no piece of it is left."""
+    nothing = [Document((Sentence("\u200b"),))] * 100
+    with pytest.raises(DataError, match="has 500 sentences that say anything; a BERT needs more than 500"):
+        train_bert([*corpus(250), *nothing], TINY, tmp_path / "bert")
+
+
+@pytest.mark.parametrize("name", [CONFIG, TOKENIZER, WEIGHTS])
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_bert_of_another_kind_is_never_overwritten(tmp_path: Path, name: str, resume: bool) -> None:
+    """As one that was downloaded, or whose checkpoints somebody has removed."""
+    (tmp_path / name).write_text("kept", encoding="utf-8")
+    with pytest.raises(CheckpointError, match=f"has a {name}, and no checkpoints to go on from"):
+        train_bert(corpus(), TINY, tmp_path, resume=resume)
+    assert [file.read_text(encoding="utf-8") for file in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_run_goes_on_by_the_plan_that_it_began_by(tmp_path: Path) -> None:
+    """But for its end; what is done is readable for all who may read what else is there."""
+    folder = train_bert(corpus(), TINY, tmp_path / "bert")
+    assert (folder / WEIGHTS).stat().st_mode == (folder / CONFIG).stat().st_mode
+    before = (folder / WEIGHTS).read_bytes()
+    with pytest.raises(CheckpointError, match=r"another plan \(width was 16, is 32\)"):
+        train_bert(corpus(), replace(TINY, width=32), folder, resume=True)
+    assert (folder / WEIGHTS).read_bytes() == before
+    train_bert(corpus(), replace(TINY, updates=9), folder, resume=True)
+    assert (folder / WEIGHTS).read_bytes() != before
+    assert (folder / "checkpoints" / "checkpoint-9").is_dir()
+    (folder / "checkpoints" / "plan.json").write_text("{", encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"plan\.json: is damaged or foreign"):
+        train_bert(corpus(), TINY, folder, resume=True)
 
 
 @pytest.mark.parametrize(("width", "heads"), [(32, 1), (200, 2), (256, 4), (384, 6)])

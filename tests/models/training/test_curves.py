@@ -1,0 +1,61 @@
+"""What a run shows as it goes, on a disk that has room and on one that has none."""
+
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from models.plotting.curves import read_curves
+from models.training.curves import Curves
+
+
+@contextmanager
+def no_file_larger_than(size: int) -> Iterator[None]:
+    """As on a disk that is full, writing fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def train(curves: Curves, updates: int) -> None:
+    """Some updates with their figures."""
+    with curves.progress(updates, 0):
+        for update in range(1, updates + 1):
+            curves.advance(10)
+            curves.add({"loss": 1 / update}, "train", update)
+        curves.add({"loss": 0.5}, "dev", updates)
+
+
+@pytest.mark.parametrize("missing", [1, 1000, None])
+def test_full_disk_ends_the_curves_and_not_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], missing: int | None
+) -> None:
+    """At their end, in between or before they begin; which is said once, and figures are still printed."""
+    train(Curves(tmp_path / "whole"), 50)
+    (whole,) = (tmp_path / "whole").iterdir()
+    with no_file_larger_than(0 if missing is None else whole.stat().st_size - missing):
+        train(Curves(tmp_path / "run" / "curves"), 50)
+    printed = capsys.readouterr()
+    assert printed.out.count("update 50: loss 0.5") == 2
+    assert printed.err.count(f"{tmp_path / 'run' / 'curves'}: the curves cannot be written, and end here") == 1
+    assert "Traceback" not in printed.err
+    if missing is not None:
+        curve = read_curves([tmp_path / "run"])[0]
+        assert curve.updates == list(range(1, len(curve.updates) + 1))
+        assert 20 < len(curve.updates) <= 50
+
+
+def test_errors_of_the_run_itself_are_its_own(tmp_path: Path) -> None:
+    """A full disk that a checkpoint meets is no matter of the curves."""
+    curves = Curves(tmp_path)
+
+    def fail(error: Exception) -> Callable[[], None]:
+        raise error
+
+    with pytest.raises(OSError, match="another file"), curves.progress(1, 0):
+        fail(OSError("another file"))
