@@ -61,8 +61,12 @@ test: lint ## The same, and all tests but the slow ones
 check: lint ## The same, and all tests
 	$(PYTEST) -m "not gpu"
 
+# Says which of both is missing: a torch with CUDA, or a GPU that it can use.
+GPU_PROBE := import sys, torch; cuda = torch.version.cuda; sys.exit(None if torch.cuda.is_available() else \
+	'this torch is built without CUDA: make clean setup TORCH_INDEX=https://download.pytorch.org/whl/cu130' if cuda is None else \
+	f'torch, built for CUDA {cuda}, sees no GPU or no driver new enough (580 for CUDA 13): nvidia-smi shows both')
 test-gpu: setup ## The tests that need a CUDA device
-	@$(PY) -c "import sys, torch; sys.exit(None if torch.cuda.is_available() else 'torch sees no GPU: with CUDA, make clean setup TORCH_INDEX=https://download.pytorch.org/whl/cu130')"
+	@$(PY) -c "$(GPU_PROBE)"
 	$(PYTEST) --numprocesses 0 -m gpu
 
 format: setup ## Format the code and mend what ruff can mend
@@ -101,16 +105,18 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 	$(PY) -m models train $(RUNS)/step_thirteen.yaml --resume
 	$(PY) -m models export runs/default/step_thirteen/final --sentence runs/default/step_twelve/final --out $(MODEL)
 
-train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, six steps, the mean of the last two, export (variable: MINUTES a step)
+train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, eight steps, export (variable: MINUTES a step)
 	[ -e runs/en_ja/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml
 	[ -e runs/en_ja/document/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/sentence.yaml --resume $(BUDGET)
 	[ -e runs/en_ja/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/document.yaml --resume $(BUDGET)
 	[ -e runs/en_ja/longer/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/tuned.yaml --resume
 	[ -e runs/en_ja/step_five/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/longer.yaml --resume
 	[ -e runs/en_ja/step_six/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_five.yaml --resume
-	$(PY) -m models train $(RUNS)/en_ja/step_six.yaml --resume
-	rm -rf runs/en_ja/mean && $(PY) -m models average runs/en_ja/step_five/final runs/en_ja/step_six/final runs/en_ja/step_six/final --name en-ja --out runs/en_ja/mean/final
-	$(PY) -m models export runs/en_ja/mean/final --sentence runs/en_ja/mean/final --out models/pretrained/en-ja
+	[ -e runs/en_ja/mean/final ] || $(PY) -m models train $(RUNS)/en_ja/step_six.yaml --resume
+	[ -e runs/en_ja/mean/final ] || $(PY) -m models average runs/en_ja/step_five/final runs/en_ja/step_six/final runs/en_ja/step_six/final --name en-ja-mean --out runs/en_ja/mean/final
+	[ -e runs/en_ja/step_eight/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_seven.yaml --resume
+	$(PY) -m models train $(RUNS)/en_ja/step_eight.yaml --resume
+	$(PY) -m models export runs/en_ja/step_eight/final --sentence runs/en_ja/step_seven/final --out models/pretrained/en-ja
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems

@@ -9,7 +9,7 @@ from pathlib import Path
 import ctranslate2
 import torch
 
-from models.bundle.batching import batch_tokens, in_parts, sentences_at_once, want_of_memory
+from models.bundle.batching import batch_tokens, in_parts, sentences_at_once
 from models.bundle.computation import ctranslate2_type
 from models.bundle.conversion import vocabulary_tokens
 from models.bundle.flow import AtOnce, Flow
@@ -38,6 +38,7 @@ class BackboneEngine:
         threads: int,
         source: Callable[[Example], Tokens] = attrgetter("source"),
         lanes: int = 1,
+        free: Callable[[], None] = torch.cuda.empty_cache,
     ) -> None:
         """Describe the engine; nothing is read yet.
 
@@ -49,6 +50,7 @@ class BackboneEngine:
             threads: that compute, on a CPU.
             source: what the encoder reads of an example: the sentence, or the sentence joined with its context.
             lanes: batches of several callers' that are translated at once on a CPU, each by `threads`.
+            free: gives back the memory of a GPU that torch keeps in this process, of which CTranslate2 knows nothing.
         """
         self._folder = folder
         self._source_tokens = vocabulary_tokens(tokenizer.source_pieces)
@@ -58,6 +60,12 @@ class BackboneEngine:
         self._threads = threads
         self._source = source
         self._lanes = lanes
+        self._free = free
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return self._device
 
     @cached_property
     def _translator(self) -> ctranslate2.Translator:
@@ -81,7 +89,7 @@ class BackboneEngine:
         for max_length, group in groupby(order, key=lambda i: requests[i].max_length):
             indices = list(group)
             work = partial(self._translate, requests, options, max_length)
-            results |= zip(indices, in_parts(indices, work), strict=True)
+            results |= zip(indices, in_parts(indices, work, self._free), strict=True)
         return [results[i] for i in range(len(requests))]
 
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
@@ -92,17 +100,16 @@ class BackboneEngine:
         """For each request the log-probability of every token of its target, and of the end of sentence."""
 
         def work(indices: Sequence[int]) -> list[list[float]]:
-            with want_of_memory():
-                found = self._translator.score_batch(
-                    [self._strings(requests[i]) for i in indices],
-                    [[self._target_tokens[token] for token in targets[i]] for i in indices],
-                    max_batch_size=batch_tokens(self._device),
-                    batch_type="tokens",
-                    max_input_length=0,
-                )
+            found = self._translator.score_batch(
+                [self._strings(requests[i]) for i in indices],
+                [[self._target_tokens[token] for token in targets[i]] for i in indices],
+                max_batch_size=batch_tokens(self._device),
+                batch_type="tokens",
+                max_input_length=0,
+            )
             return [list(result.log_probs) for result in found]
 
-        return list(in_parts(list(range(len(requests))), work))
+        return list(in_parts(list(range(len(requests))), work, self._free))
 
     def score_candidates(
         self, requests: Sequence[TokenizedRequest], candidates: Sequence[Sequence[Tokens]]
@@ -116,22 +123,25 @@ class BackboneEngine:
         """Nothing is kept."""
         return CacheUse()
 
+    def free(self) -> None:
+        """Give back what torch keeps; CTranslate2 does not give back its own."""
+        self._free()
+
     def _translate(
         self, requests: Sequence[TokenizedRequest], options: SearchOptions, max_length: int, indices: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        with want_of_memory():
-            found = self._translator.translate_batch(
-                [self._strings(requests[i]) for i in indices],
-                max_batch_size=batch_tokens(self._device),
-                batch_type="tokens",
-                beam_size=options.beam_size,
-                num_hypotheses=options.n_best,
-                length_penalty=options.alpha,
-                min_decoding_length=options.min_length,
-                max_decoding_length=max_length,
-                max_input_length=0,  # nothing is cut: the runtime lets nothing pass that is too long
-                return_scores=True,
-            )
+        found = self._translator.translate_batch(
+            [self._strings(requests[i]) for i in indices],
+            max_batch_size=batch_tokens(self._device),
+            batch_type="tokens",
+            beam_size=options.beam_size,
+            num_hypotheses=options.n_best,
+            length_penalty=options.alpha,
+            min_decoding_length=options.min_length,
+            max_decoding_length=max_length,
+            max_input_length=0,  # nothing is cut: the runtime lets nothing pass that is too long
+            return_scores=True,
+        )
         return [
             [self._hypothesis(*one, options, max_length) for one in zip(result.hypotheses, result.scores, strict=True)]
             for result in found

@@ -1,18 +1,17 @@
 """Work of different sizes in batches of like ones."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import torch
+
+from models.network.graphs import says_no_memory
 
 BATCH_TOKENS = 2048
 """Padded source tokens of a batch: on a CPU more of them gain nothing."""
 GPU_BATCH_TOKENS = 8 * BATCH_TOKENS
 """There 256 sentences of 64 tokens take hardly longer than one."""
-
-NO_MEMORY = "out of memory", "CUBLAS_STATUS_ALLOC_FAILED"
-"""What CTranslate2's errors say where there is none."""
 
 AT_ONCE = 16
 """Sentences that a CPU translates in a tenth of a second or two: somebody may wait for the next one."""
@@ -29,10 +28,11 @@ def sentences_at_once(device: torch.device) -> int:
 
 
 Result = TypeVar("Result")
+Work = Callable[[list[int]], Sequence[Result]]
 
 
 def in_batches(
-    sizes: Sequence[int], work: Callable[[list[int]], Sequence[Result]], budget: int = BATCH_TOKENS
+    sizes: Sequence[int], work: Work[Result], free: Callable[[], None], budget: int = BATCH_TOKENS
 ) -> list[Result]:
     """Do work in batches of like sizes and give the results in the order of the sizes.
 
@@ -40,37 +40,45 @@ def in_batches(
         sizes: tokens of each piece of work.
         work: takes the indices of a batch and gives a result for each; what the device has no memory for, it is given
             again in halves.
+        free: gives back the device's memory that is kept for later batches; called before the halves are tried.
         budget: padded tokens of a batch; a larger piece is a batch of its own.
     """
     results: dict[int, Result] = {}
     for indices in _batches(sizes, budget):
-        results |= zip(indices, in_parts(indices, work), strict=True)
+        results |= zip(indices, in_parts(indices, work, free), strict=True)
     return [results[i] for i in range(len(sizes))]
 
 
-def in_parts(indices: list[int], work: Callable[[list[int]], Sequence[Result]]) -> Sequence[Result]:
-    """What work gives for a batch, done in as many parts as it takes for the device to have memory for each."""
-    try:
+def in_parts(indices: list[int], work: Work[Result], free: Callable[[], None]) -> Sequence[Result]:
+    """What work gives for a batch, done in as many parts as it takes for the device to have memory for each.
+
+    Raises:
+        torch.OutOfMemoryError: there is none for one alone, after all has been given back.
+    """
+    with suppress(torch.OutOfMemoryError), want_of_memory():
         return work(indices)
-    except torch.OutOfMemoryError:
-        if len(indices) == 1:
-            raise
     # Here nobody holds the frames, and with them the tensors, of what has failed.
+    free()
+    if len(indices) == 1:
+        with want_of_memory():
+            return work(indices)
     half = len(indices) // 2
-    return [result for part in (indices[:half], indices[half:]) for result in in_parts(part, work)]
+    return [result for part in (indices[:half], indices[half:]) for result in in_parts(part, work, free)]
 
 
 @contextmanager
 def want_of_memory() -> Iterator[None]:
-    """Around CTranslate2, which says in words alone that a device has no memory: raises what torch does.
+    """Around what CTranslate2 or torch computes, which may say in words alone that a device has no memory.
 
     Raises:
-        torch.OutOfMemoryError: that is what it said.
+        torch.OutOfMemoryError: that is what was said.
     """
     try:
         yield
+    except torch.OutOfMemoryError:
+        raise
     except RuntimeError as error:
-        if any(words in str(error) for words in NO_MEMORY):
+        if says_no_memory(str(error)):
             raise torch.OutOfMemoryError(str(error)) from None
         raise
 

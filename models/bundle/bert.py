@@ -15,7 +15,6 @@ from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.bundle.batching import want_of_memory
 from models.bundle.computation import ctranslate2_type
 from models.data.batches import pad
 from models.data.wordpiece import UNKNOWN, WordPiece
@@ -79,8 +78,7 @@ class ConvertedBert:
 
     def _encode(self, rows: list[list[int]], length: int) -> Tensor:
         """States (B, length, E) on the CPU."""
-        with want_of_memory():
-            found = self._encoder.forward_batch(rows).last_hidden_state
+        found = self._encoder.forward_batch(rows).last_hidden_state
         exact = found.to_device(ctranslate2.Device.cpu).to(ctranslate2.DataType.float32)
         states = torch.from_numpy(np.array(exact))
         return F.pad(states, (0, 0, 0, length - states.size(1)))

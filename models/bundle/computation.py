@@ -2,7 +2,8 @@
 
 import ctypes
 import importlib.util
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,7 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
     """The type that is meant: `auto` is bfloat16 on a GPU, and int8 on a CPU, that compute in it, else float32.
 
     Raises:
-        BundleError: there is no such type, or this device does not offer it.
+        BundleError: there is no such device or type, or the device does not offer it.
     """
     try:
         place = torch.device(device)
@@ -33,7 +34,8 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
     if compute_type == "auto" and on_cpu:
         return "int8" if supports_int8() else "float32"
     if compute_type == "auto":
-        return "bfloat16" if computes_bfloat16(place) else "float32"
+        with _using(device):
+            return "bfloat16" if computes_bfloat16(place) else "float32"
     if compute_type not in COMPUTE_TYPES:
         raise BundleError(f"there is no compute type {compute_type!r}; there are {', '.join(COMPUTE_TYPES)}")
     if compute_type == "int8" and not (on_cpu and supports_int8()):
@@ -83,9 +85,21 @@ def place(model: TranslationModel, device: str, compute_type: str, threads: int,
     """
     torch.set_num_threads(threads)
     keep_freed_memory()
-    try:
+    with _using(device):
         model.to(torch.device(device), torch.bfloat16 if compute_type == "bfloat16" else torch.float32)
-    except (RuntimeError, AssertionError) as error:  # torch's ways to say that there is no such device
-        raise BundleError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}") from error
     if to_serve:
         prepare(model, int8=compute_type == "int8")
+
+
+@contextmanager
+def _using(device: str) -> Iterator[None]:
+    """Around what fails where there is no such device.
+
+    Raises:
+        BundleError: it has failed.
+    """
+    try:
+        yield
+    except (RuntimeError, AssertionError) as error:  # torch's ways to say that there is no such device
+        what = str(error).partition("\n")[0]
+        raise BundleError(f"device {device!r} cannot be used: {what}") from error

@@ -5,6 +5,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import torch
 
+from models.bundle.batching import want_of_memory
 from models.data.batches import Batch, Tokens
 from models.search.decoder import Decoder
 from models.search.hypotheses import Hypothesis
@@ -83,7 +84,8 @@ class Continuous(Generic[Sentence]):
     def step(self) -> list[tuple[int, list[Hypothesis]]]:
         """Begin with what there is room for, and go on by a token; gives what is done with it."""
         try:
-            found = self._go_on()
+            with want_of_memory():
+                found = self._go_on()
         except torch.OutOfMemoryError:
             if self._alone:
                 raise
@@ -109,7 +111,8 @@ class Continuous(Generic[Sentence]):
     def _leave(self, begun: Sequence[int]) -> None:
         """Stop with what has begun; on a GPU what stays is copied, for which there may be no memory."""
         try:
-            self._search.drop(begun)
+            with want_of_memory():
+                self._search.drop(begun)
         except torch.OutOfMemoryError:
             pass
         else:

@@ -8,7 +8,7 @@ position table on either side leaves nothing, here as in training: the next one 
 """
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import groupby
@@ -48,9 +48,15 @@ class _Link:
 class Memories:
     """Gives the memory that each sentence goes on from."""
 
-    def __init__(self, model: TranslationModel, limit: int = MEMORY_BYTES) -> None:
-        """Read translations with `model`, and keep memories of at most `limit` bytes."""
+    def __init__(
+        self,
+        model: TranslationModel,
+        limit: int = MEMORY_BYTES,
+        free: Callable[[], None] = torch.cuda.empty_cache,
+    ) -> None:
+        """Read translations with `model`, and keep memories of at most `limit` bytes; `free` as of `in_batches`."""
         self._model = model
+        self._free = free
         self._device = next(model.parameters()).device
         self._kept: Recent[bytes, Memory] = Recent(limit)
 
@@ -132,7 +138,8 @@ class Memories:
             left = self._leave([link for i in indices for link in chains[i]], found)
             return [{link.key: left[link.key] for link in chains[i]} for i in indices]
 
-        memories = in_batches([sum(link.size for link in chain) for chain in chains], read, batch_tokens(self._device))
+        sizes = [sum(link.size for link in chain) for chain in chains]
+        memories = in_batches(sizes, read, self._free, batch_tokens(self._device))
         for left in memories:
             for key, memory in left.items():
                 self._kept.put(key, memory, _size(memory))

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 
-from models.bundle.batching import AT_ONCE
+import torch
+
+from models.bundle.batching import sentences_at_once
 from models.bundle.flow import AtOnce, Flow
 from models.bundle.requests import CacheUse, Strategy
 from models.bundle.strategies import Engine, TokenizedRequest
@@ -37,6 +39,11 @@ class RerankEngine:
         self._proposes = proposes
         self._chooses = chooses
 
+    @property
+    def device(self) -> torch.device:
+        """That of the engine that chooses."""
+        return self._chooses.device
+
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
         """For each request its `n_best` hypotheses, best first; in a tie the one that was proposed first."""
         asked = [replace(request, max_length=min(request.max_length, self._longest)) for request in requests]
@@ -49,7 +56,7 @@ class RerankEngine:
 
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
         """A flow of small batches, as the backbone's is; each sentence is as many rows as the beam is wide."""
-        return AtOnce(lambda requests: self.translate(requests, options), AT_ONCE)
+        return AtOnce(lambda requests: self.translate(requests, options), sentences_at_once(self.device))
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:
         """Those of the engine that chooses."""
@@ -64,6 +71,11 @@ class RerankEngine:
     def cache_use(self) -> CacheUse:
         """That of the engine that chooses."""
         return self._chooses.cache_use()
+
+    def free(self) -> None:
+        """Give back the memory that both engines keep."""
+        self._proposes.free()
+        self._chooses.free()
 
 
 def _rescored(proposed: Hypothesis, values: Sequence[float], options: SearchOptions) -> Hypothesis:

@@ -87,14 +87,17 @@ class Runtime:
             model.architecture.pretrained = ConvertedBert(folder / BERT, device, computed, threads)
         # On a CPU as it is stored, if nothing else is asked for; CTranslate2 may have int8 where torch has not.
         stored = manifest.quantization if (compute_type, device) == ("auto", "cpu") else computed
-        engines: dict[Strategy, Engine] = {}
+        direct: Engine
         if model.architecture.joins_source:
             source = model.architecture.source
-            engines["direct"] = BackboneEngine(folder / JOINED, tokenizer, device, stored, threads, source)
+            direct = BackboneEngine(folder / JOINED, tokenizer, device, stored, threads, source)
         else:
-            engines["direct"] = TorchEngine(model)
+            direct = TorchEngine(model)
+        engines: dict[Strategy, Engine] = {"direct": direct}
         if manifest.has_backbone:
-            engines["sentence"] = BackboneEngine(folder / BACKBONE, tokenizer, device, stored, threads)
+            engines["sentence"] = BackboneEngine(
+                folder / BACKBONE, tokenizer, device, stored, threads, free=direct.free
+            )
         return cls(manifest, tokenizer, model.architecture, engines)
 
     @classmethod

@@ -5,6 +5,7 @@ Imports no torch: it sees what a runtime offers.
 """
 
 import math
+import traceback
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -86,7 +87,8 @@ def _translate(runtime: Tested, requests: Sequence[TranslationRequest], strategy
     try:
         found = runtime.translate(requests, Options(strategy))
     except Exception as error:  # damaged weights make the engines raise anything
-        raise SelfTestError(f"translating by strategy {strategy} raised {type(error).__name__}") from error
+        what = traceback.format_exception_only(error)[0].partition("\n")[0]
+        raise SelfTestError(f"translating by strategy {strategy} raised {what}") from error
     if len(found) != len(requests):
         raise SelfTestError(f"{len(requests)} sentences gave {len(found)} translations by strategy {strategy}")
     return found

@@ -6,6 +6,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
+import torch
+
 from models.bundle.batching import batch_tokens, in_batches
 from models.bundle.candidates import score
 from models.bundle.continuous import Continuous
@@ -50,6 +52,10 @@ class TokenizedRequest:
 class Engine(Protocol):
     """Translates and scores; the result for one request depends on nothing else that is asked with it."""
 
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
         """For each request its `n_best` hypotheses, best first."""
 
@@ -66,6 +72,9 @@ class Engine(Protocol):
 
     def cache_use(self) -> CacheUse:
         """How often states of the context were kept, since the engine was made."""
+
+    def free(self) -> None:
+        """Give back the memory that is kept for later batches; the device has none left."""
 
 
 class TorchEngine:
@@ -87,7 +96,13 @@ class TorchEngine:
         self.model = model
         self._decoder = decoder or decoder_of(model)
         self._device = next(model.parameters()).device
-        self._memories = (memories or Memories(model)) if model.architecture.recurrent else None
+        kept = memories or Memories(model, free=self._decoder.free)
+        self._memories = kept if model.architecture.recurrent else None
+
+    @property
+    def device(self) -> torch.device:
+        """The model's."""
+        return self._device
 
     def translate(self, requests: Sequence[TokenizedRequest], options: SearchOptions) -> list[list[Hypothesis]]:
         """For each request its `n_best` hypotheses, best first."""
@@ -121,6 +136,10 @@ class TorchEngine:
         """How often states of the context were kept, since the engine was made."""
         return CacheUse(sum(cache.hits for cache in self.caches), sum(cache.misses for cache in self.caches))
 
+    def free(self) -> None:
+        """Give back the memory that the decoder keeps for later batches."""
+        self._decoder.free()
+
     def _parts(self, requests: Sequence[TokenizedRequest]) -> Iterator[Sequence[TokenizedRequest]]:
         """All requests at once, or as many as their memories allow: those of a document stand together."""
         size = max(1, len(requests)) if self._memories is None else RECALLED
@@ -137,7 +156,7 @@ class TorchEngine:
 
         pairs = zip(requests, candidates, strict=True)
         sizes = [max(request.size, sum(len(tokens) + 1 for tokens in each)) for request, each in pairs]
-        return in_batches(sizes, score_some, batch_tokens(self._device))
+        return in_batches(sizes, score_some, self.free, batch_tokens(self._device))
 
     def _recall(self, requests: Sequence[TokenizedRequest]) -> Sequence[Memory | None]:
         if self._memories is None:

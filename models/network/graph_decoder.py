@@ -9,7 +9,7 @@ from torch import Tensor
 from models.data.batches import Batch
 from models.network.decoding import ModelDecoder
 from models.network.framed_state import FramedState, Frames, Hold, frame_bytes
-from models.network.graphs import CudaGraphs
+from models.network.graphs import CudaGraphs, says_no_memory
 from models.network.model import TranslationModel
 from models.network.state import State
 from models.network.static_state import Capture, Frame, Shape
@@ -68,18 +68,25 @@ class GraphDecoder(ModelDecoder):
         return None if frame is None else Hold(frame, self._frames)
 
     def _captured(self, shape: Shape) -> Frame | None:
-        """A new frame, unless its step cannot be captured."""
+        """A new frame, unless its step cannot be captured.
+
+        Raises:
+            torch.OutOfMemoryError: the device has no memory for it.
+        """
         if self._capture is None:
             return None
         try:
             return Frame(shape, self._plain.step, self._capture, self._device)
+        except torch.OutOfMemoryError:
+            raise
         except RuntimeError as error:
-            # A capture that has failed ends with an error of its own.
-            reason = error.__context__ or error
-            for known in (error, reason):
-                if isinstance(known, torch.OutOfMemoryError):
-                    raise known from None
-        _log.warning("decoding goes on without captured graphs: %s", str(reason).partition("\n")[0])
+            # A capture that has failed ends with an error of its own. Only their words are kept: they hold the frame.
+            reasons = [str(each) for each in (error.__context__, error) if each is not None]
+        for reason in reasons:
+            if says_no_memory(reason):
+                raise torch.OutOfMemoryError(reason)
+        _log.warning("decoding goes on without captured graphs: %s", reasons[0].partition("\n")[0])
+        # What a failed capture has taken from its pool stays reserved until the process ends, in torch 2.13 at least.
         self._capture = None
         self.free()
         return None

@@ -13,6 +13,14 @@ from models.network.static_state import Replay
 WARM_UP: Final = 2
 """Steps before the one that is captured, in which libraries make themselves ready."""
 
+NO_MEMORY: Final = "out of memory", "CUBLAS_STATUS_ALLOC_FAILED"
+"""What errors say where a GPU has none: those of torch that are not of its kind for that, and CTranslate2's."""
+
+
+def says_no_memory(error: str) -> bool:
+    """Whether this is what an error says where a device has no memory."""
+    return any(words in error for words in NO_MEMORY)
+
 
 class CudaGraphs:
     """Captures steps; satisfies `models.network.static_state.Capture`.

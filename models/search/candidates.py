@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
 from models.kernels.continuations import choose
-from models.search.vocabulary import log_probabilities
+from models.search.vocabulary import keep_from_ending, log_probabilities
 
 
 @dataclass
@@ -44,8 +44,7 @@ def candidates_of(
     """The best of all continuations, on a CPU by a kernel, elsewhere by torch; `by_torch` has the arguments."""
     if logits.device.type != "cpu":
         return by_torch(logits, totals, early, forbidden)
-    if early:
-        logits[early, EOS] = -float("inf")
+    keep_from_ending(logits, early)
     best, going = choose(logits, totals, (PAD, BOS), forbidden, EOS)
     return Candidates(Continuations(*best), Continuations(*going))
 

@@ -1,7 +1,9 @@
 """From a model's scores to what search chooses from."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
+import torch
 from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
@@ -22,8 +24,7 @@ def log_probabilities(logits: Tensor, early: Sequence[int] = (), forbidden: Sequ
     Returns:
         (R, V).
     """
-    if early:
-        logits[early, EOS] = -float("inf")
+    keep_from_ending(logits, early)
     result = logits.log_softmax(-1)
     result[:, PAD] = result[:, BOS] = -float("inf")
     for row, token in forbidden:
@@ -40,8 +41,7 @@ def likeliest(
     """
     if logits.device.type != "cpu":
         return likeliest_by_torch(logits, early, forbidden)
-    if early:
-        logits[early, EOS] = -float("inf")
+    keep_from_ending(logits, early)
     return continuations.likeliest(logits, (PAD, BOS), forbidden)
 
 
@@ -52,3 +52,17 @@ def likeliest_by_torch(
     scores = log_probabilities(logits, early, forbidden)
     tokens = scores.argmax(-1)
     return tokens, scores.gather(1, tokens[:, None])[:, 0]
+
+
+def keep_from_ending(logits: Tensor, early: Sequence[int]) -> None:
+    """Let some rows (R, V) go on with anything but the end of sentence."""
+    if len(early) == len(logits):
+        logits[:, EOS] = -float("inf")
+    elif early:
+        logits[:, EOS].index_fill_(0, _told(tuple(early), logits.device), -float("inf"))
+
+
+@lru_cache(maxsize=64)
+def _told(rows: tuple[int, ...], device: torch.device) -> Tensor:
+    """Rows on a device, which is told of them once: Python waits for that, and they are the same for many steps."""
+    return torch.tensor(rows, device=device)

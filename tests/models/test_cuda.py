@@ -119,13 +119,14 @@ def test_decoders_come_and_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode:UserWarning")
+@pytest.mark.parametrize("min_length", [0, 40])
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_python_waits_for_nothing_between_two_looks(tmp_path: Path, beam_size: int) -> None:
-    """With graphs, the steps between them are begun without waiting for the device once."""
+def test_python_waits_for_nothing_between_two_looks(tmp_path: Path, beam_size: int, min_length: int) -> None:
+    """With graphs, the steps between them are begun without waiting for the device once, wherever one may end."""
     bundle = make_bundle(tmp_path / "bundle", quantization="float32")
     engine = Runtime.load(bundle, device="cuda").engine("direct")
     assert isinstance(engine, TorchEngine)
-    decoder, options = GraphDecoder(engine.model), SearchOptions(beam_size, min_length=0)
+    decoder, options = GraphDecoder(engine.model), SearchOptions(beam_size, min_length=min_length)
     batch = make_batch([[5, 6, 7]] * 8, None, engine.model.architecture.collate([Example([5, 6, 7])] * 8))
     running = new_search(decoder, options)
     running.add(batch.to(torch.device("cuda")), [Wanted(key, 40) for key in range(8)])

@@ -5,13 +5,17 @@ from typing import Any
 import pytest
 
 from models.bundle.backbone import BackboneEngine
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
 from models.bundle.step_one import sentence_model
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.data.batches import Example
 from models.data.tokenizer import UNK, Tokenizer
+from models.network.graph_decoder import GraphDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
 from tests.support.bundles import documents
+from tests.support.tape import Tapes
 
 
 @pytest.fixture
@@ -76,6 +80,40 @@ def test_what_there_is_no_memory_for_is_done_in_parts(
     assert [[one.tokens for one in each] for each in found] == [[one.tokens for one in each] for each in translations]
     for one, other in zip(engine.log_probabilities(asked, targets), scores, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
+
+
+class _Crowded:
+    """A translator beside frames of torch's, which leave it no memory."""
+
+    def __init__(self, translator: Any, decoder: GraphDecoder) -> None:
+        self._translator = translator
+        self._decoder = decoder
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*others: Any, **options: Any) -> Any:
+            if self._decoder._frames._idle:
+                raise RuntimeError("CUDA failed with error out of memory")
+            return getattr(self._translator, name)(*others, **options)
+
+        return call
+
+
+@pytest.mark.parametrize("strategy", ["sentence", "rerank"])
+def test_what_torch_keeps_is_given_back_to_ctranslate2(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch, strategy: Any
+) -> None:
+    """A bundle's two engines share a GPU: a sentence alone is translated once the frames of the other are gone."""
+    runtime = Runtime.load(bundle, compute_type="float32")
+    direct, backbone = runtime.engine("direct"), runtime.engine("sentence")
+    assert isinstance(direct, TorchEngine)
+    request = TranslationRequest("かりきる。")
+    (expected,) = runtime.translate([request], Options(strategy, beam_size=2))
+    decoder = GraphDecoder(direct.model, Tapes())
+    monkeypatch.setattr(direct, "_decoder", decoder)
+    runtime.translate([request], Options("direct"))
+    assert decoder._frames._idle
+    monkeypatch.setattr(backbone, "_translator", _Crowded(backbone._translator, decoder))  # type: ignore[attr-defined]
+    assert runtime.translate([request], Options(strategy, beam_size=2)) == [expected]
 
 
 def test_nothing_is_read_before_it_is_needed(tmp_path: Path, bundle: Path) -> None:

@@ -1,6 +1,9 @@
 """Sentences that come and go while others are decoded."""
 
+import gc
 import random
+import weakref
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -15,8 +18,10 @@ from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.data.batches import Batch, Example
 from models.data.documents import Sentence
 from models.network.decoding import ModelDecoder
+from models.network.graph_decoder import GraphDecoder
 from models.network.model import TranslationModel
 from models.network.state import State
+from models.network.static_state import Replay
 from models.search.hypotheses import Hypothesis, SearchOptions
 
 LONG = "、".join(["からりきくろ"] * 9) + "。"
@@ -214,11 +219,12 @@ def test_what_is_dropped_before_it_is_begun_is_not_done() -> None:
 
 
 class _Scarce(ModelDecoder):
-    """A decoder on a device that has memory for so many hypotheses."""
+    """A decoder on a device that has memory for so many hypotheses, and says so."""
 
-    def __init__(self, model: TranslationModel, rows: int) -> None:
+    def __init__(self, model: TranslationModel, rows: int, error: type[RuntimeError] = torch.OutOfMemoryError) -> None:
         super().__init__(model)
         self.rows = rows
+        self.error = error
         self.refused = 0
         self.widths: list[int] = []
 
@@ -226,15 +232,18 @@ class _Scarce(ModelDecoder):
         self.widths.append(len(tokens))
         if len(tokens) > self.rows:
             self.refused += 1
-            raise torch.OutOfMemoryError("CUDA out of memory")
+            raise self.error("CUDA error: out of memory")
         return super().step(tokens, state)
 
 
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError, torch.AcceleratorError, RuntimeError])
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_what_there_is_no_memory_for_is_tried_in_smaller_batches(model: TranslationModel, beam_size: int) -> None:
-    """Every sentence gets its translation all the same, and few batches are tried in vain."""
+def test_what_there_is_no_memory_for_is_tried_in_smaller_batches(
+    model: TranslationModel, beam_size: int, error: type[RuntimeError]
+) -> None:
+    """Every sentence gets its translation all the same, and few batches are tried in vain, whatever the error is."""
     options, asked = SearchOptions(beam_size), requests(40, 1)
-    decoder = _Scarce(model, 3 * beam_size)
+    decoder = _Scarce(model, 3 * beam_size, error)
     found = TorchEngine(model, decoder=decoder).translate(asked, options)
     assert 0 < decoder.refused < 6
     for (best,), (expected,) in zip(found, TorchEngine(model).translate(asked, options), strict=True):
@@ -276,13 +285,49 @@ def test_what_is_kept_for_later_is_given_back_first(model: TranslationModel) -> 
     ]
 
 
+def _refuse_to_capture(step: Replay) -> Replay:
+    """A capture that there is no memory for, and that ends with an error of its own."""
+    try:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+    finally:
+        raise RuntimeError("capture_end was called before capture_begin")
+
+
+@pytest.mark.parametrize(
+    "scarce",
+    [
+        lambda model: GraphDecoder(model, _refuse_to_capture),
+        lambda model: _Scarce(model, 0),
+        lambda model: _Scarce(model, 0, torch.AcceleratorError),
+    ],
+    ids=["captures", "steps", "steps, in words alone"],
+)
+def test_a_search_without_memory_is_gone_before_the_next(
+    model: TranslationModel, scarce: Callable[[TranslationModel], ModelDecoder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it holds has left the device, without a collector of garbage, when the decoder gives back its memory."""
+    decoder = scarce(model)
+    flow = TorchEngine(model, decoder=decoder).flow(SearchOptions(4))
+    flow.add(dict(enumerate(requests(4, 1))))
+    search = weakref.ref(flow._flow._search)  # type: ignore[attr-defined]
+    seen: list[object] = []
+    monkeypatch.setattr(decoder, "free", lambda: seen.append(search()))
+    gc.disable()
+    try:
+        assert flow.step() == []
+        assert seen == [None]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError, torch.AcceleratorError])
 def test_what_stays_when_others_leave_may_have_to_begin_again(
-    model: TranslationModel, monkeypatch: pytest.MonkeyPatch
+    model: TranslationModel, monkeypatch: pytest.MonkeyPatch, error: type[RuntimeError]
 ) -> None:
     """On a GPU it is copied: where there is no memory for that, nothing is lost."""
 
     def refuse(_state: State, _sentences: Tensor) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory")
+        raise error("CUDA error: out of memory")
 
     asked = dict(enumerate(requests(4, 5)))
     expected = TorchEngine(model).translate(list(asked.values()), SearchOptions(1))

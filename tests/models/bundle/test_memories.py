@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -17,12 +18,14 @@ from models.config import GlobalLocalConfig
 from models.data.batches import Example, Tokens
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, Window, windows
+from models.network.graph_decoder import GraphDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.training.checkpoints import load_checkpoint, load_model
 from models.training.document_translation import translate_documents
 from models.training.objective import token_losses
 from tests.support.bundles import documents, make_checkpoint
+from tests.support.tape import Tapes
 
 EXACT = 1e-4
 CONFIGS = {
@@ -194,6 +197,26 @@ def test_a_sentence_in_parts_leaves_what_its_whole_translation_leaves(whole: Run
     warm, fresh = (runtime.translate([asked], Options())[0] for runtime in (whole, _fresh(whole)))
     assert warm.text == fresh.text
     assert warm.score == pytest.approx(fresh.score, abs=EXACT)
+
+
+def test_frames_make_room_for_memories(whole: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what captured steps have left takes the memory, it goes, and what a sentence has left is read again."""
+    model = _model_of(whole)
+    asked = TokenizedRequest(Example([5], preceding=[[6, 7]], translations=[[9, 10]], growing=True), 4)
+    expected = cold(model).log_probabilities([asked], [[11]])
+    decoder = GraphDecoder(model, Tapes())
+    engine = TorchEngine(model, decoder=decoder)
+    engine.translate([TokenizedRequest(Example([5, 6]), 4)], SearchOptions(1))
+    assert decoder._frames._idle
+    leave = Memories._leave
+
+    def scarce(self: Memories, *arguments: Any) -> Any:
+        if decoder._frames._idle:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return leave(self, *arguments)
+
+    monkeypatch.setattr(Memories, "_leave", scarce)
+    assert engine.log_probabilities([asked], [[11]]) == [pytest.approx(expected[0], abs=EXACT)]
 
 
 def test_no_more_is_kept_than_the_limit(whole: Runtime) -> None:

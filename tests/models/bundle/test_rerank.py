@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from models.bundle.fixed import write_fixed
 from models.bundle.requests import Options, Translation, TranslationRequest
@@ -10,6 +11,7 @@ from models.bundle.rerank import combined
 from models.bundle.runtime import Runtime
 from models.bundle.strategies import TokenizedRequest
 from models.config import BackboneConfig, ConcatenationConfig
+from models.data.batches import Example
 from models.data.documents import windows
 from models.search.hypotheses import SearchOptions
 from tests.support.bundles import documents, make_bundle
@@ -89,6 +91,17 @@ def test_translation_as_long_as_the_position_table_can_be_scored(kind: str, tmp_
     asked = [TranslationRequest(" ".join(f"w{number}" for number in range(40)))]
     lengths = [runtime.translate(asked, Options(strategy))[0].tokens for strategy in ("sentence", "rerank")]
     assert lengths == [48, 47]
+
+
+@pytest.mark.parametrize(("device", "first"), [("cpu", 16), ("cuda", 20)])
+def test_so_many_are_reranked_at_once_as_suit_the_device(
+    chooser: Runtime, monkeypatch: pytest.MonkeyPatch, device: str, first: int
+) -> None:
+    """On a CPU somebody may wait for the next ones; on a GPU more of them take hardly longer."""
+    monkeypatch.setattr(type(chooser.engine("direct")), "device", torch.device(device))
+    flow = chooser.engine("rerank").flow(SearchOptions(1))
+    flow.add({key: TokenizedRequest(Example([5]), 3) for key in range(20)})
+    assert len(flow.step()) == first
 
 
 def test_without_a_backbone_there_is_no_reranking(runtime: Runtime) -> None:

@@ -107,11 +107,22 @@ def test_context_that_is_not_read_is_noticed(tiny: Runtime) -> None:
         self_test(spoilt)
 
 
-def test_exception_is_told_by_its_kind(tiny: Runtime) -> None:
-    """Whatever an engine raises over damaged weights, a sentence says that translating failed."""
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            RuntimeError("Library libcublas.so.12 is not found\n#0 a trace"),
+            "RuntimeError: Library libcublas.so.12 is not found",
+        ),
+        (ZeroDivisionError(), "ZeroDivisionError"),
+    ],
+)
+def test_exception_is_told_by_its_kind_and_first_line(tiny: Runtime, error: Exception, told: str) -> None:
+    """Whatever an engine raises, over damaged weights or a library that is not there, a sentence says what it was."""
 
     def spoil(requests: Sequence[TranslationRequest], options: Options, sound: Answers) -> Answers:
-        raise RuntimeError("probability tensor contains inf")
+        raise error
 
-    with pytest.raises(SelfTestError, match="translating by strategy direct raised RuntimeError"):
+    with pytest.raises(SelfTestError) as found:
         self_test(Spoilt(tiny, spoil))
+    assert str(found.value) == f"translating by strategy direct raised {told}"

@@ -1,10 +1,17 @@
+from typing import Any
+
+import pytest
 import torch
 
+from models.bundle import strategies
+from models.bundle.candidates import score
 from models.bundle.step_one import sentence_model
 from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.data.batches import Example
+from models.network.graph_decoder import GraphDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
+from tests.support.tape import Tapes
 
 REQUESTS = [
     TokenizedRequest(Example([5, 6, 7]), 6),
@@ -46,6 +53,29 @@ def test_scores_are_those_of_search(model: TranslationModel) -> None:
     values = engine.log_probabilities([r for r, _ in finished], [best.tokens for _, best in finished])
     for row, (_, best) in zip(values, finished, strict=True):
         torch.testing.assert_close(sum(row), best.log_probability, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_frames_make_room_for_scoring(model: TranslationModel, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Where what captured steps have left takes the memory, it goes, and a sentence alone is tried once more."""
+    expected = TorchEngine(model).log_probabilities(REQUESTS[:count], TARGETS[:count])
+    decoder = GraphDecoder(model, Tapes())
+    engine = TorchEngine(model, decoder=decoder)
+    engine.translate(REQUESTS, SearchOptions(1))
+    assert decoder._frames._idle
+    tried = []
+
+    def scarce(*arguments: Any) -> list[list[list[float]]]:
+        tried.append(len(arguments[2]))
+        if decoder._frames._idle:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return score(*arguments)
+
+    monkeypatch.setattr(strategies, "score", scarce)
+    values = engine.log_probabilities(REQUESTS[:count], TARGETS[:count])
+    assert tried == ([4, 2, 2] if count == 4 else [1, 1])
+    for one, other in zip(values, expected, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
 
 
 def test_the_sentence_model_is_the_backbone_alone(model: TranslationModel) -> None:

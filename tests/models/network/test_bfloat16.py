@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from models.bundle.computation import resolve_compute_type
+from models.errors import BundleError
 from models.network.bfloat16 import computes_bfloat16
 
 GPU = torch.device("cuda")
@@ -22,6 +23,22 @@ def test_gpu_before_ampere_has_none(major: int, computes: bool, monkeypatch: pyt
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
     assert computes_bfloat16(GPU) == computes
     assert resolve_compute_type("auto", "cuda") == ("bfloat16" if computes else "float32")
+
+
+@pytest.mark.parametrize(
+    "error", [torch.AcceleratorError("CUDA error: invalid device ordinal\nhint"), AssertionError("Invalid device id")]
+)
+def test_gpu_that_is_not_there_is_said_to_be_none(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with one GPU has no `cuda:1`: that is the user's to mend, with `auto` as with any other type."""
+
+    def refuse(_device: torch.device) -> nullcontext[None]:
+        raise error
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device", refuse)
+    with pytest.raises(BundleError) as found:
+        resolve_compute_type("auto", "cuda:1")
+    assert str(found.value) == f"device 'cuda:1' cannot be used: {str(error).partition(chr(10))[0]}"
 
 
 @pytest.mark.parametrize("instruction", ["avx512_bf16", "amx_bf16", "avx512_f"])

@@ -2,8 +2,9 @@ import gc
 import logging
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -166,32 +167,83 @@ def test_steps_without_a_look_are_one_capture(
     assert tapes.replays == 8
 
 
-@pytest.mark.parametrize("hidden", [False, True], ids=["said", "hidden by the end of the capture"])
+def _said(kind: type[Exception], text: str) -> NoReturn:
+    """Raise an error, and keep it nowhere."""
+    raise kind(text)
+
+
+def _hidden(kind: type[Exception], text: str) -> NoReturn:
+    """The same in a capture, which ends with an error of its own."""
+    try:
+        raise kind(text)
+    finally:
+        raise RuntimeError("capture_end was called before capture_begin")
+
+
+WAYS_TO_FAIL = pytest.mark.parametrize("fail", [_said, _hidden], ids=["said", "hidden by the end of the capture"])
+WANTS_OF_MEMORY = pytest.mark.parametrize(
+    "error",
+    [
+        (torch.OutOfMemoryError, "CUDA out of memory. Tried to allocate 2.00 GiB"),
+        (torch.AcceleratorError, "CUDA error: out of memory\nCUDA kernel errors might be reported later"),
+        (RuntimeError, "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    ],
+    ids=["its own kind", "of CUDA", "of cuBLAS"],
+)
+
+
+@WAYS_TO_FAIL
+@WANTS_OF_MEMORY
 def test_want_of_memory_does_not_end_captures(
-    doc_transformer: TranslationModel, corpus: TokenizedCorpus, hidden: bool
+    doc_transformer: TranslationModel,
+    corpus: TokenizedCorpus,
+    caplog: pytest.LogCaptureFixture,
+    fail: Callable[[type[Exception], str], NoReturn],
+    error: tuple[type[Exception], str],
 ) -> None:
     """It is said as such, for a smaller batch to be tried, and later steps are captured again."""
     tapes, full = Tapes(), [True]
 
     def capture(step: Replay) -> Replay:
-        if not full:
-            return tapes(step)
-        try:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        finally:
-            if hidden:
-                raise RuntimeError("capture_end was called before capture_begin")
+        return tapes(step) if not full else fail(*error)
 
     decoder = GraphDecoder(doc_transformer, capture)
     batch = corpus.batch(range(5), doc_transformer.architecture)
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(torch.OutOfMemoryError, match=r"out of memory|ALLOC_FAILED"):
         search(decoder, batch, SearchOptions(1), [6] * 5)
     full.clear()
     search(decoder, batch, SearchOptions(1), [6] * 5)
     assert tapes.captures == 1
+    assert not caplog.records
     assert decoder._frames._idle
     decoder.free()
     assert not decoder._frames._idle
+
+
+@WAYS_TO_FAIL
+@WANTS_OF_MEMORY
+def test_what_there_is_no_memory_for_leaves_nothing(
+    doc_transformer: TranslationModel,
+    corpus: TokenizedCorpus,
+    fail: Callable[[type[Exception], str], NoReturn],
+    error: tuple[type[Exception], str],
+) -> None:
+    """The frame that was begun is gone at once, without a collector of garbage: a smaller one needs its room."""
+    begun: list[Callable[[], object]] = []
+
+    def capture(step: Replay) -> Replay:
+        begun.append(weakref.ref(step.__self__))  # type: ignore[attr-defined]
+        fail(*error)
+
+    decoder = GraphDecoder(doc_transformer, capture)
+    batch = corpus.batch(range(5), doc_transformer.architecture)
+    gc.disable()
+    try:
+        with suppress(torch.OutOfMemoryError):
+            search(decoder, batch, SearchOptions(1), [6] * 5)
+        assert [frame() for frame in begun] == [None]
+    finally:
+        gc.enable()
 
 
 def test_memory_for_frames_is_bounded(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:

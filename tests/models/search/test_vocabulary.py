@@ -1,7 +1,12 @@
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from models.data.tokenizer import BOS, EOS, PAD
+from models.search import vocabulary
 from models.search.vocabulary import likeliest, likeliest_by_torch, log_probabilities
 
 
@@ -26,12 +31,48 @@ def test_a_translation_that_is_too_short_cannot_end() -> None:
     assert enough > -3
 
 
-@pytest.mark.parametrize("vocabulary", [3, 30, 64, 129, 1000])
-def test_both_ways_find_the_likeliest(vocabulary: int) -> None:
+@pytest.mark.parametrize("early", [[], [1], [0, 2], [0, 1, 2]])
+def test_only_those_that_are_too_short_cannot_end(early: list[int]) -> None:
+    """None of the rows, some of them, or all."""
+    ends = log_probabilities(torch.zeros(3, 8), early)[:, EOS].isinf().tolist()
+    assert ends == [row in early for row in range(3)]
+
+
+class _Kernels(TorchDispatchMode):
+    """Notes down the names of the kernels that run."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_device_is_told_once_which_rows_are_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them need no telling; Python would wait for each copy, as it would for rows given by a list."""
+    told, tensor = [], torch.tensor
+
+    def tell(rows: tuple[int, ...], **options: Any) -> Tensor:
+        told.append(rows)
+        return tensor(rows, **options)
+
+    vocabulary._told.cache_clear()
+    monkeypatch.setattr(torch, "tensor", tell)
+    with _Kernels() as kernels:
+        for early in ([0, 1, 2], [0, 2], [0, 2], [], [0, 2], [1]):
+            likeliest_by_torch(torch.zeros(3, 8), early, ())
+    assert told == [(0, 2), (1,)]
+    assert not [name for name in kernels.names if "index_put" in name]
+
+
+@pytest.mark.parametrize("size", [3, 30, 64, 129, 1000])
+def test_both_ways_find_the_likeliest(size: int) -> None:
     """The kernel and torch: where it is the last, one of equal ones, forbidden, or would end a sentence too early."""
-    logits = torch.randint(6, (40, vocabulary), generator=torch.Generator().manual_seed(vocabulary)).float()
+    logits = torch.randint(6, (40, size), generator=torch.Generator().manual_seed(size)).float()
     logits[0, EOS] = logits[1, -1] = logits[2, -1] = 9
-    rules = [0, 3], [(1, vocabulary - 1), (4, int(logits[4].argmax()))]
+    rules = [0, 3], [(1, size - 1), (4, int(logits[4].argmax()))]
     (tokens, values), (expected, theirs) = (way(logits.clone(), *rules) for way in (likeliest, likeliest_by_torch))
     assert torch.equal(values.isinf(), theirs.isinf())
     some = values.isfinite()
