@@ -117,7 +117,7 @@ class Limiter:
         """Begin to give a place back once `before` has ended, which might take it; goes on without who has begun it."""
 
         async def give_back() -> None:
-            await asyncio.wait({before})
+            await asyncio.gather(before, return_exceptions=True)
             with suppress(StoreUnavailableError):  # then the lease runs out
                 await limits.release(key_id, token)
 
