@@ -47,7 +47,7 @@ class CheckpointError(AntecedentError):
 
 
 class DivergedError(AntecedentError):
-    """A training whose loss or gradients are no numbers any more; its last checkpoint is sound."""
+    """A training whose loss or gradients are no numbers any more; nothing has been moved by them."""
 
     code = "training_diverged"
 

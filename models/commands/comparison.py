@@ -92,9 +92,13 @@ def _named(bundles: Sequence[Path]) -> dict[Path, str]:
 
 def _kinds(documents: Sequence[Document], items: Sequence["ContrastiveItem"]) -> tuple[ContextKind, ...]:
     """The kinds of context that there can be: another document's, where there is another."""
-    if len(documents) > 1 and len({item.document for item in items}) != 1:
+    alone = {"text": len(documents) == 1, "set": len({item.document for item in items}) == 1}
+    if not any(alone.values()):
         return _KINDS
-    typer.echo("there is one document alone, so no other one's context: an empty line ends a document", err=True)
+    where = " and ".join(f"the {what}" for what, is_alone in alone.items() if is_alone)
+    typer.echo(
+        f"no shuffled context: {where} has one document alone (an empty line ends a document of a text)", err=True
+    )
     return tuple(kind for kind in _KINDS if kind != "shuffled")
 
 

@@ -21,11 +21,12 @@ from models.commands.options import (
     OutcomesFile,
     Seed,
     Sentences,
+    SkipBad,
     Threads,
     TranslationsFile,
 )
 from models.commands.output import report, write_lines
-from models.data.documents import Sentence, read_documents, read_translations
+from models.data.documents import BadLines, Sentence, read_documents, read_translations
 
 
 def evaluate(
@@ -115,6 +116,7 @@ def cxmi(
     reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
     out: GainsFile = None,
     only: Only = None,
+    skip_bad: SkipBad = False,
     sentences: Sentences = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
@@ -131,9 +133,13 @@ def cxmi(
     from models.bundle.runtime import Runtime
     from models.data.emphasis import write_gains
     from models.training.cxmi import pointwise, summary
+    from models.training.run import name_bad_lines
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-    documents, setting = read_documents(source, reference), Setting(runtime, "real", 1, sentences)
+    bad = BadLines() if skip_bad else None
+    documents, setting = read_documents(source, reference, bad=bad), Setting(runtime, "real", 1, sentences)
+    if bad is not None:
+        name_bad_lines(bad, source)
     translator = translator_of(runtime, "real", None)
 
     def asked(sentence: Sentence) -> bool:

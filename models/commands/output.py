@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
+from models.data.whole import write_whole
+
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Show rows under a head."""
@@ -33,9 +35,9 @@ def _rounded(value: object) -> object:
 def write_json(figures: dict[str, Any], file: Path | None) -> None:
     """Write figures into a file, if there is one."""
     if file is not None:
-        file.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_whole(file, [(json.dumps(figures, indent=1, ensure_ascii=False) + "\n").encode()])
 
 
 def write_lines(lines: Sequence[str], file: Path) -> None:
     """Write translations into a file, one a line."""
-    file.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    write_whole(file, [f"{line}\n".encode() for line in lines])

@@ -52,13 +52,20 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: is not YAML: {error}") from None
+        raise ConfigError(_where(path, error)) from None
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: must be a mapping of keys to values")
     parent = values.pop("inherit", None)
     if parent is None:
         return values
     return _merge(_read(path.parent / str(parent), (*seen, path.resolve())), values)
+
+
+def _where(path: Path, error: yaml.YAMLError) -> str:
+    """What is wrong with a file, and in which line, without the lines around it."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"{path}:{error.problem_mark.line + 1}: is not YAML: {error.problem}"
+    return f"{path}: is not YAML: {' '.join(str(error).split())}"
 
 
 def _merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class ScheduleConfig(Frozen):
 
     kind: Literal["inverse_sqrt", "linear", "plateau"] = "inverse_sqrt"
     """What the rate does after the warm-up."""
-    peak: float = Field(7e-4, gt=0)
+    peak: float = Field(7e-4, gt=0, allow_inf_nan=False)
     """The highest learning rate."""
     warmup: int = Field(4000, ge=1)
     """Updates until the peak."""
@@ -28,6 +28,15 @@ class ScheduleConfig(Frozen):
     """What `plateau` multiplies the rate by."""
     patience: int = Field(8, ge=1)
     """Validations that `plateau` waits for a better dev loss."""
+
+    def require_end(self, updates: int) -> None:
+        """Refuse a run of so many updates if its rate would not fall.
+
+        Raises:
+            ValueError: it would end within its warm-up.
+        """
+        if self.kind == "linear" and updates <= self.warmup:
+            raise ValueError(f"a linear schedule of {updates} updates would end within its warmup of {self.warmup}")
 
 
 class EmphasisConfig(Frozen):
@@ -60,7 +69,7 @@ class TrainingConfig(Frozen):
     """Whether the encoder has more layers than that of `init`; those on top start as the identity."""
     updates: int | None = Field(None, ge=1)
     """Steps of the optimiser until training ends; this or `epochs`."""
-    epochs: float | None = Field(None, gt=0)
+    epochs: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Passes over the corpus until training ends; this or `updates`."""
     batch_tokens: int = Field(4096, ge=16)
     """Padded tokens of the longer side in a batch of one process."""
@@ -134,10 +143,8 @@ class TrainingConfig(Frozen):
 
     @model_validator(mode="after")
     def _falls_after_it_has_risen(self) -> Self:
-        if self.schedule.kind == "linear" and self.updates is not None and self.updates <= self.schedule.warmup:
-            raise ValueError(
-                f"a linear schedule of {self.updates} updates would end within its warmup of {self.schedule.warmup}"
-            )
+        if self.updates is not None:
+            self.schedule.require_end(self.updates)
         return self
 
     @model_validator(mode="after")

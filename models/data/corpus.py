@@ -59,7 +59,7 @@ class TokenizedCorpus:
         if not len(self.usable):
             raise DataError(
                 f"no sentence pair of the corpus has between 1 and {max_tokens - 1} tokens on both sides"
-                " and is not left out by cleaning"
+                + (" and is not left out by cleaning" if cleaning != KEEP_ALL else "")
             )
         self._max_context = max_context_tokens
         self._weights = None if emphasis is None else torch.from_numpy(sentence_weights(emphasis, len(sentences)))

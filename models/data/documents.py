@@ -188,10 +188,9 @@ def read_lines(path: Path) -> list[bytes]:
         raise DataError(f"no such file{_data_folder_hint(path)}", path) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", path) from None
+    lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
     if not lines[-1]:
         lines.pop()
-    if lines:
-        lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
     return lines
 
 

@@ -39,6 +39,7 @@ def styled() -> Iterator[None]:
             "figure.constrained_layout.w_pad": 0.08,
             "savefig.dpi": 160,
             "svg.fonttype": "path",
+            "text.parse_math": False,  # a $ in the name of a run is a $
             "svg.hashsalt": "antecedent",
         }
     ):

@@ -103,7 +103,7 @@ def _read_voita(path: Path, text: bytes) -> list[ContrastiveItem]:
         passages = _PASSAGES.validate_python(json.loads(text))
     except ValidationError as error:
         raise DataError(f"is not a list of passages: {_first(error)}", path) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"is not JSON: {error}", path) from None
     return [_of_passage(path, number, passage) for number, passage in enumerate(passages, 1)]
 
@@ -123,13 +123,15 @@ def _of_passage(path: Path, number: int, passage: _Passage) -> ContrastiveItem:
 def _read_contrapro(folder: Path) -> list[ContrastiveItem]:
     """Groups of lines, whose first is right; the class of a group is the word that its variants exchange."""
     numbers = [line for line in _texts(folder / GROUPS) if line]
-    if not all(number.isdigit() for number in numbers):
+    if not all(number.isdecimal() for number in numbers):
         raise DataError("must have a line number on each line", folder / GROUPS)
     source_text, target_text = _pair(folder, "text")
     source_context, target_context = _pair(folder, "context")
     lengths = {len(side) for side in (source_text, target_text, source_context, target_context)}
     if len(lengths) > 1:
         raise DataError("its text and context files have different numbers of lines", folder)
+    if beyond := [number for number in numbers if int(number) >= len(source_text)]:
+        raise DataError(f"names line {beyond[0]}, and the text has {len(source_text)}, from 0", folder / GROUPS)
     bounds = sorted({*map(int, numbers), len(source_text)})
     items = []
     for first, end in pairwise(bounds):

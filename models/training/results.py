@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from models.data.replacement import ContextKind
 from models.errors import DataError
@@ -63,7 +63,7 @@ def read_results(files: Sequence[Path]) -> list[Result]:
 def _read(file: Path) -> Result:
     try:
         result = Result.model_validate(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, ValidationError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"is not what evaluate or contrast write with --json: {reason}", file) from None
     if all(getattr(result, name) is None for name in FIGURES):

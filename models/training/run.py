@@ -24,6 +24,17 @@ NAMED_BAD_LINES = 20
 MakeCandidate = Callable[[RunConfig, Tokenizer, TranslationModel], Candidate]
 
 
+def name_bad_lines(bad: BadLines, file: Path) -> None:
+    """Say how many pairs of lines were left out of a corpus, and name the first of them."""
+    if not bad.count:
+        return
+    print(f"{file}: {bad.count} pairs of lines were left out", file=sys.stderr)
+    for reason in bad.found[:NAMED_BAD_LINES]:
+        print(f"  {reason}", file=sys.stderr)
+    if bad.count > NAMED_BAD_LINES:
+        print(f"  and {bad.count - NAMED_BAD_LINES} more", file=sys.stderr)
+
+
 def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) -> list[Document]:
     """The documents of a corpus in the data folder; with `skip_bad`, what was left out is counted and named.
 
@@ -33,12 +44,8 @@ def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) 
     bad = BadLines() if skip_bad else None
     folder = data_folder()
     documents = read_documents(folder / corpus.source, folder / corpus.target, bad=bad)
-    if bad is not None and bad.count and not quiet:
-        print(f"{corpus.source}: {bad.count} pairs of lines were left out", file=sys.stderr)
-        for reason in bad.found[:NAMED_BAD_LINES]:
-            print(f"  {reason}", file=sys.stderr)
-        if bad.count > NAMED_BAD_LINES:
-            print(f"  and {bad.count - NAMED_BAD_LINES} more", file=sys.stderr)
+    if bad is not None and not quiet:
+        name_bad_lines(bad, corpus.source)
     if not any(document.sentences for document in documents):
         raise DataError("has no sentence", folder / corpus.source)
     return documents

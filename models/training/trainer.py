@@ -52,7 +52,7 @@ class Trainer:
 
         Raises:
             CheckpointError: `training.init` is damaged or does not fit.
-            ConfigError: the step has nothing to train.
+            ConfigError: the step has nothing to train, or its learning rate would not fall before it ends.
         """
         self.config = config
         self.settings: TrainingConfig = config.training
@@ -68,6 +68,10 @@ class Trainer:
         if not self.optimizer.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
         self.updates = self.settings.updates or self._updates_of_epochs(self.settings.epochs or 1)
+        try:
+            self.settings.schedule.require_end(self.updates)
+        except ValueError as error:
+            raise ConfigError(f"{config.name}: {error}") from None
 
     def resume(self) -> None:
         """Continue from the newest checkpoint of the run, where there is one.

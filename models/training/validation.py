@@ -61,7 +61,7 @@ class Validation:
         folder, data = data_folder(), config.data
         if data.dev is not None:
             documents = read_documents(folder / data.dev.source, folder / data.dev.target)
-            self._corpus = TokenizedCorpus(documents, tokenizer, config.backbone.max_length)
+            self._corpus = _corpus_of(documents, tokenizer, config.backbone.max_length, folder / data.dev.source)
             self._documents = _first(documents, config.training.dev_sentences)
             _require_translatable(self._documents, tokenizer, config.backbone.max_length, folder / data.dev.source)
         if data.contrastive is not None:
@@ -86,6 +86,13 @@ def _fits(tokenizer: Tokenizer, positions: int, sentence: Sentence) -> bool:
     """Whether a sentence and its translation have room for the end of sentence too."""
     source, target = tokenizer.encode_source(sentence.source), tokenizer.encode_target(sentence.target or "")
     return max(len(source), len(target)) < positions
+
+
+def _corpus_of(documents: list[Document], tokenizer: Tokenizer, positions: int, file: Path) -> TokenizedCorpus:
+    try:
+        return TokenizedCorpus(documents, tokenizer, positions)
+    except DataError as error:
+        raise DataError(str(error), file) from None
 
 
 def _require_translatable(documents: Sequence[Document], tokenizer: Tokenizer, positions: int, file: Path) -> None:

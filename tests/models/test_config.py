@@ -60,6 +60,8 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         ({"training": {"updates": 1, "init": "a", "modules": "b"}}, "modules is for step document"),
         ({"training": {"updates": 1, "adam_epsilon": 0}}, "adam_epsilon"),
         ({"training": {"updates": 9, "schedule": {"kind": "linear", "warmup": 9}}}, "would end within its warmup"),
+        ({"training": {"epochs": float("inf")}}, "epochs: Input should be a finite number"),
+        ({"training": {"updates": 1, "schedule": {"peak": float("inf")}}}, "peak: Input should be a finite number"),
         ({"training": {"updates": 1, "deepen": True, "init": "a", "step": "document"}}, "deepen needs unfreeze"),
         ({"training": {"updates": 1, "deepen": True, "init": "a"}, "backbone": {"norm": "post"}}, "norm pre"),
         (
@@ -84,9 +86,10 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     """A missing file, broken YAML, a list and a circle of files are each refused in a sentence."""
     with pytest.raises(ConfigError, match="cannot be read"):
         load_config(tmp_path / "missing.yaml")
-    (tmp_path / "broken.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(ConfigError, match="is not YAML"):
-        load_config(tmp_path / "broken.yaml")
+    for text, line in (("a: [", 1), ("a: 1\nb: 2\na: 3\n", 3)):
+        (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match=rf"broken.yaml:{line}: is not YAML: .*\Z"):  # and no line more
+            load_config(tmp_path / "broken.yaml")
     with pytest.raises(ConfigError, match="must be a mapping"):
         load_config(write(tmp_path, [1]))
     with pytest.raises(ConfigError, match="inherits from itself"):

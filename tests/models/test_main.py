@@ -120,6 +120,18 @@ def test_cxmi_writes_what_each_sentence_gains(bundle: Path, corpus: tuple[Path, 
     assert any(abs(value) > 0.01 for value in values)
 
 
+def test_cxmi_leaves_out_what_training_leaves_out(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """With --skip-bad a line that cannot be used is named, and has no number."""
+    sides = [tmp_path / "x", tmp_path / "y"]
+    for side, given, more in zip(sides, corpus, (b"\xff\n", b"kao\n"), strict=True):
+        side.write_bytes(given.read_bytes() + more)
+    both = ("--source", sides[0], "--reference", sides[1], "--out", tmp_path / "gains")
+    assert run("cxmi", bundle, *both).returncode == 2
+    done = run("cxmi", bundle, *both, "--skip-bad")
+    assert done.returncode == 0, done.stderr
+    assert "1 pairs of lines were left out" in done.stderr
+
+
 def test_cxmi_of_sentences_whose_translation_matches(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """With `--only`, those gain what they gain among all, the others nothing, and the figures are of those alone."""
     both, only = ("--source", corpus[0], "--reference", corpus[1]), "[らり]かo"

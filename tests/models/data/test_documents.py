@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.config import ContextWindow
-from models.data.documents import BadLines, Document, Sentence, Window, crop, read_documents, windows
+from models.data.documents import BadLines, Document, Sentence, Window, crop, read_documents, read_lines, windows
 from models.errors import DataError
 
 
@@ -52,9 +52,12 @@ def test_surrounding_empty_lines_and_line_end_styles_make_no_difference(tmp_path
     assert [document.sentences for document in documents] == [sentences(("a", None)), sentences(("b", None))]
 
 
-def test_an_empty_file_has_no_documents(tmp_path: Path) -> None:
-    """A file without a byte holds no document."""
-    assert read_documents(write(tmp_path, "x.txt", "")) == []
+@pytest.mark.parametrize("text", ["", "\ufeff"])
+def test_an_empty_file_has_no_documents(tmp_path: Path, text: str) -> None:
+    """A file without a byte, or with a byte order mark alone, holds no document and no line."""
+    file = write(tmp_path, "x.txt", text)
+    assert read_documents(file) == []
+    assert read_lines(file) == []
 
 
 def test_gzip_and_plain_files_mix(tmp_path: Path) -> None:

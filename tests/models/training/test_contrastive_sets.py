@@ -140,9 +140,10 @@ def test_a_malformed_passage_is_refused(tmp_path: Path, bad: dict[str, Any], rea
     """The error names the file and what is wrong."""
     with pytest.raises(DataError, match=reason):
         read_contrastive(write_passages(tmp_path, passage(), bad))
-    (tmp_path / "broken.json").write_text("[{", encoding="utf-8")
-    with pytest.raises(DataError, match="is not JSON"):
-        read_contrastive(tmp_path / "broken.json")
+    for text in ("[{", "[" * 100_000):
+        (tmp_path / "broken.json").write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match="is not JSON"):
+            read_contrastive(tmp_path / "broken.json")
 
 
 CONTRAPRO = {
@@ -174,16 +175,20 @@ def test_contrapro_is_read_by_groups(contrapro: Path) -> None:
 
 
 def test_contrapro_that_does_not_fit_together_is_refused(contrapro: Path) -> None:
-    """Files of different lengths, missing ones and groups that are no numbers have an error each."""
+    """Files of different lengths, missing ones, groups beyond the text and others have an error each."""
+    (contrapro / "sentence_groups.txt").write_text("0\n5\n", encoding="utf-8")
+    with pytest.raises(DataError, match="names line 5, and the text has 5"):
+        read_contrastive(contrapro)
     (contrapro / "x.text.de").write_text("Sie ist da.\n", encoding="utf-8")
     with pytest.raises(DataError, match="different numbers of lines"):
         read_contrastive(contrapro)
     (contrapro / "x.text.de").unlink()
     with pytest.raises(DataError, match=r"\*\.text\.L for"):
         read_contrastive(contrapro)
-    (contrapro / "sentence_groups.txt").write_text("zero\n", encoding="utf-8")
-    with pytest.raises(DataError, match="a line number on each line"):
-        read_contrastive(contrapro)
+    for text in ("zero\n", "²\n"):
+        (contrapro / "sentence_groups.txt").write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match="a line number on each line"):
+            read_contrastive(contrapro)
 
 
 @pytest.mark.skipif("ANTECEDENT_DATA" not in os.environ, reason="needs the corpora that ANTECEDENT_DATA names")

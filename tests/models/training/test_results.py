@@ -43,6 +43,7 @@ def test_the_same_figure_twice_is_refused(tmp_path: Path) -> None:
     [
         ("{", "is not what evaluate or contrast write"),
         ("[]", "is not what evaluate or contrast write"),
+        ("[" * 100_000, "is not what evaluate or contrast write"),
         ('{"bleu": 1.0}', "model"),
         ('{"model": "a", "context": "real", "context_sentences": 1}', "has no figures"),
     ],

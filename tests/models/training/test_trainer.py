@@ -352,11 +352,20 @@ def test_joint_training_trains_everything_from_scratch(make_run: MakeRun) -> Non
     assert not torch.equal(first[gate], last[gate])
 
 
+def test_a_rate_that_would_not_fall_before_the_end_is_refused(make_run: MakeRun) -> None:
+    """Also where the updates follow from the passes over the corpus."""
+    schedule = {"schedule": {"kind": "linear", "warmup": 4000}, "updates": None, "epochs": 1}
+    run = load_config(make_run("run", training=schedule))
+    make_tokenizer(run)
+    with pytest.raises(ConfigError, match="would end within its warmup of 4000"):
+        train(run)
+
+
 def test_training_that_diverges_leaves_its_last_checkpoint(make_run: MakeRun) -> None:
     """Weights that are no numbers take the place of nothing, and are no final checkpoint."""
     run = load_config(make_run("run", training={"schedule": {"peak": 1e30, "warmup": 1}, "updates": 20}))
     make_tokenizer(run)
-    with pytest.raises(DivergedError, match="its last checkpoint is sound"):
+    with pytest.raises(DivergedError, match="begin with an earlier checkpoint"):
         train(run)
     (*_, last) = list_checkpoints(run.output)
     assert all(torch.isfinite(tensor).all() for tensor in load_checkpoint(last).weights.values())

@@ -81,3 +81,15 @@ def test_a_dev_sentence_that_is_too_long_is_found_before_training(
         with pytest.raises(DataError, match=message) if message else nullcontext():
             train(config)
         assert bool(list_checkpoints(config.output)) == (not message)
+
+
+def test_a_dev_set_of_nothing_is_named(make_run: Callable[..., Path], corpus: dict[str, str], tmp_path: Path) -> None:
+    """It is the dev set that has no sentence, and not the training corpus."""
+    dev = {side: tmp_path / f"dev.{side}" for side in ("source", "target")}
+    for file in dev.values():
+        file.write_text("\n\n", encoding="utf-8")
+    data = {"train": corpus, "dev": {side: str(file) for side, file in dev.items()}}
+    config = load_config(make_run(data=data, training={"updates": 2}))
+    make_tokenizer(config)
+    with pytest.raises(DataError, match=r"dev\.source: no sentence pair"):
+        train(config)
