@@ -15,7 +15,7 @@ from models.bundle.runtime import Runtime, WindowTranslator
 from models.data.documents import Document, Sentence
 from models.data.replacement import Replacement
 from models.errors import BundleError, RequestError
-from models.training.document_translation import translate_documents
+from models.evaluation.document_translation import translate_documents
 
 ATTEMPTS: Final = 5
 """How often a part is begun: machines are lost, but a text that ends every worker must not go round for ever."""

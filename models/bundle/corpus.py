@@ -10,7 +10,7 @@ from models.config import ContextWindow
 from models.data.documents import Document, Sentence, decode_line, in_pieces, read_documents, read_lines, refusal
 from models.data.replacement import REAL, Replacement
 from models.errors import DataError, SentenceTooLongError
-from models.training.document_translation import Translator, translate_documents
+from models.evaluation.document_translation import Translator, translate_documents
 
 
 def require_translatable(runtime: Runtime, source: Path) -> None:

@@ -15,7 +15,7 @@ from models.commands.output import print_table, write_json
 from models.data.documents import Document, read_documents
 
 if TYPE_CHECKING:
-    from models.bundle.benchmark import Conditions, Row
+    from models.benchmark.interleaved import Conditions, Row
 
 
 class Fixed(StrEnum):
@@ -52,9 +52,9 @@ def bench(
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture, as FILE.png and FILE.svg.")] = None,
 ) -> None:
     """Measure tokens per second with context: against CTranslate2 without context, and against the plain way."""
-    from models.bundle.benchmark import Conditions
+    from models.benchmark.fixed import TOKENS
+    from models.benchmark.interleaved import Conditions
     from models.bundle.computation import resolve_compute_type
-    from models.bundle.fixed import TOKENS
 
     if (bundle is None) == (not fixed) or (bundle is None) != (source is None):
         raise typer.BadParameter("give either a BUNDLE with --in, or --fixed")
@@ -95,9 +95,9 @@ def _cells(row: "Row") -> tuple[object, ...]:
 def _measure(bundle: Path, documents: Sequence[Document], conditions: "Conditions") -> "list[Row]":
     from tqdm import tqdm
 
-    from models.bundle.benchmark import benchmark
-    from models.bundle.lane import Place
-    from models.bundle.lanes import Lanes
+    from models.benchmark.interleaved import benchmark
+    from models.benchmark.lane import Place
+    from models.benchmark.lanes import Lanes
 
     where = Place(bundle, conditions.device, conditions.compute_type)
 
@@ -109,7 +109,7 @@ def _measure(bundle: Path, documents: Sequence[Document], conditions: "Condition
 
 
 def _measure_fixed(kind: str, conditions: "Conditions") -> "list[Row]":
-    from models.bundle.fixed import fixed_documents, write_fixed
+    from models.benchmark.fixed import fixed_documents, write_fixed
 
     sentences = (conditions.rounds + 1) * conditions.lanes * max(conditions.batches)
     with tempfile.TemporaryDirectory() as folder:

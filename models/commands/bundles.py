@@ -104,7 +104,7 @@ def translate(
 
     from models.bundle.corpus import require_translatable, translate_file
     from models.bundle.runtime import Runtime
-    from models.training.document_translation import Piecewise
+    from models.evaluation.document_translation import Piecewise
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     translator = translator_of(runtime, context, beam, strategy)

@@ -17,7 +17,7 @@ from models.data.replacement import ContextKind
 
 if TYPE_CHECKING:
     from models.bundle.runtime import Runtime
-    from models.training.contrastive_sets import ContrastiveItem
+    from models.evaluation.contrastive_sets import ContrastiveItem
 
 _KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
 _INPUT: Final = "input"
@@ -47,9 +47,9 @@ def compare(
     from models.bundle.description import identity
     from models.bundle.runtime import Runtime
     from models.commands.measuring import judged, translated
-    from models.training.contrastive_sets import read_contrastive
-    from models.training.evaluation import MetricOptions
-    from models.training.significance import write_outcomes
+    from models.evaluation.contrastive_sets import read_contrastive
+    from models.evaluation.metrics import MetricOptions
+    from models.evaluation.significance import write_outcomes
 
     out.mkdir(parents=True, exist_ok=True)
     documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)

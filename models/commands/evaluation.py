@@ -51,17 +51,17 @@ def evaluate(
     from models.bundle.corpus import require_translatable
     from models.bundle.runtime import Runtime
     from models.commands.measuring import translated
-    from models.training import evaluation
+    from models.evaluation import metrics
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     documents, setting = read_documents(source, reference), Setting(runtime, context, seed, sentences)
     require_translatable(runtime, source)
     references = [sentence.target or "" for document in documents for sentence in document.sentences]
     other = None if baseline is None else _baseline(baseline, len(references))  # which `out` may be about to replace
-    options = evaluation.MetricOptions(lowercase, tokenize)
+    options = metrics.MetricOptions(lowercase, tokenize)
     figures, translations = translated(setting, documents, beam, options, alpha)
     if other is not None:
-        compared = evaluation.compare(other, translations, references, options=options)
+        compared = metrics.compare(other, translations, references, options=options)
         figures["compared"] = {metric: asdict(comparison) for metric, comparison in compared.items()}
     report(figures, json_file)
     if out is not None:
@@ -95,8 +95,8 @@ def contrast(
     """Find how often the right translation is likelier than wrong ones."""
     from models.bundle.runtime import Runtime
     from models.commands.measuring import judged
-    from models.training.contrastive_sets import read_contrastive
-    from models.training.significance import compare_outcomes, read_outcomes, write_outcomes
+    from models.evaluation.contrastive_sets import read_contrastive
+    from models.evaluation.significance import compare_outcomes, read_outcomes, write_outcomes
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
@@ -132,7 +132,7 @@ def cxmi(
 
     from models.bundle.runtime import Runtime
     from models.data.emphasis import write_gains
-    from models.training.cxmi import pointwise, summary
+    from models.evaluation.cxmi import pointwise, summary
     from models.training.run import name_bad_lines
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)

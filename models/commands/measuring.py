@@ -6,15 +6,15 @@ from typing import Any
 
 from models.commands.context import Setting, translator_of
 from models.data.documents import Document
-from models.training import contrastive, evaluation
-from models.training.contrastive_sets import ContrastiveItem
+from models.evaluation import contrastive, metrics
+from models.evaluation.contrastive_sets import ContrastiveItem
 
 
 def translated(
     setting: Setting,
     documents: Sequence[Document],
     beam: int | None,
-    options: evaluation.MetricOptions,
+    options: metrics.MetricOptions,
     alpha: float | None = None,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """BLEU, chrF, document BLEU and the loss of the references; and the translations that the scores are of.
@@ -23,8 +23,8 @@ def translated(
     to be scored is translated all the same, by clauses; how many are not in the loss stands beside it.
     """
     translator, replacement = translator_of(setting.runtime, setting.context, beam, alpha=alpha), setting.replacement
-    result = evaluation.evaluate(translator, documents, setting.window, replacement=replacement, options=options)
-    loss = evaluation.reference_loss(
+    result = metrics.evaluate(translator, documents, setting.window, replacement=replacement, options=options)
+    loss = metrics.reference_loss(
         translator,
         translator.count_tokens,
         documents,

@@ -8,9 +8,9 @@ import typer
 from models.data.documents import read_documents, read_translations
 
 if TYPE_CHECKING:
-    from models.training.changes import Change
-    from models.training.evaluation import Comparison
-    from models.training.results import Result
+    from models.evaluation.changes import Change
+    from models.evaluation.metrics import Comparison
+    from models.evaluation.results import Result
 
 _COLUMNS: Final = {
     "model": "{}",
@@ -34,7 +34,7 @@ def table(
     ],
 ) -> None:
     """Print what `evaluate` and `contrast` wrote as one table in Markdown, a line for each model and context."""
-    from models.training.results import read_results
+    from models.evaluation.results import read_results
 
     results = read_results(files)
     shown = [name for name in _COLUMNS if any(getattr(result, name) is not None for result in results)]
@@ -53,8 +53,8 @@ def significance(
     Differences, each with its p-value: BLEU and chrF by paired bootstrap over sentences, sacreBLEU's (half of a
     two-sided one), accuracies over documents, two-sided.
     """
-    from models.training.evaluation import MetricOptions, compare
-    from models.training.significance import compare_outcomes, read_outcomes
+    from models.evaluation.metrics import MetricOptions, compare
+    from models.evaluation.significance import compare_outcomes, read_outcomes
 
     references = [text for text in read_translations(reference) if text.strip()]
     options = MetricOptions(tokenize=tokenize)
@@ -85,7 +85,7 @@ def changes(
     preceding: Annotated[int, typer.Option(min=0, help="Sentences to show before each.")] = 2,
 ) -> None:
     """Print in Markdown which translations changed most for the better and for the worse, by chrF of the sentence."""
-    from models.training.changes import find_changes
+    from models.evaluation.changes import find_changes
 
     documents = read_documents(source, reference)
     found = find_changes(documents, read_translations(baseline), read_translations(system), preceding)

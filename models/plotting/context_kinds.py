@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from models.data.replacement import ContextKind
 from models.errors import PictureError
-from models.training.results import Result
+from models.evaluation.results import Result
 
 Figure = Literal["loss", "bleu", "macro"]
 FIGURES: Final[tuple[Figure, ...]] = ("loss", "bleu", "macro")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from models.errors import PictureError
-from models.training.results import Result
+from models.evaluation.results import Result
 
 Figure = Literal["bleu", "accuracy"]
 FIGURES: Final[tuple[Figure, ...]] = ("bleu", "accuracy")

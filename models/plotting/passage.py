@@ -13,9 +13,9 @@ from models.data.batches import Batch, Example
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.errors import PictureError
+from models.evaluation.document_translation import translate_documents
 from models.network.model import TranslationModel
 from models.network.observation import WatchedAttention, WatchedGate, observe
-from models.training.document_translation import translate_documents
 from models.training.objective import target_of
 
 

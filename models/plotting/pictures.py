@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from models.bundle.runtime import Runtime
 from models.data.documents import Document
 from models.errors import PictureError
+from models.evaluation.results import read_results
 from models.plotting.attention import sentence_attention
 from models.plotting.context_kinds import outcomes_of
 from models.plotting.context_sizes import series_of
@@ -19,7 +20,6 @@ from models.plotting.gates import gate_values
 from models.plotting.kinds import Picture
 from models.plotting.layer_weights import layer_weights
 from models.plotting.style import save, styled
-from models.training.results import read_results
 
 
 @dataclass(frozen=True, slots=True)

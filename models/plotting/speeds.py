@@ -6,8 +6,8 @@ from typing import Final
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
-from models.bundle.benchmark import Row
-from models.bundle.lane import Way
+from models.benchmark.interleaved import Row
+from models.benchmark.lane import Way
 from models.plotting.style import legend, looks, panels
 
 NAMES: Final[dict[Way, str]] = {

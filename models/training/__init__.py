@@ -1,1 +1,1 @@
-"""Training in two steps, checkpoints and evaluation."""
+"""Training in steps, and checkpoints."""

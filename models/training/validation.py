@@ -14,11 +14,11 @@ from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, read_documents
 from models.data.tokenizer import Tokenizer
 from models.errors import DataError
+from models.evaluation.contrastive import accuracies, outcomes_of, require_fitting
+from models.evaluation.contrastive_sets import ContrastiveItem, read_contrastive
+from models.evaluation.document_translation import Translator
+from models.evaluation.metrics import Scorer, evaluate
 from models.network.model import TranslationModel
-from models.training.contrastive import accuracies, outcomes_of, require_fitting
-from models.training.contrastive_sets import ContrastiveItem, read_contrastive
-from models.training.document_translation import Translator
-from models.training.evaluation import Scorer, evaluate
 from models.training.objective import count_tokens, token_losses
 
 BUDGET = 4096

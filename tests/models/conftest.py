@@ -1,11 +1,15 @@
-"""A tiny corpus and a run on it that takes seconds, for training and for the command line."""
+"""A tiny corpus and a run on it that takes seconds, and a tiny bundle: exporting one takes a second."""
 
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
+
+from models.bundle.runtime import Runtime
+from tests.support.bundles import make_bundle
 
 WORDS = {f"{a}{b}a": f"{a}{b}o" for a in "kstnm" for b in "aeiou"}
 BACKBONE = {"width": 16, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
@@ -46,3 +50,16 @@ def make_run(tmp_path: Path, corpus: dict[str, str]) -> Callable[..., Path]:
         return file
 
     return make
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A float32 bundle of a Doc-Transformer that reads two sentences; its checkpoint is beside it."""
+    torch.set_num_threads(1)
+    return make_bundle(tmp_path_factory.mktemp("bundles") / "tiny", quantization="float32")
+
+
+@pytest.fixture(scope="session")
+def runtime(bundle: Path) -> Runtime:
+    """The bundle, loaded."""
+    return Runtime.load(bundle, compute_type="float32")

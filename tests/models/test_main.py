@@ -14,9 +14,9 @@ import pytest
 from models.bundle.manifest import Manifest
 from models.commands.comparison import _digest
 from models.config import load_config
+from models.evaluation.contrastive import Outcome
+from models.evaluation.significance import write_outcomes
 from models.training.checkpoints import load_checkpoint
-from models.training.contrastive import Outcome
-from models.training.significance import write_outcomes
 from tests.support.bundles import documents, make_bundle, make_checkpoint
 from tests.support.servers import ROOT
 

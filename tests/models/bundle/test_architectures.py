@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.benchmark.plain import PlainDecoder
 from models.bundle.export import export_bundle
-from models.bundle.plain import PlainDecoder
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.bundle.strategies import TorchEngine

@@ -18,11 +18,11 @@ from models.config import GlobalLocalConfig
 from models.data.batches import Example, Tokens
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, Window, windows
+from models.evaluation.document_translation import translate_documents
 from models.network.graph_decoder import GraphDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.training.checkpoints import load_checkpoint, load_model
-from models.training.document_translation import translate_documents
 from models.training.objective import token_losses
 from tests.support.bundles import documents, make_checkpoint
 from tests.support.tape import Tapes

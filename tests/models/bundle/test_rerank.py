@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.bundle.fixed import write_fixed
+from models.benchmark.fixed import write_fixed
 from models.bundle.requests import Options, Translation, TranslationRequest
 from models.bundle.rerank import combined
 from models.bundle.runtime import Runtime

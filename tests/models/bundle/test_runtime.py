@@ -12,8 +12,8 @@ from models.config import ContextWindow, SentenceConfig
 from models.data.batches import Example
 from models.data.documents import Sentence, Window, windows
 from models.errors import BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
-from models.training.contrastive import Scorer
-from models.training.evaluation import Translator, evaluate
+from models.evaluation.contrastive import Scorer
+from models.evaluation.metrics import Translator, evaluate
 from tests.support.bundles import documents, make_bundle
 
 STRATEGIES = ["direct", "sentence", "rerank"]

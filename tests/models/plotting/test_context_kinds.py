@@ -3,8 +3,8 @@
 import pytest
 
 from models.errors import PictureError
+from models.evaluation.results import Result
 from models.plotting.context_kinds import Outcome, outcomes_of
-from models.training.results import Result
 
 
 def test_outcomes_are_those_of_the_largest_context() -> None:

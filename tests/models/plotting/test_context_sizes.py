@@ -3,8 +3,8 @@
 import pytest
 
 from models.errors import PictureError
+from models.evaluation.results import Result
 from models.plotting.context_sizes import Series, series_of
-from models.training.results import Result
 
 
 def test_points_are_those_of_the_results() -> None:

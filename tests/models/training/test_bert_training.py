@@ -14,9 +14,9 @@ from models.config import RunConfig, load_config
 from models.data.documents import read_documents
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 from models.errors import CheckpointError, ConfigError
+from models.evaluation.metrics import evaluate
 from models.network.bert import FrozenBert
 from models.training.checkpoints import load_checkpoint
-from models.training.evaluation import evaluate
 from models.training.run import make_tokenizer
 from tests.support.bert import POSITIONS, WIDTH, make_bert, tiny_bert_context
 from tests.support.training import train

@@ -10,8 +10,8 @@ import pytest
 from models.config import ContextWindow
 from models.data.documents import Sentence, Window
 from models.data.replacement import Replacement
-from models.training.contrastive import ContrastiveScores, Rule, accuracies, outcomes_of
-from models.training.contrastive_sets import ContrastiveItem
+from models.evaluation.contrastive import ContrastiveScores, Rule, accuracies, outcomes_of
+from models.evaluation.contrastive_sets import ContrastiveItem
 
 
 def contrast(*arguments: Any, **options: Any) -> ContrastiveScores:

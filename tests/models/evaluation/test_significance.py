@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from models.errors import DataError
-from models.training.contrastive import Outcome
-from models.training.significance import compare_outcomes, read_outcomes, write_outcomes
+from models.evaluation.contrastive import Outcome
+from models.evaluation.significance import compare_outcomes, read_outcomes, write_outcomes
 
 
 def outcomes(rights: dict[str, list[bool]], label: str = "he") -> list[Outcome]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from models.errors import DataError
-from models.training.contrastive_sets import ContrastiveItem, read_contrastive
+from models.evaluation.contrastive_sets import ContrastiveItem, read_contrastive
 
 
 def line(**changes: Any) -> dict[str, Any]:

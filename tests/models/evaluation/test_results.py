@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from models.errors import DataError
-from models.training.results import Result, read_results
+from models.evaluation.results import Result, read_results
 
 
 def write(file: Path, **figures: Any) -> Path:

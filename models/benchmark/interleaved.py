@@ -11,7 +11,7 @@ from itertools import cycle, islice, product
 from statistics import median
 from typing import Final, Protocol
 
-from models.bundle.lane import Way, Work, has_torch_weights, keeps_states
+from models.benchmark.lane import Way, Work, has_torch_weights, keeps_states
 from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.config import ContextWindow
@@ -77,7 +77,7 @@ class Round:
 
 
 class Team(Protocol):
-    """Who translates: `models.bundle.lanes.Lanes`."""
+    """Who translates: `models.benchmark.lanes.Lanes`."""
 
     def give(self, work: Sequence[Work]) -> None:
         """Hand each lane its next sentences."""

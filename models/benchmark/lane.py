@@ -6,8 +6,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal
 
+from models.benchmark.plain import PlainDecoder
 from models.bundle.computation import place, resolve_compute_type
-from models.bundle.plain import PlainDecoder
 from models.bundle.runtime import Runtime
 from models.bundle.strategies import Engine, TokenizedRequest, TorchEngine
 from models.errors import AntecedentError

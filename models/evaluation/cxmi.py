@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from models.config import ContextWindow
 from models.data.documents import Document, Sentence, Window, in_pieces, windows
 from models.errors import DataError
-from models.training.evaluation import Scorer
+from models.evaluation.metrics import Scorer
 
 
 def pointwise(

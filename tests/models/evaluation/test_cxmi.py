@@ -9,7 +9,7 @@ from models.config import ContextWindow, EmphasisConfig
 from models.data.documents import PIECE_SENTENCES, Document, Sentence, Window
 from models.data.emphasis import sentence_weights, write_gains
 from models.errors import DataError
-from models.training.cxmi import pointwise, summary
+from models.evaluation.cxmi import pointwise, summary
 
 
 class Reader:

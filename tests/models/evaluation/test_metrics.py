@@ -13,7 +13,7 @@ from models.config import ContextWindow
 from models.data.documents import Document, Sentence, Window
 from models.data.replacement import Replacement
 from models.errors import ConfigError, DataError
-from models.training.evaluation import MetricOptions, compare, evaluate, reference_loss
+from models.evaluation.metrics import MetricOptions, compare, evaluate, reference_loss
 
 REFERENCES = (
     ("The temple was built in the eighth century.", "It burned down twice.", "Today it is a museum."),

@@ -18,7 +18,7 @@ from models.config import ContextWindow
 from models.data.documents import Document, Sentence, Window, windows
 from models.data.replacement import REAL, Replacement
 from models.errors import ConfigError, DataError
-from models.training.document_translation import Translator, translate_documents
+from models.evaluation.document_translation import Translator, translate_documents
 
 
 class Scorer(Protocol):

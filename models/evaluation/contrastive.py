@@ -14,8 +14,8 @@ from models.config import ContextWindow
 from models.data.documents import Sentence, Window, crop
 from models.data.replacement import REAL, Replacement
 from models.errors import DataError
-from models.training.contrastive_sets import ContrastiveItem, Translations
-from models.training.evaluation import Scorer
+from models.evaluation.contrastive_sets import ContrastiveItem, Translations
+from models.evaluation.metrics import Scorer
 
 Rule = Literal["last", "group"]
 """`last`: the log-probability of the last sentence, end of sentence included, not normalised (Voita et al. 2019).

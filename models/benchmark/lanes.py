@@ -14,8 +14,8 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Final, Self
 
+from models.benchmark.lane import Command, Place, Translate, Way, Work, in_one_call, serve, translate
 from models.bundle.backbone import BackboneEngine
-from models.bundle.lane import Command, Place, Translate, Way, Work, in_one_call, serve, translate
 from models.bundle.manifest import BACKBONE, Manifest
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError

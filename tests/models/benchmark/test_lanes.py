@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from models.bundle.benchmark import Conditions, benchmark
-from models.bundle.lane import Place, Work
-from models.bundle.lanes import Lanes
+from models.benchmark.interleaved import Conditions, benchmark
+from models.benchmark.lane import Place, Work
+from models.benchmark.lanes import Lanes
 from models.bundle.requests import Options, TranslationRequest
 from models.bundle.runtime import Runtime
 from models.config import GlobalLocalConfig

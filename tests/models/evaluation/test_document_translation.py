@@ -8,7 +8,7 @@ import pytest
 from models.config import ContextWindow
 from models.data.documents import Document, Sentence, Window
 from models.data.replacement import Replacement
-from models.training.document_translation import Piecewise, translate_documents
+from models.evaluation.document_translation import Piecewise, translate_documents
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from models.data.documents import read_lines
 from models.errors import DataError
-from models.training.contrastive import Outcome
-from models.training.evaluation import Comparison
+from models.evaluation.contrastive import Outcome
+from models.evaluation.metrics import Comparison
 
 SAMPLES: Final = 1000
 SEED: Final = 12345

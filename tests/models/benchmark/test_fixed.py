@@ -5,9 +5,9 @@ from threading import Thread
 
 import pytest
 
-from models.bundle import fixed
-from models.bundle.fixed import SENTENCES, TOKENS, fixed_documents, write_fixed
-from models.bundle.lane import Place, Translate, Way, serve
+from models.benchmark import fixed
+from models.benchmark.fixed import SENTENCES, TOKENS, fixed_documents, write_fixed
+from models.benchmark.lane import Place, Translate, Way, serve
 from models.bundle.manifest import Manifest
 from models.bundle.requests import Options, TranslationRequest
 from models.commands.benchmarks import Fixed

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from models.bundle.benchmark import Conditions, Row, benchmark
-from models.bundle.lane import Place, Way, Work
-from models.bundle.lanes import Lanes
+from models.benchmark.interleaved import Conditions, Row, benchmark
+from models.benchmark.lane import Place, Way, Work
+from models.benchmark.lanes import Lanes
 from models.bundle.runtime import Runtime
 from models.bundle.strategies import TorchEngine
 from models.data.documents import Document, Sentence

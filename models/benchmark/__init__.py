@@ -1,0 +1,1 @@
+"""Tokens per second in every way to translate, interleaved."""
