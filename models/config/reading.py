@@ -49,7 +49,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
         raise ConfigError(f"{path}: inherits from itself")
     try:
         values = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # noqa: S506 - a SafeLoader
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # a date that there is not, lists of lists of lists
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except yaml.YAMLError as error:
         raise ConfigError(_where(path, error)) from None

@@ -44,7 +44,7 @@ class EmphasisConfig(Frozen):
 
     gains: Path
     """What `cxmi --out` wrote for the training corpus: nats of each sentence; relative to the working directory."""
-    strength: float = Field(1.0, gt=0)
+    strength: float = Field(1.0, gt=0, allow_inf_nan=False)
     """What a nat of gain adds to a sentence's weight."""
     most: float = Field(5.0, gt=1)
     """The highest weight."""
@@ -83,7 +83,7 @@ class TrainingConfig(Frozen):
     """`muon` moves the matrices inside the network by Muon, all else by Adam; a learning rate means the same."""
     adam_betas: tuple[Decay, Decay] = (0.9, 0.98)
     """Decay of Adam's means of gradients and of their squares."""
-    adam_epsilon: float = Field(1e-9, gt=0)
+    adam_epsilon: float = Field(1e-9, gt=0, allow_inf_nan=False)
     """Added to Adam's denominator."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Share of the elements that are dropped, of embeddings and of what sub-layers give."""

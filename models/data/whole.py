@@ -14,7 +14,8 @@ PARTIAL: Final = ".partial"
 def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None) -> None:
     """Write a file; after a failure it is what it was before.
 
-    Under a name of this call's own: another process may be writing the same file.
+    Under a name of this call's own: another process may be writing the same file. What is no file of its own, such as a
+    pipe or `/dev/stdout`, is nothing to replace, and is written to.
 
     Args:
         file: to write.
@@ -24,6 +25,10 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
     Raises:
         OSError: it cannot be written.
     """
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        with file.open("wb") as stream:
+            stream.writelines(pieces)
+        return
     partial = (folder or file.parent) / f".{file.name}.{token_hex(4)}{PARTIAL}"
     try:
         with partial.open("wb") as stream:

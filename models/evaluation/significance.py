@@ -6,7 +6,7 @@ all samples as the difference that was found lies from nought; sacreBLEU's, of B
 of few documents are much alike: it is at least the chance that all of them differ in one direction, 1 of one document.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from models.data.documents import read_lines
+from models.data.whole import write_whole
 from models.errors import DataError
 from models.evaluation.contrastive import Outcome
 from models.evaluation.metrics import Comparison
@@ -26,9 +27,9 @@ SEED: Final = 12345
 _OUTCOME: Final = TypeAdapter(Outcome)
 
 
-def write_outcomes(outcomes: Sequence[Outcome], file: Path) -> None:
+def write_outcomes(outcomes: Iterable[Outcome], file: Path) -> None:
     """Write outcomes as JSON, one a line."""
-    file.write_bytes(b"".join(_OUTCOME.dump_json(outcome) + b"\n" for outcome in outcomes))
+    write_whole(file, (_OUTCOME.dump_json(outcome) + b"\n" for outcome in outcomes))
 
 
 def read_outcomes(file: Path) -> list[Outcome]:

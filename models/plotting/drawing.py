@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, get_args
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
@@ -68,16 +69,17 @@ def draw_layer_weights(weights: Mapping[str, Sequence[float]], title: str) -> Fi
     """What each layer contributes to the mixture, with the figures on the bars."""
     longest = max(map(len, weights.values()))
     figure, axes = panels(len(weights), max(3.6, 0.55 * longest + 1.4), 3.6)
+    shown: dict[str, Artist] = {}
     for panel, (side, shares), colour in zip(axes, weights.items(), COLOURS, strict=False):
         bars = panel.bar(range(len(shares)), shares, color=colour, width=0.7)
         panel.bar_label(bars, [f"{100 * share:.1f}" for share in shares], padding=2, fontsize=9)
-        panel.axhline(1 / len(shares), color="#555555", linewidth=1, linestyle="--", label="evenly")
+        shown["evenly"] = panel.axhline(1 / len(shares), color="#555555", linewidth=1, linestyle="--")
         panel.yaxis.set_major_formatter(_SHARE)
         panel.grid(visible=False, axis="x")
         panel.margins(y=0.15)
         panel.set(title=f"{side} context", xlabel="layer (0: embeddings)", ylabel="weight in the mixture")
         panel.set_xticks(range(len(shares)))
-    legend(figure, axes)
+    legend(figure, shown)
     figure.suptitle(title)
     return figure
 
@@ -87,15 +89,17 @@ def draw_gates(gates: Sequence[GateValues], title: str) -> Figure:
     figure, (panel,) = panels(1, 7.0, 0.36 * len(gates) + 2.2)
     rows = range(len(gates))
     lowest, low, high, highest = np.array([gate.quantiles for gate in gates]).T
-    panel.hlines(rows, lowest, highest, color=COLOURS[0], linewidth=1.5, label="5 to 95 %")
-    panel.hlines(rows, low, high, color=COLOURS[5], linewidth=7, label="25 to 75 %")
-    panel.plot([gate.mean for gate in gates], rows, "o", color=COLOURS[1], label="mean")
+    shown: dict[str, Artist] = {
+        "5 to 95 %": panel.hlines(rows, lowest, highest, color=COLOURS[0], linewidth=1.5),
+        "25 to 75 %": panel.hlines(rows, low, high, color=COLOURS[5], linewidth=7),
+    }
+    (shown["mean"],) = panel.plot([gate.mean for gate in gates], rows, "o", color=COLOURS[1])
     panel.set_yticks(rows, [f"{gate.part}, layer {gate.layer}" for gate in gates])
     panel.set(title=title, xlabel="weight of the context, over tokens and units", xlim=(0, 1))
     panel.set_ylim(len(gates) - 0.5, -0.5)
     panel.xaxis.set_major_formatter(_SHARE)
     panel.grid(visible=False, axis="y")
-    legend(figure, [panel])
+    legend(figure, shown)
     return figure
 
 
@@ -105,19 +109,20 @@ def draw_series(series: Sequence[Series]) -> Figure:
     look = dict(zip(systems, looks(len(systems)), strict=True))
     measured = [figure for figure in _MEASURED if any(each.figure == figure for each in series)]
     figure, axes = panels(len(measured), 5.2, 3.8)
+    shown: dict[str, Artist] = {}
     for panel, name in zip(axes, measured, strict=True):
         for each in (each for each in series if each.figure == name):
             colour, marker = look[each.system]
             if each.sentences == [0]:
                 # A system that reads no context is a line to compare the others with.
                 panel.axhline(each.values[0], color=colour, linestyle="--")
-            panel.plot(each.sentences, each.values, color=colour, marker=marker, label=each.system)
+            (shown[each.system],) = panel.plot(each.sentences, each.values, color=colour, marker=marker)
         title, unit = _MEASURED[name]
         panel.set(title=title, xlabel="context sentences", ylabel=unit)
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         if name == "accuracy":
             panel.yaxis.set_major_formatter(_FINE_SHARE)
-    legend(figure, axes)
+    legend(figure, shown)
     return figure
 
 
@@ -128,11 +133,12 @@ def draw_kinds(outcomes: Sequence[Outcome]) -> Figure:
     look = dict(zip(kinds, looks(len(kinds)), strict=True))
     measured = [figure for figure in _COMPARED if any(each.figure == figure for each in outcomes)]
     figure, axes = panels(len(measured), 5.2, 0.4 * len(systems) + 2.2)
+    shown: dict[str, Artist] = {}
     for panel, name in zip(axes, measured, strict=True):
         for kind, (colour, marker) in look.items():
             of_kind = [each for each in outcomes if (each.figure, each.context) == (name, kind)]
             rows = [systems.index(each.system) for each in of_kind]
-            panel.plot([each.value for each in of_kind], rows, marker, color=colour, alpha=0.85, label=kind)
+            (shown[kind],) = panel.plot([each.value for each in of_kind], rows, marker, color=colour, alpha=0.85)
         panel.set_yticks(range(len(systems)), systems)
         panel.set_ylim(len(systems) - 0.5, -0.5)
         panel.set(xlabel=_COMPARED[name])
@@ -140,7 +146,7 @@ def draw_kinds(outcomes: Sequence[Outcome]) -> Figure:
             panel.xaxis.set_major_formatter(_FINE_SHARE)
     for panel in axes[1:]:
         panel.tick_params(labelleft=False)
-    legend(figure, axes)
+    legend(figure, shown)
     return figure
 
 
@@ -148,17 +154,19 @@ def draw_curves(curves: Sequence[Curve]) -> Figure:
     """Figures over updates, a panel for each figure and a line for each run."""
     runs = list(dict.fromkeys(curve.run for curve in curves))
     look = dict(zip(runs, looks(len(runs)), strict=True))
-    shown = [name for name in FIGURES if any(curve.figure == name for curve in curves)]
-    figure, axes = panels(len(shown), 4.6, 3.4)
-    for panel, name in zip(axes, shown, strict=True):
+    drawn = [name for name in FIGURES if any(curve.figure == name for curve in curves)]
+    figure, axes = panels(len(drawn), 4.6, 3.4)
+    shown: dict[str, Artist] = {}
+    for panel, name in zip(axes, drawn, strict=True):
         for curve in (curve for curve in curves if curve.figure == name):
             colour, marker = look[curve.run]
             few = len(curve.updates) <= 25
-            panel.plot(curve.updates, curve.values, color=colour, marker=marker if few else None, label=curve.run)
+            mark = marker if few else None
+            (shown[curve.run],) = panel.plot(curve.updates, curve.values, color=colour, marker=mark)
         title, unit = _CURVES[name]
         panel.set(title=title, xlabel="update", ylabel=unit)
         panel.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         if name == "dev/contrastive":
             panel.yaxis.set_major_formatter(_FINE_SHARE)
-    legend(figure, axes)
+    legend(figure, shown)
     return figure

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
@@ -24,12 +25,13 @@ def draw_speeds(rows: Sequence[Row]) -> Figure:
     shown = list(dict.fromkeys((row.architecture, row.beam) for row in rows))
     look = dict(zip(NAMES, looks(len(NAMES)), strict=True))
     figure, axes = panels(len(shown), 9.0 if len(shown) == 1 else 5.2, 3.8)
+    named: dict[str, Artist] = {}
     for panel, (architecture, beam) in zip(axes, shown, strict=True):
         for way, (colour, marker) in look.items():
             of_way = [row for row in rows if (row.architecture, row.beam, row.strategy) == (architecture, beam, way)]
             if of_way:
                 batches, speeds = [row.batch for row in of_way], [row.tokens_per_second for row in of_way]
-                panel.plot(batches, speeds, color=colour, marker=marker, label=NAMES[way])
+                (named[NAMES[way]],) = panel.plot(batches, speeds, color=colour, marker=marker)
                 panel.vlines(
                     batches,
                     [row.slowest for row in of_way],
@@ -44,5 +46,5 @@ def draw_speeds(rows: Sequence[Row]) -> Figure:
         for axis in (panel.xaxis, panel.yaxis):
             axis.set_major_formatter(ScalarFormatter())
             axis.set_minor_formatter(NullFormatter())
-    legend(figure, axes)
+    legend(figure, named)
     return figure

@@ -61,6 +61,11 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         ({"training": {"updates": 1, "adam_epsilon": 0}}, "adam_epsilon"),
         ({"training": {"updates": 9, "schedule": {"kind": "linear", "warmup": 9}}}, "would end within its warmup"),
         ({"training": {"epochs": float("inf")}}, "epochs: Input should be a finite number"),
+        ({"training": {"updates": 1, "adam_epsilon": float("inf")}}, "adam_epsilon: Input should be a finite number"),
+        (
+            {"training": {"updates": 1, "emphasis": {"gains": "g", "strength": float("inf")}}},
+            "strength: Input should be a finite number",
+        ),
         ({"training": {"updates": 1, "schedule": {"peak": float("inf")}}}, "peak: Input should be a finite number"),
         ({"training": {"updates": 1, "deepen": True, "init": "a", "step": "document"}}, "deepen needs unfreeze"),
         ({"training": {"updates": 1, "deepen": True, "init": "a"}, "backbone": {"norm": "post"}}, "norm pre"),
@@ -89,6 +94,10 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     for text, line in (("a: [", 1), ("a: 1\nb: 2\na: 3\n", 3)):
         (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
         with pytest.raises(ConfigError, match=rf"broken.yaml:{line}: is not YAML: .*\Z"):  # and no line more
+            load_config(tmp_path / "broken.yaml")
+    for text in ("a: 2026-13-45", "[" * 3000):
+        (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"broken.yaml: cannot be read: .*\Z"):
             load_config(tmp_path / "broken.yaml")
     with pytest.raises(ConfigError, match="must be a mapping"):
         load_config(write(tmp_path, [1]))

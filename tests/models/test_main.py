@@ -378,8 +378,19 @@ def test_compare_of_one_document_has_no_other_ones_context(
         (tmp_path / str(side)).write_text(lines + "\n", encoding="utf-8")
     done = run("compare", bundle, "--source", tmp_path / "0", "--reference", tmp_path / "1", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "one document alone" in done.stderr
+    assert "no shuffled context: the text has one document alone" in done.stderr
     assert {file.name.split(".")[1] for file in (tmp_path / "out").iterdir()} == {"real", "empty", "random"}
+
+
+def test_compare_names_the_set_that_has_one_document(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """And not the text, which has several."""
+    item = {"document": "d", "position": 1, "pronoun": "he", "context_source": ["から。"], "context_target": ["a"]}
+    item |= {"source": "きく。", "target": "kio", "contrastive": ["oik"]}
+    (tmp_path / "set").write_text(json.dumps(item) + "\n", encoding="utf-8")
+    options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", tmp_path / "set")
+    done = run("compare", bundle, *options)
+    assert done.returncode == 0, done.stderr
+    assert "no shuffled context: the set has one document alone" in done.stderr
 
 
 def test_translate_with_drafts_gives_what_it_gives_without(

@@ -1,6 +1,9 @@
 """Real processes for tests: a Redis, and replicas of the service, which are killed and started again at will."""
 
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from loadtests.processes import ROOT, RedisServer, Replica, eventually, free_port
 from models.bundle.manifest import Manifest
@@ -32,13 +35,11 @@ class Replicas:
 
 
 def children(pid: int) -> list[tuple[int, str]]:
-    """Process id and command line of each child of a process."""
-    listing = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    """Process id and command line of each child of a process; of one that ends meanwhile, none."""
     found = []
-    for child in map(int, listing):
-        command = Path(f"/proc/{child}/cmdline")
-        if command.exists():
-            found.append((child, command.read_text().replace("\0", " ")))
+    for child in psutil.Process(pid).children():
+        with suppress(psutil.NoSuchProcess):
+            found.append((child.pid, " ".join(child.cmdline())))
     return found
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,21 @@ def test_a_file_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
     write_whole(file, [b"n", b"ew"])
     assert file.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_is_no_file_of_its_own_is_written_to(tmp_path: Path) -> None:
+    """A pipe is still one, and has been given what was written; a link still leads where it did."""
+    pipe, link, file = (tmp_path / name for name in ("pipe", "link", "file"))
+    os.mkfifo(pipe)
+    link.symlink_to(file)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_bytes)
+        write_whole(pipe, [b"n", b"ew"])
+        assert read.result() == b"new"
+    write_whole(link, [b"new"])
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert file.read_bytes() == b"new"
 
 
 def test_what_was_left_is_told_from_what_is_being_written(tmp_path: Path) -> None:

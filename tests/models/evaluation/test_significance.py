@@ -1,6 +1,7 @@
 """A difference that is chance is called so, one that is not is found; items of one document stand and fall together."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,17 @@ def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:
     (tmp_path / "outcomes").write_text('{"document": "d"}\n', encoding="utf-8")
     with pytest.raises(DataError, match=":1: is no outcome"):
         read_outcomes(tmp_path / "outcomes")
+
+
+def test_outcomes_are_whole_or_what_they_were(tmp_path: Path) -> None:
+    """A pair of systems is not compared on half a file."""
+    file = tmp_path / "outcomes"
+    write_outcomes(before := outcomes({"d": [True]}), file)
+
+    def broken() -> Iterator[Outcome]:
+        yield before[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_outcomes(broken(), file)
+    assert read_outcomes(file) == before
