@@ -1,0 +1,66 @@
+"""Names are drawn as they are, whatever matplotlib would make of them."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from models.plotting import style
+from models.plotting.context_sizes import Series
+from models.plotting.curves import Curve
+from models.plotting.drawing import draw_curves, draw_series
+from models.plotting.pictures import Material, draw
+from models.plotting.style import save, styled
+
+
+def names_in_legend(figure: Figure) -> list[str]:
+    """What its one legend says."""
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_every_name_is_in_the_legend() -> None:
+    """Once, also one that begins with an underscore; in the order in which they come."""
+    names = ["_old", "b", "__a"]
+    curves = [Curve(name, figure, [1, 2], [3.0, 2.0]) for figure in ("train/loss", "dev/loss") for name in names]
+    series = [Series(name, figure, [0, 1], [0.5, 0.6]) for figure in ("bleu", "accuracy") for name in names]
+    with styled():
+        assert names_in_legend(draw_curves(curves)) == names
+        assert names_in_legend(draw_series(series)) == names
+
+
+def test_dollar_is_a_dollar(tmp_path: Path) -> None:
+    """Between two of them stands no formula."""
+    figures = {"model": "price$^$.en", "context": "real", "context_sentences": 1, "bleu": 20.0}
+    (tmp_path / "json").write_text(json.dumps(figures), encoding="utf-8")
+    assert len(draw(Material(files=[tmp_path / "json"]), tmp_path).files) == 2
+
+
+def test_characters_that_no_font_has_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a line, of all pictures together."""
+    lonely = "\U0001fbf0\U0001f8ff"
+    with styled():
+        for name in ("one", "two"):
+            save(draw_curves([Curve(f"{lonely} {name}", "dev/loss", [1], [1.0])]), tmp_path, name)
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert f"no font here has {''.join(sorted(lonely))}, so that boxes are drawn" in printed.err
+
+
+def test_other_warnings_are_still_given() -> None:
+    """What is no matter of fonts is not lost."""
+    with pytest.warns(UserWarning, match="something else"), styled():
+        warnings.warn("something else", stacklevel=1)
+
+
+def test_east_asian_fonts_are_asked_where_they_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After matplotlib's own; none that is not there, for each would be a warning."""
+    assert style._families()[0] == "DejaVu Sans"
+    fonts = [font for font in style.fontManager.ttflist if font.name == "DejaVu Sans"][:1]
+    monkeypatch.setattr(style.fontManager, "ttflist", fonts)
+    assert style._families() == ["DejaVu Sans"]
+    for name in ("IPAGothic", "Noto Sans CJK JP"):
+        fonts.append(type(fonts[0])(name=name))
+    assert style._families() == ["DejaVu Sans", "Noto Sans CJK JP", "IPAGothic"]
