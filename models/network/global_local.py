@@ -6,7 +6,9 @@ both. The decoder translates sentence by sentence, with relative positions and a
 (`models.network.transformer_xl`, section 3.3).
 
 Every sentence of a block is encoded once for a batch, whoever reads it; the queries of the global layer are those of
-the sentences that are translated. Step two trains everything.
+the sentences that are translated. Step two trains everything. In a pre-norm backbone the global layer adds nothing at
+first; with the backbone's positions kept in the decoder (`absolute_positions`, which the paper has not), step two starts
+exactly at the sentence model where no memory is read.
 """
 
 import math
@@ -47,7 +49,7 @@ class GlobalLocal(Architecture):
         self.reads_target = self.recurrent = config.target_memory
         self.needs_following = reads_following and config.causal is False
         self.max_length = backbone.max_length
-        self.alone = config.single_sentence_global
+        self.alone, self.absolute = config.single_sentence_global, config.absolute_positions
         self.resets = config.reset_positions
         self.local_layers = backbone.encoder_layers - (config.global_layer and config.depth == "paper")
         self.segments = nn.Embedding(config.block_sentences, backbone.width) if config.segment_embedding else None
@@ -65,9 +67,13 @@ class GlobalLocal(Architecture):
         return not parameter.startswith(f"backbone.encoder.{self.local_layers}.")
 
     def reset(self) -> None:
-        """Initialise the decoder's biases of position and content."""
+        """Initialise the decoder's positions, and begin with local states where the backbone is pre-norm."""
         if self.memory is not None:
-            self.memory.reset()
+            self.memory.reset(absolute=self.absolute)
+        if isinstance(self.global_layer, GlobalLayer):
+            self.global_layer.start_at_zero()
+        if self.segments is not None and self.absolute:
+            nn.init.zeros_(self.segments.weight)
 
     def select(self, example: Example) -> Example:
         """The block; a sentence without room in the position table keeps its place there, but not its words."""
@@ -135,10 +141,11 @@ class GlobalLocal(Architecture):
         return embedded * math.sqrt(backbone.config.width) + self.positions[counted]
 
     def embed_target(self, tokens: Tensor, backbone: Transformer, state: State) -> Tensor:
-        """Without positions, where attention has relative ones."""
-        if self.memory is None:
+        """Without positions, where attention has relative ones alone."""
+        if self.memory is not None:
+            self.memory.see(tokens, state)
+        if self.memory is None or self.absolute:
             return super().embed_target(tokens, backbone, state)
-        self.memory.see(tokens, state)
         embedded: Tensor = backbone.target_embedding(tokens) * math.sqrt(backbone.config.width)
         return embedded
 

@@ -99,6 +99,12 @@ class GlobalLayer(nn.Module):
         output: Tensor = self.feed_residual(x, self.feed_forward)
         return output
 
+    def start_at_zero(self) -> None:
+        """Let it add nothing to a pre-norm stream."""
+        if self.self_residual.pre:
+            nn.init.zeros_(self.attention.attention.output.weight)
+            nn.init.zeros_(self.feed_forward.outer.weight)
+
 
 class GlobalAttention(nn.Module):
     """The attention of such a layer alone, without a residual connection (`paper`)."""

@@ -44,10 +44,13 @@ class RelativeAttention(nn.Module):
         table = sinusoidal_positions(2 * config.max_length, config.width, first=0)
         self.register_buffer("distances", table, persistent=False)
 
-    def reset(self) -> None:
-        """Initialise u and v as the authors' code does."""
-        nn.init.normal_(self.content_bias, std=0.02)
-        nn.init.normal_(self.position_bias, std=0.02)
+    def reset(self, *, absolute: bool = False) -> None:
+        """Initialise u and v as the authors' code does; beside absolute positions, distances say nothing at first."""
+        for bias in (self.content_bias, self.position_bias):
+            nn.init.zeros_(bias) if absolute else nn.init.normal_(bias, std=0.02)
+        if absolute:
+            for projection in self.positions:
+                nn.init.zeros_(projection.weight)
 
     def see(self, tokens: Tensor, state: State) -> None:
         """Note which of the tokens (R, T) that are decoded at once are words, and will be remembered."""

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config import BackboneConfig, GlobalLocalConfig
+from models.config import BackboneConfig, GlobalLocalConfig, SentenceConfig
 from models.data.batches import Batch, Example, pad_memories
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import BOS, EOS
@@ -29,6 +29,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "no distances": {"segment_relative": False},
     "no memory": {"target_memory": False},
     "history alone": {"global_layer": False},
+    "absolute positions": {"absolute_positions": True},
 }
 
 
@@ -60,6 +61,18 @@ def test_log_probabilities_are_the_papers(
         expected = global_local(model, sources, targets, causal=config.causal is True)
         for index, rows in zip(block, expected, strict=True):
             assert torch.allclose(found[index, : len(rows)], rows, atol=1e-5)
+
+
+@torch.no_grad()
+def test_step_two_starts_at_the_sentence_model(make_model: Make, corpus: TokenizedCorpus) -> None:
+    """With its positions kept, and nothing to remember, a pre-norm model changes nothing, whatever follows in the block."""
+    config = GlobalLocalConfig(absolute_positions=True)
+    model: TranslationModel = make_model(config, norm="pre", scramble=False)
+    sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
+    sentence.backbone = model.backbone
+    batch = corpus.batch([0], model.architecture)
+    assert len(batch.context["sentences"]) > 1
+    assert torch.allclose(outputs(model, batch), outputs(sentence, corpus.batch([0], sentence.architecture)), atol=1e-6)
 
 
 def test_published_size() -> None:

@@ -130,7 +130,7 @@ def _decode(
 ) -> tuple[Sequence, list[Sequence]]:
     """Hidden states, and the inputs of every layer, which the next sentence remembers."""
     relative = architecture.memory
-    if relative is None:
+    if relative is None or architecture.absolute:
         hidden = embed(backbone, backbone.target_embedding, target)
     else:
         scale = math.sqrt(backbone.config.width)
