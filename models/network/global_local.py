@@ -7,8 +7,8 @@ both. The decoder translates sentence by sentence, with relative positions and a
 
 Every sentence of a block is encoded once for a batch, whoever reads it; the queries of the global layer are those of
 the sentences that are translated. Step two trains everything. In a pre-norm backbone the global layer adds nothing at
-first; with the backbone's positions kept in the decoder (`absolute_positions`, which the paper has not), step two starts
-exactly at the sentence model where no memory is read.
+first; with the backbone's positions kept in the decoder (`absolute_positions`, which are not in the paper), step two
+starts exactly at the sentence model where no memory is read.
 """
 
 import math

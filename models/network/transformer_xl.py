@@ -49,8 +49,8 @@ class RelativeAttention(nn.Module):
         for bias in (self.content_bias, self.position_bias):
             nn.init.zeros_(bias) if absolute else nn.init.normal_(bias, std=0.02)
         if absolute:
-            for projection in self.positions:
-                nn.init.zeros_(projection.weight)
+            for weight in self.positions.parameters():
+                nn.init.zeros_(weight)
 
     def see(self, tokens: Tensor, state: State) -> None:
         """Note which of the tokens (R, T) that are decoded at once are words, and will be remembered."""

@@ -65,7 +65,7 @@ def test_log_probabilities_are_the_papers(
 
 @torch.no_grad()
 def test_step_two_starts_at_the_sentence_model(make_model: Make, corpus: TokenizedCorpus) -> None:
-    """With its positions kept, and nothing to remember, a pre-norm model changes nothing, whatever follows in the block."""
+    """With its positions kept and nothing to remember, a pre-norm model changes nothing, whatever follows."""
     config = GlobalLocalConfig(absolute_positions=True)
     model: TranslationModel = make_model(config, norm="pre", scramble=False)
     sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
