@@ -112,8 +112,8 @@ class GlobalLocalConfig(Frozen):
     """Whether a sentence that sees no other one goes through the global layer all the same."""
     target_memory: bool = True
     """Whether the decoder has relative positions, and remembers the translation of the sentence before."""
-    absolute_positions: bool = False
-    """Whether a decoder with relative positions keeps the sentence model's too, to begin with what that has learnt."""
+    warm_start: bool = False
+    """Whether a decoder with a memory begins at the sentence model, with its positions, and the memory hardly read."""
 
     @model_validator(mode="after")
     def _reads_context(self) -> Self:

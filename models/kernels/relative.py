@@ -1,7 +1,8 @@
 """Attention that knows distances, by the rules of `kernels.attention`: a result depends on nothing else in its batch.
 
-The score of a key at distance d from query q is ((q + u) k + (q + v) p_d) / sqrt(D/H), as `network.transformer_xl` has
-it. Keys are those of a memory, which the hypotheses of a sentence share, and then those of the words so far.
+The score of a key at distance d from query q is ((q + u) k + (q + v) p_d + m) / sqrt(D/H), as `network.transformer_xl`
+has it, with m for a memory's keys alone. Keys are those of a memory, which the hypotheses of a sentence share, and then
+those of the words so far.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -30,6 +31,8 @@ class Distances:
     """(H, D/H): u."""
     position_bias: Tensor
     """(H, D/H): v."""
+    memory_bias: Tensor
+    """(H,): m."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ def attend_relative(
         distances.table.numpy(),
         distances.content_bias.numpy(),
         distances.position_bias.numpy(),
+        distances.memory_bias.numpy(),
         keys.size(2),
         result,
     )
@@ -101,6 +105,7 @@ def _attend_relative(
     table,
     content_bias,
     position_bias,
+    memory_bias,
     total,
     result,
 ):
@@ -133,8 +138,7 @@ def _attend_relative(
                     score(of_content, old_keys[b, h].reshape(-1), old_at, old, width, weights)
                 score(of_content, keys[h * to_key[1] :], key_at, own, width, weights[old:])
                 score(of_position, table.reshape(-1)[h * width :], apart, old + own, width, by_place)
-                for s in range(old + own):
-                    weights[s] += by_place[s]
+                _add(weights, by_place, old + own, old, memory_bias[h])
                 share = soften(weights, old + own, scale)
                 mix(weights[old:], share, values[h * to_value[1] :], value_at, own, width, result[r, t, h])
                 if old:
@@ -154,6 +158,15 @@ def _find_old(real, place, at, width, apart, to_distance):
             count += 1
     _go_on(at, count)
     return count
+
+
+@_part
+def _add(scores, by_place, count, old, memory_bias):
+    """Scores of content and of position, and what the memory's have beside them."""
+    for s in range(count):
+        scores[s] += by_place[s]
+    for s in range(old):
+        scores[s] += memory_bias
 
 
 @_part

@@ -7,8 +7,8 @@ both. The decoder translates sentence by sentence, with relative positions and a
 
 Every sentence of a block is encoded once for a batch, whoever reads it; the queries of the global layer are those of
 the sentences that are translated. Step two trains everything. In a pre-norm backbone the global layer adds nothing at
-first; with the backbone's positions kept in the decoder (`absolute_positions`, which are not in the paper), step two
-starts exactly at the sentence model where no memory is read.
+first; with `warm_start`, which is not in the paper, the decoder keeps the backbone's positions too, and reads the
+memory next to nothing, so that step two starts at the sentence model: exactly, where there is no memory.
 """
 
 import math
@@ -49,14 +49,14 @@ class GlobalLocal(Architecture):
         self.reads_target = self.recurrent = config.target_memory
         self.needs_following = reads_following and config.causal is False
         self.max_length = backbone.max_length
-        self.alone, self.absolute = config.single_sentence_global, config.absolute_positions
+        self.alone, self.warm = config.single_sentence_global, config.warm_start
         self.resets = config.reset_positions
         self.local_layers = backbone.encoder_layers - (config.global_layer and config.depth == "paper")
         self.segments = nn.Embedding(config.block_sentences, backbone.width) if config.segment_embedding else None
         layer = GlobalLayer if config.depth == "code" else GlobalAttention
         self.global_layer = layer(config, backbone, dropout) if config.global_layer else None
         self.fusion = Fusion(config, backbone) if config.global_layer else None
-        self.memory = RelativeAttention(backbone) if config.target_memory else None
+        self.memory = RelativeAttention(backbone, warm_start=self.warm) if config.target_memory else None
         self.cache = StateCache()
         if not self.resets:
             table = sinusoidal_positions(config.block_sentences * backbone.max_length, backbone.width)
@@ -69,10 +69,10 @@ class GlobalLocal(Architecture):
     def reset(self) -> None:
         """Initialise the decoder's positions, and begin with local states where the backbone is pre-norm."""
         if self.memory is not None:
-            self.memory.reset(absolute=self.absolute)
+            self.memory.reset()
         if isinstance(self.global_layer, GlobalLayer):
             self.global_layer.start_at_zero()
-        if self.segments is not None and self.absolute:
+        if self.segments is not None and self.warm:
             nn.init.zeros_(self.segments.weight)
 
     def select(self, example: Example) -> Example:
@@ -144,7 +144,7 @@ class GlobalLocal(Architecture):
         """Without positions, where attention has relative ones alone."""
         if self.memory is not None:
             self.memory.see(tokens, state)
-        if self.memory is None or self.absolute:
+        if self.memory is None or self.warm:
             return super().embed_target(tokens, backbone, state)
         embedded: Tensor = backbone.target_embedding(tokens) * math.sqrt(backbone.config.width)
         return embedded

@@ -5,7 +5,11 @@ Keys and values are the memory's and then the current sentence's. The score of k
     ((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H)
 
 with R_d a sinusoid of the distance d, W_r a matrix of each layer, u and v vectors that all layers share. The
-projections are those of the backbone's self-attention, so a sentence model can be taken over.
+projections are those of the backbone's self-attention, so a sentence model can be taken over. Its decoder knows other
+positions, though. A warm start, which is not in the paper, keeps those, lets distances say nothing at first, and adds
+b D/H to the scores of the memory's keys, with b a number of each layer and head that begins at -1: a word of the memory
+weighs e^-sqrt(D/H) of what it would among the sentence's own, until it is worth more. (A b for each term of the product
+of q and k, since a bias that stood for itself would hardly move at the learning rate of the rest.)
 """
 
 import math
@@ -33,22 +37,28 @@ class RelativeAttention(nn.Module):
 
     distances: Tensor
 
-    def __init__(self, config: BackboneConfig) -> None:
+    def __init__(self, config: BackboneConfig, *, warm_start: bool = False) -> None:
         super().__init__()
+        self.warm_start = warm_start
         self.content_bias = nn.Parameter(torch.zeros(config.heads, config.width // config.heads))
         self.position_bias = nn.Parameter(torch.zeros_like(self.content_bias))
         self.positions = nn.ModuleList(
             nn.Linear(config.width, config.width, bias=False) for _ in range(config.decoder_layers)
         )
+        self.memory_biases = nn.ParameterList(
+            nn.Parameter(torch.zeros(config.heads)) for _ in range(config.decoder_layers * warm_start)
+        )
         # A sentence and the one before it, both as long as any may be.
         table = sinusoidal_positions(2 * config.max_length, config.width, first=0)
         self.register_buffer("distances", table, persistent=False)
 
-    def reset(self, *, absolute: bool = False) -> None:
-        """Initialise u and v as the authors' code does; beside absolute positions, distances say nothing at first."""
+    def reset(self) -> None:
+        """Initialise u and v as the authors' code does, or all of it for a warm start."""
         for bias in (self.content_bias, self.position_bias):
-            nn.init.zeros_(bias) if absolute else nn.init.normal_(bias, std=0.02)
-        if absolute:
+            nn.init.zeros_(bias) if self.warm_start else nn.init.normal_(bias, std=0.02)
+        for bias in self.memory_biases:
+            nn.init.constant_(bias, -1)
+        if self.warm_start:
             for weight in self.positions.parameters():
                 nn.init.zeros_(weight)
 
@@ -116,7 +126,8 @@ class RelativeAttention(nn.Module):
         remembered = None if memory is None else Remembered(*memory, state.fixed["memory.real"])
         total = keys.size(2) + (0 if memory is None else memory[0].size(2))
         table = self._projected(layer, total, state).permute(2, 0, 1)
-        distances = Distances(table, self.content_bias.detach(), self.position_bias.detach())
+        biases = self.content_bias, self.position_bias, self._memory_bias(layer)
+        distances = Distances(table, *(bias.detach() for bias in biases))
         starts = queries.new_zeros(len(queries), dtype=torch.long) if state.starts is None else state.starts
         return attend_relative(*words, starts, distances, remembered)
 
@@ -139,7 +150,8 @@ class RelativeAttention(nn.Module):
             scores = scores + unseen
         if memory is not None:
             real = state.fixed["memory.real"].repeat_interleave(len(queries) // len(memory[0]), 0)[:, None, None]
-            remembered = _shared(by_content, memory[0].transpose(2, 3)).masked_fill(~real, -math.inf)
+            remembered = _shared(by_content, memory[0].transpose(2, 3)) + self._memory_bias(layer)[:, None, None]
+            remembered = remembered.masked_fill(~real, -math.inf)
             scores = torch.cat([remembered, scores], dim=-1)
         scores = scores + self._by_position(layer, queries, scores.size(-1), keys.size(2), state)
         weights = (scores / math.sqrt(queries.size(-1))).softmax(-1)
@@ -147,6 +159,11 @@ class RelativeAttention(nn.Module):
         if memory is not None:
             mixed = mixed + _shared(weights[..., : -keys.size(2)], memory[1])
         return mixed
+
+    def _memory_bias(self, layer: int) -> Tensor:
+        """What is added to the memory's scores, (H,)."""
+        heads, size = self.content_bias.shape
+        return self.memory_biases[layer] * size if self.warm_start else self.content_bias.new_zeros(heads)
 
     def _by_position(self, layer: int, queries: Tensor, total: int, own: int, state: State) -> Tensor:
         """(q + v) W_r R_d of every key, (R, H, T, total), of which the last `own` are the current sentence's."""

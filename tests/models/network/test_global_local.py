@@ -29,7 +29,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "no distances": {"segment_relative": False},
     "no memory": {"target_memory": False},
     "history alone": {"global_layer": False},
-    "absolute positions": {"absolute_positions": True},
+    "warm start": {"warm_start": True},
 }
 
 
@@ -66,7 +66,7 @@ def test_log_probabilities_are_the_papers(
 @torch.no_grad()
 def test_step_two_starts_at_the_sentence_model(make_model: Make, corpus: TokenizedCorpus) -> None:
     """With its positions kept and nothing to remember, a pre-norm model changes nothing, whatever follows."""
-    config = GlobalLocalConfig(absolute_positions=True)
+    config = GlobalLocalConfig(warm_start=True)
     model: TranslationModel = make_model(config, norm="pre", scramble=False)
     sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
     sentence.backbone = model.backbone

@@ -18,13 +18,15 @@ BY_KERNEL = cast(AttentionKernel, object())
 """Only asked whether it is there: the projections are those of floats."""
 
 
-@pytest.fixture
-def relative() -> RelativeAttention:
+@pytest.fixture(params=[False, True], ids=["as published", "warm start"])
+def relative(request: pytest.FixtureRequest) -> RelativeAttention:
     """Random weights."""
     torch.manual_seed(3)
-    relative = RelativeAttention(CONFIG)
+    relative = RelativeAttention(CONFIG, warm_start=request.param)
     for bias in (relative.content_bias, relative.position_bias):
         nn.init.normal_(bias)
+    for bias in relative.memory_biases:
+        nn.init.normal_(bias, std=0.1)
     return relative.eval()
 
 

@@ -130,7 +130,7 @@ def _decode(
 ) -> tuple[Sequence, list[Sequence]]:
     """Hidden states, and the inputs of every layer, which the next sentence remembers."""
     relative = architecture.memory
-    if relative is None or architecture.absolute:
+    if relative is None or architecture.warm:
         hidden = embed(backbone, backbone.target_embedding, target)
     else:
         scale = math.sqrt(backbone.config.width)
@@ -162,15 +162,15 @@ def _remember(
     def attend(xs: Sequence) -> Sequence:
         everything = [*before, *xs]
         places = range(len(before), len(everything))
-        return [_attend_relative(relative, index, attention, everything, i) for i in places]
+        return [_attend_relative(relative, index, attention, everything, i, len(before)) for i in places]
 
     return residual(connection, hidden, attend)
 
 
 def _attend_relative(
-    relative: RelativeAttention, index: int, attention: Attention, everything: Sequence, i: int
+    relative: RelativeAttention, index: int, attention: Attention, everything: Sequence, i: int, remembered: int
 ) -> Tensor:
-    """((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H) over all j up to i."""
+    """((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H) over all j up to i; b sqrt(D/H) beside it for the memory's."""
     query = linear(attention.query, everything[i])
     width = len(query)
     size = width // attention.heads
@@ -184,7 +184,9 @@ def _attend_relative(
             both = linear(attention.key_value, everything[j])
             distance = linear(projection, _sinusoid(i - j, width))[own]
             content = (query[own] + relative.content_bias[h]) @ both[:width][own]
-            scores.append((content + (query[own] + relative.position_bias[h]) @ distance) / math.sqrt(size))
+            position = (query[own] + relative.position_bias[h]) @ distance
+            bias = relative.memory_biases[index][h] * size if relative.warm_start and j < remembered else 0
+            scores.append((content + position + bias) / math.sqrt(size))
             values.append(both[width:][own])
         mixed.append(sum(weight * value for weight, value in zip(softmax(scores), values, strict=True)))
     return linear(attention.output, torch.cat(mixed))
