@@ -170,7 +170,7 @@ def _remember(
 def _attend_relative(
     relative: RelativeAttention, index: int, attention: Attention, everything: Sequence, i: int, remembered: int
 ) -> Tensor:
-    """((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H) over all j up to i; b sqrt(D/H) beside it for the memory's."""
+    """((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H) over all j up to i; and b sqrt(D/H) for the memory's."""
     query = linear(attention.query, everything[i])
     width = len(query)
     size = width // attention.heads
