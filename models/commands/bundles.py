@@ -14,7 +14,19 @@ from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from models.commands.bulk import Decoding, PartSentences, Ray, Workers, translate_on_cluster
 from models.commands.context import replacement_of, translator_of
-from models.commands.options import Alpha, Beam, Bundle, ComputeType, Config, Device, How, Kind, Seed, Threads
+from models.commands.options import (
+    Alpha,
+    Beam,
+    Bundle,
+    ComputeType,
+    Config,
+    Device,
+    How,
+    Kind,
+    Seed,
+    Threads,
+    or_standard,
+)
 from models.config import load_config
 from models.data.documents import read_documents
 
@@ -71,8 +83,12 @@ def unpack(bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", show_default
 
 def translate(
     bundle: Bundle,
-    source: Annotated[Path | None, typer.Option("--in", metavar="F", help="Documents; without it, the input.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="F", help="Without it, the output.")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--in", metavar="F", help="Documents; without it, the input.", callback=or_standard)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="F", help="Without it, the output.", callback=or_standard)
+    ] = None,
     context: Kind = "real",
     seed: Seed = 1,
     strategy: How = None,

@@ -14,12 +14,19 @@ from models.data.replacement import ContextKind
 def with_folder(file: Path | None) -> Path | None:
     """See to it that a file can be written, before the work of which it is to hold the result."""
     if file is not None:
+        if file == Path("-"):
+            raise typer.BadParameter("- is no file: the results go beside what is printed")
         if file.is_dir():
             raise typer.BadParameter(f"{file} is a folder, and must be a file")
         file.parent.mkdir(parents=True, exist_ok=True)
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise typer.BadParameter(f"{file} cannot be written")
     return file
+
+
+def or_standard(file: Path | None) -> Path | None:
+    """A file, or None for `-`, which is the standard input or output as it is elsewhere."""
+    return None if file == Path("-") else file
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -323,6 +323,7 @@ def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp
     translated = (tmp_path / "out").read_text(encoding="utf-8")
     assert [bool(line) for line in translated.split("\n")] == [bool(line.strip()) for line in text.split("\n")]
     assert run("translate", bundle, "--beam", "1", given=text).stdout == translated
+    assert run("translate", bundle, "--in", "-", "--out", "-", "--beam", "1", given=text).stdout == translated
     piped = run("translate", bundle, "--in", "/dev/stdin", "--beam", "1", given=text)
     assert piped.stdout == translated
 
@@ -363,10 +364,11 @@ def test_output_is_utf8_whatever_the_locale_says() -> None:
 def test_output_that_cannot_be_written_is_found_before_all_work(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Such as a folder, which some commands want."""
-    done = run("evaluate", bundle, "--source", corpus[0], "--reference", corpus[1], "--out", tmp_path)
-    assert done.returncode == 2
-    assert "is a folder" in done.stderr
+    """Such as a folder, which some commands want, or the standard output, where the scores are printed."""
+    for out, message in ((tmp_path, "is a folder"), (Path("-"), "- is no file")):
+        done = run("evaluate", bundle, "--source", corpus[0], "--reference", corpus[1], "--out", out)
+        assert done.returncode == 2
+        assert message in done.stderr
 
 
 def test_compare_of_one_document_has_no_other_ones_context(
