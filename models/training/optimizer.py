@@ -31,11 +31,21 @@ class Optimizer:
             betas, epsilon = settings.adam_betas, settings.adam_epsilon
             self._parts.append(Adam(by_adam, betas=betas, eps=epsilon, fused=True))
         self._clip_norm: Final = settings.clip_norm
+        self._world: Final = world
 
-    @property
-    def gradients(self) -> list[Tensor]:
-        """Of the trained parameters that have one."""
-        return [p.grad for p in self.trained.values() if p.grad is not None]
+    def share_gradients(self) -> None:
+        """Add up the gradients of all processes, whose batches need not have used the same parameters.
+
+        One that none of them has used gets no gradient, as in a single process.
+        """
+        if self._world.size == 1:
+            return
+        parameters = list(self.trained.values())
+        used = torch.tensor([float(p.grad is not None) for p in parameters], device=self._world.device)
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        self._world.sum_tensors([used, *gradients])
+        for p, gradient, by in zip(parameters, gradients, used.tolist(), strict=True):
+            p.grad = gradient if by else None
 
     def step(self, rate: float) -> None:
         """Move by the gradients, at most `clip_norm` of them, at a learning rate, and forget them.

@@ -165,7 +165,7 @@ class Trainer:
             loss = weighted_sum(losses, batch) / weight
             loss.backward()
             total += loss.detach()
-        self.world.sum_tensors(self.optimizer.gradients)
+        self.optimizer.share_gradients()
         progress.update += 1
         self.optimizer.step(learning_rate(settings.schedule, progress.update, self.updates, progress.plateaus))
         progress.position += self.world.size * settings.accumulation

@@ -32,6 +32,11 @@ from tests.models.conftest import BACKBONE
 from tests.support.training import train
 
 MakeRun = Callable[..., Path]
+BLOCKS: dict[str, dict[str, object]] = {
+    "architecture": {"kind": "global_local", "block_sentences": 3, "warm_start": True},
+    "training": {"step": "joint"},
+}
+"""Of a document of four sentences the last is alone in its block, and reads no memory."""
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
@@ -94,13 +99,21 @@ def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: st
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("optimizer", ["adam", "muon"])
-def test_two_processes_train_like_one_with_twice_the_batch(make_run: MakeRun, optimizer: str) -> None:
+@pytest.mark.parametrize(
+    ("optimizer", "sections"),
+    [("adam", {}), ("muon", {}), ("adam", BLOCKS)],
+    ids=["adam", "muon", "a batch without a memory"],
+)
+def test_two_processes_train_like_one_with_twice_the_batch(
+    make_run: MakeRun, optimizer: str, sections: dict[str, dict[str, object]]
+) -> None:
     """Two torchrun processes give the losses and weights of one process that accumulates two batches."""
     schedule = {"kind": "linear", "peak": 1e-3, "warmup": 1}
     settings = {"updates": 6, "dropout": 0.0, "validate_every": 1, "optimizer": optimizer, "schedule": schedule}
-    alone = make_run("alone", training=settings | {"accumulation": 2})
-    pair = make_run("pair", training=settings)
+    settings |= sections.get("training", {})
+    architecture = {name: values for name, values in sections.items() if name != "training"}
+    alone = make_run("alone", training=settings | {"accumulation": 2}, **architecture)
+    pair = make_run("pair", training=settings, **architecture)
     make_tokenizer(load_config(alone))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     printed = [
