@@ -56,6 +56,8 @@ class AveragedDocumentConfig(Frozen):
     """Of all heads of the attentions to and in the sentence before."""
     attention_heads: int = Field(8, ge=1)
     """Of the same attentions."""
+    warm_start: bool = False
+    """Whether decoding begins at the sentence model: keeps what it finds in the source whole beside the gated context."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

@@ -7,7 +7,9 @@ Two kinds of context, alone or together (`joint`), both of preceding source sent
 - `document`: the mean of the embeddings of up to ten sentences, through a feed-forward layer, is added to each source
   embedding (section 3.2).
 
-Step two trains everything but the embeddings.
+Step two trains everything but the embeddings. A gate that has learnt nothing halves what the decoder has found in the
+source, and all that it has read before. With `warm_start`, which is not in the paper, that is kept whole, as in
+`doc_transformer`, and attention to the sentence before starts at zero: step two starts exactly at the sentence model.
 """
 
 from collections.abc import Sequence
@@ -45,11 +47,14 @@ class ContextLayer(EncoderLayer):
 
 
 class ContextAttention(nn.Module):
-    """Attention to the sentence before, gated: g * c + (1 - g) * cc with g = sigmoid(W_e c + W_c cc)."""
+    """Attention to the sentence before, gated: g * c + (1 - g) * cc with g = sigmoid(W_e c + W_c cc).
+
+    With `warm_start` c + (1 - g) * cc.
+    """
 
     def __init__(self, config: AveragedDocumentConfig, backbone: BackboneConfig, dropout: float) -> None:
         super().__init__()
-        width = backbone.width
+        width, self.warm_start = backbone.width, config.warm_start
         self.attention = Attention(width, config.attention_heads, inner=config.attention_width)
         self.norm = nn.LayerNorm(width) if backbone.norm == "pre" else nn.Identity()
         self.source = nn.Linear(width, width, bias=False)
@@ -61,7 +66,7 @@ class ContextAttention(nn.Module):
         """Mix the context into the output c (R, T, D) of attention to the source; others as in `Attention`."""
         cc = self.dropout(self.attention(self.norm(c), keys, values, mask))
         g = self.open(self.source(c) + self.context(cc))
-        return g * c + (1 - g) * cc
+        return (c if self.warm_start else g * c) + (1 - g) * cc
 
 
 class AveragedDocument(Architecture):
@@ -87,9 +92,13 @@ class AveragedDocument(Architecture):
         return not parameter.startswith(("backbone.source_embedding.", "backbone.target_embedding."))
 
     def reset(self) -> None:
-        """Let a document change nothing at first."""
+        """Let a document change nothing at first, nor the sentence before with a warm start."""
         if self.document is not None:
             nn.init.zeros_(self.document.outer.weight)
+        for sublayer in self.decoder:
+            assert isinstance(sublayer, ContextAttention)
+            if sublayer.warm_start:
+                nn.init.zeros_(sublayer.attention.output.weight)
 
     def select(self, example: Example) -> Example:
         """The latest sentences: at most `window`, with at most `document_tokens` together."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from models.config import AveragedDocumentConfig, BackboneConfig
+from models.config import AveragedDocumentConfig, BackboneConfig, SentenceConfig
 from models.data.batches import Example
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import BOS, EOS
@@ -34,11 +34,17 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("context", ["none", "previous", "document", "joint"])
+@pytest.mark.parametrize(
+    "settings",
+    [{"context": "none"}, {"context": "previous"}, {"context": "document"}, {"context": "joint"}, {"warm_start": True}],
+    ids=lambda settings: str(*settings.values()),
+)
 @torch.no_grad()
-def test_log_probabilities_are_the_papers(make_model: Make, corpus: TokenizedCorpus, context: str, norm: str) -> None:
+def test_log_probabilities_are_the_papers(
+    make_model: Make, corpus: TokenizedCorpus, settings: dict[str, Any], norm: str
+) -> None:
     """Whole sentences in a batch give what the equations, written out, give for each alone."""
-    model: TranslationModel = make_model(config(context=context, document_sentences=3), norm=norm)
+    model: TranslationModel = make_model(config(document_sentences=3, **settings), norm=norm)
     batch = corpus.batch(range(5), model.architecture)
     found = model.logits(model.decode(target_of(batch)[:, :-1], model.start(batch, cached=False))).log_softmax(-1)
     for index in range(5):
@@ -102,6 +108,20 @@ def test_a_new_document_layer_changes_nothing(make_model: Make, corpus: Tokenize
         for batch in (reads, type(reads)(reads.source, reads.target, context))
     )
     assert torch.equal(with_document, without)
+
+
+@torch.no_grad()
+def test_a_warm_start_is_the_sentence_model(make_model: Make, corpus: TokenizedCorpus) -> None:
+    """With it, both kinds of context change nothing at first, whatever they are."""
+    model: TranslationModel = make_model(config(warm_start=True), norm="pre", scramble=False)
+    sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
+    sentence.backbone = model.backbone
+    found, expected = (
+        each.decode(target_of(batch)[:, :-1], each.start(batch, cached=False))
+        for each in (model, sentence)
+        for batch in [corpus.batch([4], each.architecture)]
+    )
+    assert torch.allclose(found, expected, atol=1e-6)
 
 
 def test_only_the_embeddings_are_frozen(make_model: Make) -> None:

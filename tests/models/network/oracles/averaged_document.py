@@ -50,10 +50,10 @@ def averaged_document(
 
 
 def _mix(sublayer: ContextAttention, c: Tensor, context: Sequence) -> Tensor:
-    """S = g * c + (1 - g) * cc, g = sigmoid(W_e c + W_c cc)."""
+    """S = g * c + (1 - g) * cc, g = sigmoid(W_e c + W_c cc); c + (1 - g) * cc with a warm start."""
     cc = attend(sublayer.attention, norm(sublayer.norm, c), context)
     g = 1 / (1 + torch.exp(-(linear(sublayer.source, c) + linear(sublayer.context, cc))))
-    return g * c + (1 - g) * cc
+    return (c if sublayer.warm_start else g * c) + (1 - g) * cc
 
 
 def _previous(architecture: AveragedDocument, model: TranslationModel, preceding: list[list[int]]) -> Sequence:
