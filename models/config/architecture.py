@@ -57,7 +57,7 @@ class AveragedDocumentConfig(Frozen):
     attention_heads: int = Field(8, ge=1)
     """Of the same attentions."""
     warm_start: bool = False
-    """Whether decoding begins at the sentence model: keeps what it finds in the source whole beside the gated context."""
+    """Whether decoding begins at the sentence model: what it finds in the source stays whole beside gated context."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
