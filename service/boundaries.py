@@ -62,8 +62,7 @@ class Boundaries:
     """The rules of one language."""
 
     def __init__(self, language: str) -> None:
-        self._language = language
-        code = primary(language)
+        self._language = code = primary(language)  # most regions and scripts the library takes for unknown languages
         self._japanese = code == "ja"
         self._english = code == "en"
         self._without_spaces = code in {"ja", "zh"}

@@ -232,7 +232,7 @@ class SentenceNotFoundError(ServiceError):
 
 
 class SentenceFailedError(ServiceError):
-    """A sentence, at `failed_position`, that could not be translated, and without which this one cannot be."""
+    """A sentence, at `failed_position`, that could not be translated: this one, or one without which it cannot be."""
 
     code = "sentence_failed"
     status = 409

@@ -87,7 +87,8 @@ class Sentences:
         """The answer of a sentence that was appended with a lease; without one, the sentence is given back.
 
         Raises:
-            SentenceFailedError: one before it, whose translation it needs, could not be translated.
+            SentenceFailedError: workers died over it for another caller, or one before it, whose translation it needs,
+                could not be translated.
             AntecedentError: see `Models.for_session`, `Batcher.submit` and `ContextStore`.
         """
         send_again = partial(
@@ -97,6 +98,7 @@ class Sentences:
             position=appended.position,
             idempotency_key=idempotency_key,
             lease=lease,
+            again=True,
         )
         return await self._bring(document, appended.position, lease, send_again, appended)
 
@@ -174,11 +176,13 @@ class Sentences:
     ) -> _T | Answer:
         """Do the work, renewing the lease as long as it takes; a sentence that goes meanwhile ends the work.
 
-        So does one that gets an answer meanwhile, as by a correction: then that is given.
+        So does one that gets an answer meanwhile, as by a correction: then that is given. To renew keeps the session,
+        too, which may be forgotten sooner than the lease runs out.
         """
         task = asyncio.create_task(work)
+        pause = min(lease.seconds, leased.ttl_seconds) / 3
         try:
-            while not (await asyncio.wait({task}, timeout=lease.seconds / 3))[0]:
+            while not (await asyncio.wait({task}, timeout=pause))[0]:
                 with suppress(StoreUnavailableError):
                     renewed = await self._store.claim(document, leased.position, leased.source, lease)
                     if renewed.answer is not None:

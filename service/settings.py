@@ -21,6 +21,8 @@ _MOST_SECONDS = 2**31
 """Of a time-to-live: with more, Redis could not say when it ends."""
 _LEAST_LEASE_SECONDS = 0.1
 """Redis counts in milliseconds: a lease that is shorter than one would never be held."""
+_CHARACTER_BYTES, _ENVELOPE_BYTES = 12, 256
+"""Of a message on a stream: a character in JSON's escapes has two of six bytes at the most; the rest is members."""
 MOST_ALLOWED = 10**9
 """Of any limit on what callers do; Redis counts with floats."""
 _OTHERS = {"DATA", "PUBLISHED_PORT"}
@@ -130,8 +132,8 @@ class Settings(BaseSettings):
     stream_ping_seconds: float = Field(20, gt=0)
     """How often a stream is pinged, and how long its client may take to answer before the stream is closed. Events of
     a document get a comment as often, so that nothing on the way takes their connection for dead."""
-    stream_message_bytes: int = Field(65_536, ge=64)
-    """Bytes of a message on a stream."""
+    stream_message_bytes: int = 65_536
+    """Bytes of a message on a stream: at least 12 for each of `ANTECEDENT_MAX_SENTENCE_CHARACTERS`, and 256 more."""
 
     sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
     """Sentences that a key without a limit of its own may have translated in any 60 seconds; 0: any number."""
@@ -241,6 +243,16 @@ class Settings(BaseSettings):
     def _default_ttl_is_allowed(self) -> Self:
         if self.session_ttl_seconds > self.session_max_ttl_seconds:
             raise ValueError("ANTECEDENT_SESSION_TTL_SECONDS is greater than ANTECEDENT_SESSION_MAX_TTL_SECONDS")
+        return self
+
+    @model_validator(mode="after")
+    def _messages_hold_a_sentence(self) -> Self:
+        least = _CHARACTER_BYTES * self.max_sentence_characters + _ENVELOPE_BYTES
+        if self.stream_message_bytes < least:
+            raise ValueError(
+                f"{PREFIX}STREAM_MESSAGE_BYTES must be at least {least}, so that a message has room for any sentence of"
+                f" {PREFIX}MAX_SENTENCE_CHARACTERS, {self.max_sentence_characters}"
+            )
         return self
 
 

@@ -22,7 +22,7 @@ from service.telemetry.metrics import Metrics
 Reason = Literal["missing", "malformed", "unknown", "expired", "unavailable"]
 
 _LONGEST_READ_SECONDS = 30.0
-"""After which a reading of keys that has neither failed nor ended counts as one that fails."""
+"""After which a reading of keys that is due, and has neither failed nor ended, counts as one that fails."""
 
 _log = get_logger(__name__)
 
@@ -88,6 +88,7 @@ class Keyring:
         self._metrics = metrics
         self._snapshot: Snapshot | None = None
         self._read_at = clock()
+        self._seconds_between = 0.0  # two readings
         self._last_read_failed = True
 
     @property
@@ -131,6 +132,7 @@ class Keyring:
         Raises:
             KeyStorageError: what is stored cannot be read. A Redis that is away may come back, and ends nothing.
         """
+        self._seconds_between = every_seconds
         try:
             await self.refresh()
         except StoreUnavailableError as error:
@@ -174,7 +176,7 @@ class Keyring:
         return {} if self._snapshot is None or self._outdated() else self._snapshot.records
 
     def _outdated(self) -> bool:
-        grace = 0.0 if self._last_read_failed else _LONGEST_READ_SECONDS
+        grace = 0.0 if self._last_read_failed else self._seconds_between + _LONGEST_READ_SECONDS
         return self._clock() - self._read_at > self._outage_seconds + grace
 
     def _refusal(self, reason: Reason, error: ServiceError) -> ServiceError:

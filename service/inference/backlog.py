@@ -22,7 +22,7 @@ class Turn:
 
 @dataclass(eq=False, slots=True)
 class Waiting:
-    """A sentence in the queue; `since` is when it came in, in the clock of whoever asks the backlog.
+    """A sentence in the queue; `since` is when it came in, or back, in the clock of whoever asks the backlog.
 
     `origin` is the span of the request that it comes from, for the traces.
     """

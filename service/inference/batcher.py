@@ -261,8 +261,10 @@ class Batcher(Generic[_L]):
         return lost
 
     def _try_again(self, batch: list[Waiting]) -> None:
+        now = asyncio.get_running_loop().time()
         for waiting in batch:
             waiting.attempts += 1
+            waiting.since = now  # it did not wait while a worker had it
         if (bug := self._bug) is not None:
             _fail(batch, lambda: bug)
             return

@@ -29,7 +29,8 @@ async def translate_document(
 
     With `Accept: text/event-stream` the sentences come as server-sent events while they become ready: `sentence` (a
     `StreamedSentence`) for each, in order, then `done` (a `DocumentEnd`), or `error` (a `Problem`) in place of the
-    rest. What is wrong before the first is answered as without events.
+    rest. What is wrong before the first is answered as without events; after `ANTECEDENT_STREAM_PING_SECONDS`
+    without a sentence the status is 200, to keep the connection alive, and it comes as `error`, too.
     """
     deadline = moment_in(body.deadline_seconds)
     async with AsyncExitStack() as held, until(deadline):

@@ -1,5 +1,6 @@
 """Documents that grow sentence by sentence, over one WebSocket; docs/streams.md has the protocol."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -35,7 +36,7 @@ async def stream_session(
                 await channel.send(messages.greeting(session_id, state))
                 conversation = _conversation(socket, document, who, parts, state.next_position)
                 ending = await conversation.run(channel, soon)
-                await channel.close(ending)
+                await channel.close(ending, parts.streams.limits.idle_seconds)
                 _log.info("stream_ended", code=ending.code)
             except GoneError:
                 _log.info("stream_ended", code=None)
@@ -82,9 +83,10 @@ class _SocketChannel:
         with _gone():
             await self._socket.send_text(message)
 
-    async def close(self, ending: Ending) -> None:
+    async def close(self, ending: Ending, seconds: float) -> None:
         with _gone():
-            await self._socket.close(ending.code, ending.reason)
+            async with asyncio.timeout(seconds):  # who reads nothing has no room for a close either
+                await self._socket.close(ending.code, ending.reason)
 
 
 @contextmanager
@@ -92,5 +94,6 @@ def _gone() -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, WebSocketDisconnect):
-        # OSError while it opens; RuntimeError between a malformed frame and the end of the connection that it leads to
+        # OSError while it opens (and TimeoutError, which is one, while it closes); RuntimeError between a malformed
+        # frame and the end of the connection that it leads to
         raise GoneError from None

@@ -63,20 +63,23 @@ class ContextStore:
         idempotency_key: str | None,
         lease: Lease,
         least: int = 0,
+        again: bool = False,
     ) -> Appended:
         """Put a sentence at its position (None: the next), or find it there; a token appends one sentence only.
 
-        Without a position it comes to `least` at the earliest: where the next one is before that, there is a gap.
+        Without a position it comes to `least` at the earliest: where the next one is before that, there is a gap. Who
+        calls `again`, with the same lease, waits for it, and does not send it anew if workers have died over it.
 
         Raises:
             SessionNotFoundError: there is no such session.
             PositionConflictError, PositionGapError, PositionExpiredError: the sentence cannot stand there.
             SessionFullError: the session has as many sentences as it may have.
             SessionRateLimitedError: it has got as many in a minute as it may get.
+            SentenceFailedError: the caller waits for it, and workers have died over it.
         """
         at = "" if position is None else position
         key = "" if idempotency_key is None else _digest(idempotency_key)
-        args = [text, at, key, *_lease(lease), self._max_sentences, self._per_minute, least]
+        args = [text, at, key, *_lease(lease), self._max_sentences, self._per_minute, least, int(again)]
         return replies.appended(await self._reply("append", self._append, document, args))
 
     async def claim(self, document: DocumentKey, position: int, text: str, lease: Lease) -> Appended:

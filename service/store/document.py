@@ -66,6 +66,7 @@ class Appended:
     next_position: int
     model: str
     fingerprint: str
+    ttl_seconds: int
     answer: Answer | None
     wait_seconds: float
     preceding: tuple[Entry, ...]

@@ -53,7 +53,7 @@ def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
 
 def appended(reply: Sequence[Any]) -> Appended:
     """What `claim` in `lua/entries.lua` gives."""
-    position, source, following, model, fingerprint, answer, wait, flat = reply
+    position, source, following, model, fingerprint, ttl, answer, wait, flat = reply
     sources, answers = flat[::2], flat[1::2]
     first = int(position) - len(sources)
     return Appended(
@@ -62,6 +62,7 @@ def appended(reply: Sequence[Any]) -> Appended:
         int(following),
         model,
         fingerprint,
+        int(ttl),
         stored_answer(answer),
         int(wait) / 1000,
         tuple(

@@ -1,5 +1,6 @@
 """The settings: read from the environment, documented, and refused where they make no sense."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -137,6 +138,23 @@ def test_default_time_to_live_may_not_exceed_the_longest(monkeypatch: pytest.Mon
     monkeypatch.setenv("ANTECEDENT_SESSION_MAX_TTL_SECONDS", "10")
     with pytest.raises(SettingsError, match="ANTECEDENT_SESSION_TTL_SECONDS"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "right"), [("STREAM_MESSAGE_BYTES", 12_255, 12_256), ("MAX_SENTENCE_CHARACTERS", 5441, 5440)]
+)
+def test_message_of_a_stream_has_room_for_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str, wrong: int, right: int
+) -> None:
+    """In whatever way its characters are written, or the settings are refused, whichever of the two was set."""
+    monkeypatch.setenv(f"ANTECEDENT_{name}", str(wrong))
+    with pytest.raises(SettingsError, match=r"STREAM_MESSAGE_BYTES .* ANTECEDENT_MAX_SENTENCE_CHARACTERS"):
+        load_settings()
+    monkeypatch.setenv(f"ANTECEDENT_{name}", str(right))
+    assert (
+        len(json.dumps({"text": "🙂" * load_settings().max_sentence_characters}))
+        <= load_settings().stream_message_bytes
+    )
 
 
 def test_password_of_redis_is_not_shown() -> None:

@@ -127,7 +127,8 @@ def keyed_service(folder: Path, settings: dict[str, str], redis_server: RedisSer
 @pytest.fixture(scope="module")
 def stand_in(shared_replicas: Replicas, redis_server: RedisServer) -> Service:
     """A service that translates whatever it is given, and takes no long messages."""
-    return served(shared_replicas.new(redis_url=redis_server.url, stream_message_bytes="200"))
+    little = {"stream_message_bytes": "400", "max_sentence_characters": "12"}
+    return served(shared_replicas.new(redis_url=redis_server.url, **little))
 
 
 @pytest.fixture
@@ -198,7 +199,7 @@ async def test_stream_client_waits_for_the_place_of_its_dead_connection(
 @BOTH
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("refuse", "refuses this sentence"), ("long " * 50, "1009")],
+    [("refuse", "refuses this sentence"), ("long " * 100, "1009")],
     ids=["an error for good", "a close for good"],
 )
 async def test_stream_client_stops_after_what_no_connection_would_mend(

@@ -192,6 +192,18 @@ def test_error_before_the_first_sentence_is_a_problem(
     assert answer.json().get("position") == (0 if code == "invalid_request" else None)
 
 
+def test_error_before_the_first_sentence_that_comes_late_is_an_event(client: httpx.Client, tmp_path: Path) -> None:
+    """The answer has begun by then, to keep the connection alive, with its status: the problem says which it is."""
+    body = PAIR | {"sentences": [f"wait-for:{tmp_path / 'gate'}", "b"], "deadline_seconds": 2}
+    with client.stream("POST", "/v1/documents", json=body, headers=ACCEPT) as answer:
+        assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, ACCEPT["Accept"])
+        kind, data = [line for line in answer.iter_lines() if line and not line.startswith(":")]
+    (tmp_path / "gate").touch()
+    problem = json.loads(data.removeprefix("data: "))
+    assert (kind, problem["status"], problem["code"]) == ("event: error", 504, "own_deadline_exceeded")
+    eventually(lambda: idle(client), "the worker is free")
+
+
 def test_error_after_sentences_comes_in_their_place(client: httpx.Client) -> None:
     """The sentences before it have been sent; the problem says which one it is, and nothing comes after it."""
     rejected = 'antecedent_rejections_total{code="invalid_request"}'

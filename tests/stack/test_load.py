@@ -11,7 +11,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from redis import Redis
 
+from service.store.document import DocumentKey
 from tests.support.client import begin, measured, say, translate
 from tests.support.servers import RedisServer, Replica, Replicas, child, eventually
 from tests.support.stand_in import expected
@@ -114,6 +116,25 @@ def test_sentence_that_kills_workers_is_given_up(client: httpx.Client) -> None:
     answer = translate(client, "crash")
     assert (answer.status_code, answer.json()["code"], answer.json()["retryable"]) == (500, "worker_died", False)
     assert translate(client, "a").status_code == 200
+
+
+def test_sentence_that_kills_workers_is_not_tried_anew_for_who_waits(
+    client: httpx.Client, pool: ThreadPoolExecutor, redis_server: RedisServer, gate: Path
+) -> None:
+    """A repetition that came in time is told of the failure, and costs no further worker."""
+    session, text, before = begin(client), f"wait-for:{gate} crash", _restarts(client)
+    _, entries, _ = DocumentKey("default", session.rpartition("/")[2]).names()
+    first = pool.submit(say, client, session, text, 0)
+    eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "a worker has it")
+    with Redis.from_url(redis_server.url) as redis:
+        again = pool.submit(say, client, session, text, 0)
+        eventually(lambda: redis.hexists(entries, "w0"), "the repetition waits")
+    gate.touch()
+    assert (first.result().status_code, first.result().json()["code"]) == (500, "worker_died")
+    told = again.result()
+    assert (told.status_code, told.json()["code"], told.json()["failed_position"]) == (409, "sentence_failed", 0)
+    assert translate(client, "a").status_code == 200
+    assert _restarts(client) == before + 2
 
 
 def test_no_worker_is_not_ready(replica: Replica, client: httpx.Client) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -140,6 +141,18 @@ def test_position_in_a_path_is_written_as_in_json(two: tuple[httpx.Client, httpx
     assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_input")
     assert wrong.json()["detail"] == "path.position: must be digits without leading zeros"
     assert two[0].patch(f"{session}/sentences/0", json=correction).status_code == 200
+
+
+def test_session_does_not_expire_while_its_sentence_is_translated(
+    two: tuple[httpx.Client, httpx.Client], tmp_path: Path
+) -> None:
+    """However short its time-to-live, which is less than a lease here."""
+    session, gate = begin(two[0], ttl_seconds=1), tmp_path / "gate"
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(say, two[0], session, f"wait-for:{gate}", 0)
+        time.sleep(2)
+        gate.touch()
+        assert waiting.result().status_code == 200
 
 
 def test_time_to_live_has_a_limit(two: tuple[httpx.Client, httpx.Client]) -> None:

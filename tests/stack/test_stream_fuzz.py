@@ -24,7 +24,8 @@ UPGRADE = b"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConn
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
     """A replica whose log holds warnings and errors only."""
-    return shared_replicas.new(redis_url=redis_server.url, log_level="warning", stream_message_bytes="4096").start()
+    little = {"stream_message_bytes": "4096", "max_sentence_characters": "300"}
+    return shared_replicas.new(redis_url=redis_server.url, log_level="warning", **little).start()
 
 
 @pytest.fixture

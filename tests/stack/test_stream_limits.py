@@ -1,11 +1,12 @@
 """How a stream is bounded, and how it ends: idle, too much, a replica that is told to end."""
 
 import signal
+import socket
 from pathlib import Path
 
 import pytest
 
-from tests.support.client import begin, say
+from tests.support.client import begin, measured, say
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
 from tests.support.stand_in import expected
 from tests.support.streams import connected, handshake_of, opened, read_all, refused
@@ -21,7 +22,8 @@ def narrow(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
         redis_url=redis_server.url,
         stream_limit="2",
         stream_idle_seconds="0.3",
-        stream_message_bytes="200",
+        stream_message_bytes="2056",
+        max_sentence_characters="150",
         max_session_sentences="3",
     ).start()
 
@@ -62,7 +64,7 @@ def test_stream_is_not_idle_while_a_sentence_is_in_flight(ordinary: Replica, nar
 def test_message_that_is_too_big(narrow: Replica, session: str) -> None:
     """It ends the stream; a session that is resumed has nothing of it."""
     with opened(narrow.url, session) as stream:
-        stream.send("長" * 200)
+        stream.send("長" * 1000)
         assert stream.closed()[0] == 1009
     with opened(narrow.url, session) as stream:
         assert stream.greeting["next_position"] == 0
@@ -126,6 +128,25 @@ def test_pings(replicas: Replicas, redis_server: RedisServer, session: str, tmp_
             assert INTERNAL_ERROR in read_all(silent)
         gate.touch()
         assert [answer["position"] for answer in stream.receive_all(5)] == [0, 1, 2, 3, 4]
+
+
+def test_client_that_leaves_no_room_for_a_close(replicas: Replicas, redis_server: RedisServer, session: str) -> None:
+    """Whose answer fills all that is between it and the service is given up as well, and holds no place."""
+    long = {"max_sentence_characters": "5000000", "stream_message_bytes": "60000256", "redis_total_seconds": "60"}
+    replica = replicas.new(
+        redis_url=redis_server.url, stream_idle_seconds="0.3", stream_ping_seconds="600", **long
+    ).start()
+    with replica.client() as client, connected(replica.url) as silent:
+        silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        silent.sendall(handshake_of(session))
+        while b"next_position" not in silent.recv(4096):
+            pass
+        message = b'{"text": "' + b"x" * 5_000_000 + b'"}'
+        silent.sendall(b"\x81\xff" + len(message).to_bytes(8, "big") + bytes(4) + message)  # a frame, masked by zeros
+        eventually(
+            lambda: measured(client, 'antecedent_session_sentences_total{channel="stream"} 1.0'), "it is answered"
+        )
+        eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "the client is given up")
 
 
 def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisServer, tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 -- KEYS  1 session (hash)  2 entries (hash)  3 idempotency keys and tokens (hash)
 -- ARGV  1 text  2 position, or ''  3 idempotency key, or ''  4 lease token  5 lease in milliseconds  6 most sentences
 --       7 most sentences a minute (0: any number)  8 without a position, the least one that it may get
--- Returns what `claim` returns; {'unknown'} where there is no session, or not all of it; {'conflict', 'gap', 'expired' or 'full', position,
+--       9 1 where the call has put the sentence there before, and waits for its answer since, else 0
+-- Returns what `claim` returns; {'failed', position, next position} where it waits and workers have died over the sentence;
+-- {'unknown'} where there is no session, or not all of it; {'conflict', 'gap', 'expired' or 'full', position,
 -- next position} where the sentence cannot stand there; {'rate', position, milliseconds until it can} where it comes too soon.
 local session = open_session()
 if not session then return {'unknown'} end
@@ -45,6 +47,8 @@ if position < session.next then
   if source ~= text then return {'conflict', position, session.next} end
   -- One that had failed may be kept for a later one, when what it was read after has been forgotten.
   if not entry('a', position) and not has_context(position) then return {'expired', position, session.next} end
+  -- One that kills workers would kill more for everybody who waits for it: only to send it anew is to try it anew.
+  if ARGV[9] == '1' and entry('f', position) == 'worker_died' then return {'failed', position, session.next} end
   redis.call('HDEL', KEYS[2], 'f' .. position)
 else
   if not has_context(position) then

@@ -71,8 +71,8 @@ local function forget_up_to(position, session)
   end
 end
 
--- A sentence as its caller sees it: {'ok', position, source, next position, model, fingerprint, answer or false, milliseconds for
--- which another has the lease (0: the caller has it), preceding as source, answer or false, ..., oldest first}. A lease
+-- A sentence as its caller sees it: {'ok', position, source, next position, model, fingerprint, time-to-live, answer or false,
+-- milliseconds for which another has the lease (0: the caller has it), preceding as source, answer or false, ..., oldest first}. A lease
 -- that nobody has, or that has run out, becomes the caller's; so does one for longer than leases are, by a clock that has gone back.
 local function claim(position, session, token, milliseconds)
   local answer = entry('a', position)
@@ -95,7 +95,9 @@ local function claim(position, session, token, milliseconds)
       end
     end
   end
-  return {'ok', position, entry('s', position), session.next, session.model, session.fingerprint, answer, wait, preceding}
+  return {
+    'ok', position, entry('s', position), session.next, session.model, session.fingerprint, session.ttl, answer, wait, preceding
+  }
 end
 
 -- What is over once a sentence has its answer.

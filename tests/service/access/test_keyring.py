@@ -1,6 +1,7 @@
 """Who may come in, by keys in a file and in a real Redis, with a clock of the tests' own."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from service.access import key_file
 from service.access.caller import ANYBODY, KeyLimits
 from service.access.key_file import KeyFile
 from service.access.key_table import KeyTable
@@ -39,6 +41,11 @@ class Watched:
     def now(self) -> datetime:
         """The time of day."""
         return NOW + timedelta(seconds=self.seconds)
+
+    @property
+    def failed_reads(self) -> float:
+        """How many readings have failed."""
+        return self.metrics.registry.get_sample_value("antecedent_key_read_failures_total") or 0.0
 
     def failures(self, reason: str) -> float:
         """How many have failed for a reason."""
@@ -206,6 +213,46 @@ async def test_keys_that_can_be_read_hold_between_two_readings(file: KeyFile) ->
     await refused(watched.keyring.refresh)
     with pytest.raises(KeysUnavailableError):
         watched.keyring.identify(key)
+
+
+async def test_keys_that_are_seldom_read_hold_until_the_next_reading(file: KeyFile) -> None:
+    """However short an outage they outlive; when that reading neither fails nor ends, they do not."""
+    key, record = made("acme")
+    await file.add(record)
+    watched = Watched(file, outage_seconds=600)
+    async with watched.keyring.kept_fresh(900):
+        watched.seconds = 600 + 900 + 29
+        assert admits(watched.keyring, key)
+        watched.seconds += 2
+        with pytest.raises(KeysUnavailableError):
+            watched.keyring.identify(key)
+
+
+async def test_disk_that_does_not_answer(file: KeyFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a file that cannot be read, each time anew, and not asked again meanwhile; once it answers, all is well."""
+    monkeypatch.setattr(key_file, "READ_SECONDS", 0.1)
+    (key, record), (later_key, later) = made("acme"), made("acme")
+    await file.add(record)
+    path, watched = tmp_path / "keys.json", Watched(file, outage_seconds=float("inf"))
+    async with watched.keyring.kept_fresh(0.01):
+        good = path.with_name("good.json")
+        path.rename(good)
+        os.mkfifo(path)  # to read it waits until somebody writes
+        await eventually(lambda: watched.failed_reads >= 2)
+        assert admits(watched.keyring, key)
+        with pytest.raises(KeysUnavailableError):
+            watched.keyring.identify(later_key)
+        path.write_text("")
+        good.replace(path)
+        await file.add(later)
+        await eventually(lambda: _knows(watched.keyring, later_key))
+
+
+def _knows(keyring: Keyring, key: str) -> bool:
+    try:
+        return admits(keyring, key)
+    except KeysUnavailableError:
+        return False
 
 
 async def until_read(keyring: Keyring) -> None:

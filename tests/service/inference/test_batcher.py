@@ -154,6 +154,23 @@ async def test_sentence_whose_worker_died_is_tried_again(bench: Callable[..., Be
     assert used.lanes.batches == [["a", "b", "c"], ["a"], ["b"], ["c"]]
 
 
+async def test_time_of_a_worker_that_dies_is_not_time_in_the_queue(bench: Callable[..., Bench]) -> None:
+    """Nor in the trace: the queue is as quick as it is, however long a worker takes to die."""
+    deaths = iter([True])
+
+    async def dies_slowly(batch: Batch) -> Outcomes:
+        if next(deaths, False):
+            await asyncio.sleep(0.5)
+            raise WorkerDiedError
+        return await echo(batch)
+
+    used = bench(dies_slowly)
+    assert await used.translate("a") == "a"
+    name, labels = "antecedent_queue_seconds", {"priority": TURN.priority}
+    assert used.metrics.registry.get_sample_value(f"{name}_count", labels) == 2
+    assert (used.metrics.registry.get_sample_value(f"{name}_sum", labels) or 0) < 0.5
+
+
 class _Several:
     """Lanes side by side."""
 

@@ -9,6 +9,7 @@ from service.errors import PositionConflictError, SentenceFailedError
 from service.store.commands import Commands
 from service.store.connection import connect
 from service.store.context_store import ContextStore
+from service.store.document import Lease
 from service.telemetry.metrics import Metrics
 from tests.support.servers import RedisServer
 from tests.support.session_documents import ANSWER, Document, sources
@@ -122,6 +123,21 @@ async def test_failed_sentence_is_nobodys_until_it_is_sent_again(document: Docum
     await document.withdraw(0, "retry", "invalid_request")
     await document.correct(0, "corrected")
     assert (await document.claim(0, "other")).answer is not None
+
+
+async def test_failed_sentence_is_not_sent_again_by_who_waits_for_it(document: Document) -> None:
+    """However many there are: each is told once it looks again, and only who comes anew has it tried anew."""
+    first = await document.append("a", 0, who="one")
+    waiting = [Lease(who, 60) for who in ("two", "three")]
+    for lease in waiting:
+        assert (await document.append("a", 0, who=lease.token)).wait_seconds > 0
+    await document.withdraw(0, "one", "worker_died")
+    for lease in waiting:
+        with pytest.raises(SentenceFailedError):
+            await document.store.append(
+                document.key, "a", position=first.position, idempotency_key=None, lease=lease, again=True
+            )
+    assert (await document.append("a", 0, who="four")).wait_seconds == 0
 
 
 async def test_failed_sentence_keeps_its_text(document: Document) -> None:

@@ -1,12 +1,14 @@
 """The end of a conversation with who does not take part in it, without a socket."""
 
 import asyncio
+import json
 from typing import cast
 
 import pytest
 
-from service.sessions import Sessions
-from service.store.document import DocumentKey
+from service.schemas import TranslatedSentence
+from service.sessions import Placed, Sessions
+from service.store.document import Answer, Appended, DocumentKey, Lease
 from service.streams.conversation import Conversation, GoneError
 from service.streams.open_streams import EndingSoon, StreamLimits
 from service.telemetry.metrics import Metrics
@@ -23,22 +25,96 @@ class _Unread:
         await asyncio.Event().wait()
 
 
-async def _admit() -> None:
-    raise AssertionError("no sentence comes")
+class _Scripted:
+    """A client that sends what it is to send, and keeps what it gets; `enough` answers are its end."""
+
+    def __init__(self, *sent: dict[str, object]) -> None:
+        self._to_send = [json.dumps(message) for message in sent]
+        self._enough = len(sent)
+        self.received: list[dict[str, object]] = []
+
+    async def receive(self) -> str:
+        if self._to_send:
+            return self._to_send.pop(0)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(self, message: str) -> None:
+        self.received.append(json.loads(message))
+        if len(self.received) == self._enough:
+            raise GoneError
 
 
-async def test_client_that_takes_no_answer_is_given_up() -> None:
-    """For as long as a stream may be idle it may leave an answer; then it is gone, and holds up nobody's end."""
-    conversation = Conversation(
+class _HangingStore:
+    """Sessions whose Redis answers late for the sentence `slow`, and never for `hangs`; `asked` is what came."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def place(self, document: DocumentKey, text: str, *, position: int | None, least: int) -> Placed:
+        self.asked.append(text)
+        if text == "hangs":
+            await asyncio.Event().wait()
+        if text == "slow":
+            await asyncio.sleep(0.5)
+        at = least if position is None else position
+        appended = Appended(at, text, at + 1, "model", "fingerprint", 60, Answer(text.upper(), None, 0), 0, ())
+        return Placed(document, appended, Lease("token", 1), None)
+
+    async def answer(self, placed: Placed) -> TranslatedSentence:
+        at, text = placed.appended.position, placed.appended.source
+        return TranslatedSentence(position=at, source=text, translation=text.upper(), score=None, context_size=0)
+
+
+def _conversation(sessions: object, *, idle_seconds: float) -> Conversation:
+    async def admit() -> None:
+        pass
+
+    return Conversation(
         DocumentKey("tenant", "session"),
-        cast(Sessions, None),  # what comes is no sentence
-        _admit,
+        cast(Sessions, sessions),
+        admit,
         Metrics(),
         NO_TRACER,
         request_id="id",
         next_position=0,
-        limits=StreamLimits(in_flight=2, idle_seconds=0.05),
+        limits=StreamLimits(in_flight=8, idle_seconds=idle_seconds),
     )
+
+
+async def _told(store: _HangingStore, *sent: dict[str, object]) -> list[object]:
+    """The codes and translations that a client gets for what it sends at once."""
+    client = _Scripted(*sent)
+    with pytest.raises(GoneError):
+        async with asyncio.timeout(20):
+            await _conversation(store, idle_seconds=10).run(client, EndingSoon())
+    return [message.get("code", message.get("translation")) for message in client.received]
+
+
+async def test_client_that_takes_no_answer_is_given_up() -> None:
+    """For as long as a stream may be idle it may leave an answer; then it is gone, and holds up nobody's end."""
+    conversation = _conversation(None, idle_seconds=0.05)  # what comes is no sentence
     with pytest.raises(GoneError):
         async with asyncio.timeout(5):
             await conversation.run(_Unread(), EndingSoon())
+
+
+async def test_deadline_holds_while_a_sentence_finds_its_place() -> None:
+    """Of one that hangs, and of one that waits for it, which is not even tried; none overtakes them unasked."""
+    store = _HangingStore()
+    told = await _told(
+        store,
+        {"text": "hangs", "deadline_seconds": 0.2},
+        {"text": "waits", "position": 1, "deadline_seconds": 0.2},
+        {"text": "overtakes"},
+        {"text": "first", "position": 0},
+        {"text": "second"},
+    )
+    assert told == ["own_deadline_exceeded", "own_deadline_exceeded", "position_gap", "FIRST", "SECOND"]
+    assert store.asked == ["hangs", "first", "second"]
+
+
+async def test_sentence_whose_time_was_up_before_its_turn_is_overtaken_by_none() -> None:
+    """Although the one that it waited for has found its place."""
+    told = await _told(_HangingStore(), {"text": "slow"}, {"text": "waits", "deadline_seconds": 0.2}, {"text": "third"})
+    assert told == ["SLOW", "own_deadline_exceeded", "position_gap"]
