@@ -22,7 +22,7 @@ class Setting:
     seed: int = 1
     """Of replaced context."""
     sentences: int | None = None
-    """The most preceding ones; without a number, as many as the model reads."""
+    """The most on each side; without a number, as many as the model reads."""
 
     @property
     def window(self) -> ContextWindow:
@@ -36,7 +36,7 @@ class Setting:
     @property
     def figures(self) -> dict[str, Any]:
         """What figures are of, to be written beside them."""
-        size = 0 if self.context in {"none", "empty"} else self.window.size
+        size = 0 if self.context in {"none", "empty"} else self.window.most
         return {"model": self.runtime.manifest.name, "context": self.context, "context_sentences": size}
 
     @property

@@ -71,6 +71,11 @@ Only = Annotated[
     typer.Option(metavar="REGEX", parser=_pattern, help="Only sentences in whose translation this is found."),
 ]
 Sentences = Annotated[
-    int | None, typer.Option(min=0, metavar="N", help="Of context at most; without it, as many as the model reads.")
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Of context on each side at most; of blocks, those of N + 1. Without it, as many as the model reads.",
+    ),
 ]
 Threads = Annotated[int, typer.Option(min=1, help="That compute on a CPU.")]

@@ -29,14 +29,19 @@ class ContextWindow(Frozen):
         first = position - position % (self.size + 1)
         return first, min(position + 1 + self.following, first + self.size + 1)
 
+    @property
+    def most(self) -> int:
+        """The most sentences on one side."""
+        return max(self.size, self.following)
+
     def at_most(self, sentences: int | None) -> "ContextWindow":
-        """The same with no more than so many preceding sentences; without a number, as it is.
+        """The same with no more than so many sentences on each side; without a number, as it is.
 
         Raises:
             ConfigError: it has fewer.
         """
         if sentences is None:
             return self
-        if sentences > self.size:
-            raise ConfigError(f"{sentences} preceding sentences are more than the model reads: {self.size}")
-        return self.model_copy(update={"size": sentences})
+        if sentences > self.most:
+            raise ConfigError(f"{sentences} sentences of context are more than the model reads: {self.most}")
+        return self.model_copy(update={"size": min(self.size, sentences), "following": min(self.following, sentences)})

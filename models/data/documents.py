@@ -99,13 +99,6 @@ def windows(document: Document, reach: ContextWindow) -> Iterator[Window]:
         yield Window(current, sentences[first:position], sentences[position + 1 : end])
 
 
-def crop(window: Window, reach: ContextWindow) -> Window:
-    """Of a window that begins with its document, leave what the sentence is read with."""
-    position = len(window.preceding)
-    first, end = reach.around(position)
-    return Window(window.current, window.preceding[first:], window.following[: end - position - 1])
-
-
 def in_pieces(documents: Iterable[Document], sentences: int = PIECE_SENTENCES) -> Iterator[list[Document]]:
     """Give whole documents in turn, each time as many as have so many sentences; the last ones may have fewer."""
     piece: list[Document] = []
@@ -166,13 +159,17 @@ def decode_line(path: Path, line: int, raw: bytes, max_characters: int = MAX_CHA
     Raises:
         DataError: it is not UTF-8 or longer than `max_characters`; names the file and the line.
     """
-    try:
-        text = raw.decode("utf-8").strip()
-    except UnicodeDecodeError as error:
-        raise DataError(f"is not valid UTF-8 at byte {error.start + 1}", path, line) from None
+    text = _decoded(path, line, raw).strip()
     if len(text) > max_characters:
         raise DataError(f"has {len(text)} characters, more than the limit of {max_characters}", path, line)
     return text
+
+
+def _decoded(path: Path, line: int, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not valid UTF-8 at byte {error.start + 1}", path, line) from None
 
 
 def _is_blank(raw: bytes) -> bool:
@@ -195,8 +192,12 @@ def read_lines(path: Path) -> list[bytes]:
 
 
 def read_translations(path: Path) -> list[str]:
-    """Give the lines of a file of translations, one for each sentence; what is not UTF-8 is replaced."""
-    return [line.decode("utf-8", errors="replace").removesuffix("\r") for line in read_lines(path)]
+    """Give the lines of a file of translations, one for each sentence.
+
+    Raises:
+        DataError: the file is missing or damaged, or a line is not UTF-8.
+    """
+    return [_decoded(path, number, line).removesuffix("\r") for number, line in enumerate(read_lines(path), 1)]
 
 
 def refusal(corpus: Path, refused: Sequence[tuple[int, str]], more: str = "") -> DataError:

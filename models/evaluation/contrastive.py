@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Literal
 
 from models.config import ContextWindow
-from models.data.documents import Sentence, Window, crop
+from models.data.documents import Sentence, Window
 from models.data.replacement import REAL, Replacement
 from models.errors import DataError
 from models.evaluation.contrastive_sets import ContrastiveItem, Translations
@@ -116,10 +116,21 @@ def _judged(item: ContrastiveItem, variant: Translations, window: ContextWindow,
     positions = range(last, last + 1) if rule == "last" else range(min(1, last), last + 1)
     found = []
     for at in positions:
-        after = tuple(Sentence(sentence.source) for sentence in passage[at + 1 :])
-        whole = Window(Sentence(passage[at].source), passage[:at], after)
-        found.append(_Judged(crop(whole, window), variant[at]))
+        first, end = _around(window, at, len(passage))
+        after = tuple(Sentence(sentence.source) for sentence in passage[at + 1 : end])
+        found.append(_Judged(Window(Sentence(passage[at].source), passage[first:at], after), variant[at]))
     return found
+
+
+def _around(window: ContextWindow, at: int, sentences: int) -> tuple[int, int]:
+    """What a sentence of a passage is read with: the first one, and the one after the last.
+
+    A passage begins anywhere in its document. Its last block ends where it does, so that the sentence in question has
+    as much context as there is, and not what the length of the passage leaves it.
+    """
+    before = -sentences % (window.size + 1) if window.kind == "block" else 0
+    first, end = window.around(before + at)
+    return max(0, first - before), end - before
 
 
 def _replaced(

@@ -47,7 +47,8 @@ def read_contrastive(path: Path) -> list[ContrastiveItem]:
     Wrong variants that equal the right translation, or each other, are left out.
 
     Raises:
-        DataError: the set is missing, has no item, or an item is malformed or has no wrong variant.
+        DataError: the set is missing, has no item, or an item is malformed, has no wrong variant, or nothing where the
+            sentence in question or a translation of it should be.
     """
     if path.is_dir():
         items = _read_contrapro(path)
@@ -135,11 +136,14 @@ def _read_contrapro(folder: Path) -> list[ContrastiveItem]:
     bounds = sorted({*map(int, numbers), len(source_text)})
     items = []
     for first, end in pairwise(bounds):
-        sources = tuple(text for text in (source_context[first], source_text[first]) if text)
-        before = (target_context[first],) if source_context[first] else ()
+        context, before = ((side[first],) if source_context[first] else () for side in (source_context, target_context))
         variants = [(*before, target_text[line]) for line in range(first, end)]
         label = _exchanged(target_text[first], target_text[min(first + 1, end - 1)])
-        items.append(_item(folder, first + 1, f"{folder.name}:{first + 1}", label, sources, variants, None))
+        items.append(
+            _item(
+                folder, first + 1, f"{folder.name}:{first + 1}", label, (*context, source_text[first]), variants, None
+            )
+        )
     return items
 
 
@@ -177,6 +181,10 @@ def _item(
     variants: Sequence[Translations],
     distance: str | None,
 ) -> ContrastiveItem:
+    if not sources[-1].strip():
+        raise DataError("has an empty source", path, number)
+    if not all(variant[-1].strip() for variant in variants):
+        raise DataError("has an empty translation", path, number)
     right, *others = variants
     wrong = tuple(dict.fromkeys(variant for variant in others if variant != right))
     if not wrong:

@@ -149,7 +149,8 @@ def compare(
     """Paired bootstrap resampling (Koehn 2004) of two systems' translations, by sacreBLEU; keys `bleu` and `chrf`.
 
     Its p-value counts differences without their sign, as Moses' script did: for a difference of any size it is half of
-    a two-sided one.
+    a two-sided one. Samples of few sentences are much alike, those of a single one all the same, and would find any
+    difference certain: it is at least the chance that all sentences differ in that direction, 1/2 of one sentence.
     The seed is sacreBLEU's: 12345, or the environment variable SACREBLEU_SEED.
 
     Raises:
@@ -165,15 +166,15 @@ def compare(
     scorer = _Scorer(options)
     metrics: dict[str, Metric] = {"bleu": scorer.bleu, "chrf": scorer.chrf}
     _, results = PairedTest(named, metrics, [list(references)], test_type="bs", n_samples=samples)()
-    return {key: _comparison(results[name]) for key, name in (("bleu", "BLEU"), ("chrf", "chrF2"))}
+    return {key: _comparison(results[name], len(references)) for key, name in (("bleu", "BLEU"), ("chrf", "chrF2"))}
 
 
-def _comparison(row: Sequence[str | Result]) -> Comparison:
+def _comparison(row: Sequence[str | Result], sentences: int) -> Comparison:
     baseline, system = (result for result in row if isinstance(result, Result))
     p_value = system.p_value
     if p_value is None or baseline.score == system.score:
         p_value = 1.0  # sacreBLEU calls it significant where two systems never differ: no sample exceeds nought
-    return Comparison(baseline.score, system.score, p_value)
+    return Comparison(baseline.score, system.score, max(p_value, 2.0**-sentences))
 
 
 class _Scorer:

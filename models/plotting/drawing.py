@@ -19,7 +19,8 @@ from models.plotting.gates import GateValues
 from models.plotting.style import COLOURS, SHADES, legend, looks, panels
 
 _CURVES: Final = {
-    "train/loss": ("training loss", "nats a token"),
+    # What is minimised is not what the dev loss is: the two panels are not to be held against each other.
+    "train/loss": ("training objective\nwith label smoothing and dropout", "nats a token"),
     "dev/loss": ("dev loss", "nats a token"),
     "dev/bleu": ("dev BLEU", "BLEU"),
     "dev/contrastive": ("contrastive accuracy", "share of items right"),

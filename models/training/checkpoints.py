@@ -30,6 +30,8 @@ FORMAT = 1
 WEIGHTS = "model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
 DESCRIPTION = "checkpoint.json"
+_REPLACED: Final = ".replaced"
+"""What the name of a folder ends with that another one is taking the place of."""
 _OF_A_RUN: Final = re.compile("update-[0-9]+")
 """The names of its checkpoints; a copy that somebody has put beside them has another one."""
 
@@ -96,10 +98,10 @@ def save_checkpoint(
         CheckpointError: it could not be written, for instance on a full disk; what was there before stands.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in abandoned(folder):
-        shutil.rmtree(left, ignore_errors=True)
     partial = beside(folder)
     try:
+        for left in abandoned(folder):
+            _remove(left)
         partial.mkdir()
         tokenizer.save(partial)
         (partial / WEIGHTS).write_bytes(save(_contiguous(weights)))  # `save_file` would let nobody else read it
@@ -190,14 +192,13 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: st
 
 
 def remove_leftovers(run: Path) -> None:
-    """Delete what killed processes were writing, replacing or deleting."""
-    for folder in (run, run / "checkpoints"):
-        for pattern in (".*.partial", ".*.replaced"):
-            for left in folder.glob(pattern):
-                shutil.rmtree(left)
+    """Delete what killed processes were writing, replacing or deleting; what others are writing stays."""
+    for folder in (run / "final", *_begun(run)):
+        for left in (*abandoned(folder), *abandoned(folder, _REPLACED)):
+            _remove(left)
     for folder in _of_a_run(run):
         if not is_checkpoint(folder):
-            shutil.rmtree(folder)
+            _remove(folder)
 
 
 def list_checkpoints(run: Path) -> list[Path]:
@@ -218,6 +219,20 @@ def remove_checkpoint(folder: Path) -> None:
 
 def _of_a_run(run: Path) -> list[Path]:
     return [folder for folder in (run / "checkpoints").glob("update-*") if _OF_A_RUN.fullmatch(folder.name)]
+
+
+def _begun(run: Path) -> list[Path]:
+    """The checkpoints of a run that something beside them is named after."""
+    folder = run / "checkpoints"
+    names = {beside_it.name.split(".")[1] for beside_it in folder.glob(".update-*")}
+    return [folder / name for name in sorted(names) if _OF_A_RUN.fullmatch(name)]
+
+
+def _remove(left: Path) -> None:
+    if left.is_dir() and not left.is_symlink():
+        shutil.rmtree(left, ignore_errors=True)
+    else:
+        left.unlink(missing_ok=True)
 
 
 def _describe(folder: Path) -> dict[str, Any]:
@@ -246,7 +261,7 @@ def _put(partial: Path, folder: Path) -> None:
     if not folder.exists():
         partial.rename(folder)
         return
-    replaced = folder.rename(partial.with_suffix(".replaced"))
+    replaced = folder.rename(partial.with_suffix(_REPLACED))
     try:
         partial.rename(folder)
     except OSError:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import torch
 
-from models.config import Corpus, RunConfig, data_folder
+from models.config import Corpus, RunConfig, TokenizerConfig, data_folder
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import BadLines, Document, read_documents
 from models.data.tokenizer import Tokenizer, train_tokenizer
-from models.errors import CheckpointError, DataError
+from models.errors import CheckpointError, ConfigError, DataError
 from models.network.model import TranslationModel
 from models.training.checkpoints import is_checkpoint, list_checkpoints
 from models.training.curves import Curves
@@ -93,12 +93,13 @@ def train(
     Raises:
         CheckpointError: the run has checkpoints and is not resumed, or a final model without any, or one is damaged or
             could not be written.
-        ConfigError: the config contradicts itself or the corpus.
+        ConfigError: the config contradicts itself, the corpus or the tokenizer.
         DataError: the corpus cannot be read.
     """
     _check_output(config.output, resume=resume)
     with join_world() as world:
         tokenizer = Tokenizer.load(config.tokenizer.path)
+        _check_tokenizer(config.tokenizer, tokenizer)
         if world.leads:
             print(f"training on {world.device.type}, in {world.size} process{'es' * (world.size > 1)}", file=sys.stderr)
         trainer = Trainer(config, tokenizer, _corpus(config, tokenizer, world, skip_bad=skip_bad), world)
@@ -115,6 +116,20 @@ def _check_output(folder: Path, *, resume: bool) -> None:
             raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
     elif is_checkpoint(folder / "final"):
         raise CheckpointError(f"{folder}: has a final model, and no checkpoints to go on from; name another output")
+
+
+def _check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:
+    """The folder may hold another one than the config asks for, which would train without a word.
+
+    One of two vocabularies may have another size: they may have been made elsewhere.
+    """
+    if found.joint != config.joint:
+        holds = "one vocabulary for both languages" if found.joint else "a vocabulary for each language"
+        raise ConfigError(f"{config.path}: holds {holds}, and tokenizer.joint is {str(config.joint).lower()}")
+    sizes = {len(pieces) for pieces in (found.source_pieces, found.target_pieces)}
+    if config.vocabulary not in sizes:
+        has = " and ".join(map(str, sorted(sizes)))
+        raise ConfigError(f"{config.path}: has {has} pieces, and tokenizer.vocabulary is {config.vocabulary}")
 
 
 def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: bool) -> TokenizedCorpus:

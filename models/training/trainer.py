@@ -1,7 +1,7 @@
 """The training loop: updates, validation, checkpoints, and an end that a kill at any moment does not change."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from models.training.checkpoints import (
 from models.training.curves import Curves
 from models.training.distributed import World
 from models.training.growth import deepen, with_modules_of
+from models.training.meaning import members, require_fitting_modules, require_fitting_start
 from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
 from models.training.optimizer import Optimizer
 from models.training.precision import computing
@@ -62,8 +63,6 @@ class Trainer:
         self.world = world
         self.progress = Progress(corpus=corpus.fingerprint())
         self.model = self._new_model().to(world.device)
-        remembered = self.model.architecture.remember(config.architecture)
-        self.config = config.model_copy(update={"architecture": remembered})
         self.optimizer = Optimizer(self.model, self.settings, world)
         if not self.optimizer.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
@@ -241,11 +240,14 @@ class Trainer:
     def _new_model(self) -> TranslationModel:
         torch.manual_seed(self.settings.seed)
         model = build_model(self.config, self.tokenizer, self.settings.dropout)
+        remembered = model.architecture.remember(self.config.architecture)
+        self.config = self.config.model_copy(update={"architecture": remembered})
         model.initialize()
         if self.settings.init is not None:
             start = load_checkpoint(self.settings.init)
             self.progress.init = start.checksum
             self._check_vocabulary(start, self.settings.init, source_only=self.settings.transfer == "source")
+            require_fitting_start(self.settings.init, start.config, self.config)
             known = deepen(model, start.weights) if self.settings.deepen else start.weights
             if self.settings.modules is not None:
                 known = with_modules_of(model, known, self._modules(self.settings.modules))
@@ -264,6 +266,7 @@ class Trainer:
             raise CheckpointError(f"{folder}: has context modules of {other.architecture.kind}, not of {kind}")
         if kind in COUNTS_FROM_THE_TOP and other.backbone.encoder_layers != self.config.backbone.encoder_layers:
             raise CheckpointError(f"{folder}: has an encoder of another depth, whose layers {kind} counts from the top")
+        require_fitting_modules(folder, other, self.config)
         return found.weights
 
     def _taken_over(self) -> tuple[str, ...]:
@@ -303,15 +306,6 @@ def _difference(one: RunConfig, other: RunConfig) -> str | None:
         "decoding": True,
         "training": {*free, "dev_sentences"},
     }
-    before, after = (dict(_members(config.model_dump(exclude=ignored))) for config in (one, other))
+    before, after = (dict(members(config.model_dump(exclude=ignored))) for config in (one, other))
     names = (name for name in before | after if before.get(name) != after.get(name))
     return next((f"{name} was {before.get(name)}, is {after.get(name)}" for name in names), None)
-
-
-def _members(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
-    """All values of a tree by their dotted names."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _members(value, f"{within}{name}.")
-        else:
-            yield f"{within}{name}", value

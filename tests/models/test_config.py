@@ -106,9 +106,12 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 def test_window_of_fewer_sentences() -> None:
-    """Fewer preceding sentences, as many following ones; never more than there were."""
+    """Fewer on both sides, so that 0 is no context at all; never more than there were on either."""
     window = ContextWindow(kind="block", size=3, following=3)
     assert window.at_most(None) == window
-    assert window.at_most(1) == ContextWindow(kind="block", size=1, following=3)
-    with pytest.raises(ConfigError, match="4 preceding sentences are more than the model reads: 3"):
+    assert window.at_most(1) == ContextWindow(kind="block", size=1, following=1)
+    with pytest.raises(ConfigError, match="4 sentences of context are more than the model reads: 3"):
         window.at_most(4)
+    sliding = ContextWindow(size=1, following=2)
+    assert sliding.at_most(0) == ContextWindow()
+    assert sliding.at_most(2) == sliding

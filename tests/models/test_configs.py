@@ -25,6 +25,7 @@ from models.network.model import TranslationModel
 from models.training.checkpoints import Progress, build_model, save_checkpoint, weights_of
 from models.training.curves import Curves
 from models.training.distributed import World
+from models.training.meaning import require_fitting_modules, require_fitting_start
 from models.training.run import plan_model
 from models.training.trainer import Trainer
 from tests.support.bert import POSITIONS, WIDTH, make_bert
@@ -178,10 +179,12 @@ def test_runs_begin_with_other_runs() -> None:
             deeper = {"encoder_layers": config.backbone.encoder_layers} if config.training.deepen else {}
             assert _fitting(first.backbone.model_copy(update=deeper)) == _fitting(config.backbone)
             assert first.tokenizer == config.tokenizer
+            require_fitting_start(config.training.init, first, config)
         if config.training.modules is not None:
             other = ends[config.training.modules]
             assert (other.architecture.kind, other.tokenizer) == (config.architecture.kind, config.tokenizer)
             assert other.backbone.encoder_layers <= config.backbone.encoder_layers
+            require_fitting_modules(config.training.modules, other, config)
 
 
 def _fitting(backbone: BackboneConfig) -> BackboneConfig:

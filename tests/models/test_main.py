@@ -71,6 +71,10 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
     refused = run("evaluate", bundle, *options[:4], "--baseline", tmp_path / "other", "--out", tmp_path / "not")
     assert (refused.returncode, (tmp_path / "not").exists()) == (2, False)
     assert "has 1 translations" in refused.stderr
+    (tmp_path / "other").write_bytes("é\n".encode("latin-1"))
+    refused = run("evaluate", bundle, *options[:4], "--baseline", tmp_path / "other", "--out", tmp_path / "not")
+    assert (refused.returncode, refused.stderr.count("\n"), (tmp_path / "not").exists()) == (2, 1, False)
+    assert f"{tmp_path / 'other'}:1: is not valid UTF-8" in refused.stderr
     itself = tmp_path / "other"
     itself.write_text("nothing alike\n" * len((tmp_path / "out").read_text("utf-8").splitlines()), encoding="utf-8")
     both = ("--baseline", itself, "--out", itself, "--json", file)
@@ -310,7 +314,7 @@ def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], t
     assert figures(tmp_path / "json")["loss"] == limited["loss"]
     done = run("evaluate", bundle, *options, "--sentences", "3")
     assert done.returncode == 2
-    assert "3 preceding sentences are more than the model reads: 2" in done.stderr
+    assert "3 sentences of context are more than the model reads: 2" in done.stderr
 
 
 def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:

@@ -4,14 +4,22 @@ import gzip
 import subprocess
 import sys
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models.config import ContextWindow
-from models.data.documents import BadLines, Document, Sentence, Window, crop, read_documents, read_lines, windows
+from models.data.documents import (
+    BadLines,
+    Document,
+    Sentence,
+    Window,
+    read_documents,
+    read_lines,
+    read_translations,
+    windows,
+)
 from models.errors import DataError
 
 
@@ -109,6 +117,15 @@ def test_invalid_utf8_is_refused(tmp_path: Path) -> None:
     assert str(error) == f"{source}:2: is not valid UTF-8 at byte 3"
 
 
+def test_translations_are_read_as_they_are_or_refused(tmp_path: Path) -> None:
+    """Figures of what is not UTF-8 would be those of another text; an empty line keeps its place."""
+    assert read_translations(write(tmp_path, "good", "á b\r\n\n c\n")) == ["á b", "", " c"]
+    path = write(tmp_path, "latin", "a\ná\n".encode("latin-1"))
+    with pytest.raises(DataError, match="is not valid UTF-8 at byte 1") as caught:
+        read_translations(path)
+    assert (caught.value.path, caught.value.line) == (path, 2)
+
+
 def test_a_sentence_over_the_limit_is_refused(tmp_path: Path) -> None:
     """The limit is in characters, not bytes; a sentence of just that length passes."""
     source, target = write(tmp_path, "x.ja", "あいう\n"), write(tmp_path, "x.en", "abcd\n")
@@ -193,19 +210,6 @@ def test_windows_reach_as_far_as_they_say() -> None:
         Window(e, (), ()),
     ]
     assert list(windows(document, ContextWindow(kind="block", size=2)))[2:4] == [Window(c, (a, b)), Window(d)]
-
-
-@given(st.integers(1, 9), st.integers(0, 4), st.integers(0, 4), st.sampled_from(["sliding", "block"]))
-def test_cropping_a_whole_document_gives_its_windows(
-    length: int, size: int, following: int, kind: Literal["sliding", "block"]
-) -> None:
-    """Whether the whole document or its window is given makes no difference."""
-    sentences, reach = (
-        tuple(Sentence(str(i)) for i in range(length)),
-        ContextWindow(kind=kind, size=size, following=following),
-    )
-    whole = [Window(sentences[i], sentences[:i], sentences[i + 1 :]) for i in range(length)]
-    assert [crop(window, reach) for window in whole] == list(windows(Document(sentences), reach))
 
 
 @given(st.lists(st.integers(1, 6), max_size=6), st.integers(0, 4))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, nan
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -169,6 +169,31 @@ def test_accuracy_by_distance() -> None:
     far = passage(("a", "b", "x"), ("a", "b", "right"), distance="3")
     assert contrast(judge, [near, far, near], ContextWindow(size=2)).by_distance == {"1": 1.0, "3": 0.0}
     assert contrast(judge, [item("she")], ContextWindow(size=2)).by_distance == {}
+
+
+@pytest.mark.parametrize(
+    ("length", "size", "expected"),
+    [(4, 0, []), (4, 1, ["2"]), (4, 2, ["1", "2"]), (5, 3, ["1", "2", "3"]), (4, 19, ["0", "1", "2"])],
+)
+def test_a_block_ends_with_the_sentence_in_question(length: int, size: int, expected: list[str]) -> None:
+    """It has as much context as a block has, however long the passage is, and by both rules."""
+    judge = Judge(len)
+    sources = tuple(map(str, range(length)))
+    long = ContrastiveItem("D", "set", sources, ("a",) * length, (("b",) * length,))
+    block = ContextWindow(kind="block", size=size, following=size)
+    for rule in get_args(Rule):
+        contrast(judge, [long], block, rule=rule)
+        read = {tuple(s.source for s in w.preceding) for w, _ in judge.seen if w.current.source == sources[-1]}
+        assert read == {tuple(expected)}
+
+
+def test_sentences_of_a_passage_share_their_block() -> None:
+    """By the rule `group`: blocks of two, counted from the end, and none reads beyond its own."""
+    judge = Judge(len)
+    five = ContrastiveItem("D", "set", ("0", "1", "2", "3", "4"), ("a",) * 5, (("b",) * 5,))
+    contrast(judge, [five], ContextWindow(kind="block", size=1, following=1), rule="group")
+    read = {w.current.source: [[s.source for s in side] for side in (w.preceding, w.following)] for w, _ in judge.seen}
+    assert read == {"1": [[], ["2"]], "2": [["1"], []], "3": [[], ["4"]], "4": [["3"], []]}
 
 
 def test_sentences_after_the_one_in_question_are_read_without_their_translations() -> None:

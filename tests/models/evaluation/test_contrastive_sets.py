@@ -71,6 +71,9 @@ def test_duplicates_among_the_variants_are_dropped(tmp_path: Path) -> None:
         (line(context_target=["One.", 2, "Three."]), "context_target: 1: Input should be"),
         (line(context_target=["One."]), "contexts of different lengths"),
         (line(contrastive=["She slept."]), "no wrong variant"),
+        (line(source=" "), "has an empty source"),
+        (line(target=""), "has an empty translation"),
+        (line(contrastive=["He slept.", "\u3000"]), "has an empty translation"),
     ],
 )
 def test_a_malformed_item_is_refused(tmp_path: Path, bad: dict[str, Any] | str, reason: str) -> None:
@@ -134,6 +137,8 @@ def test_wrong_passages_that_repeat_the_right_one_are_dropped(tmp_path: Path) ->
         ({"src": 1}, "src: Input should be a valid string"),
         (passage(true_ind=3), "has 3 variants and no variant 3"),
         (passage(dst=["a . _eos du ?", "a . _eos ihr ?"]), "another number of sentences"),
+        (passage(src="One . _eos Two . _eos "), r"deixis_dev\.json:2: has an empty source"),
+        (passage(dst=["a . _eos b . _eos ", passage()["dst"][1]]), r"deixis_dev\.json:2: has an empty translation"),
     ],
 )
 def test_a_malformed_passage_is_refused(tmp_path: Path, bad: dict[str, Any], reason: str) -> None:
@@ -189,6 +194,15 @@ def test_contrapro_that_does_not_fit_together_is_refused(contrapro: Path) -> Non
         (contrapro / "sentence_groups.txt").write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match="a line number on each line"):
             read_contrastive(contrapro)
+
+
+@pytest.mark.parametrize(("side", "what"), [("en", "source"), ("de", "translation")])
+def test_contrapro_without_the_sentence_in_question_is_refused(contrapro: Path, side: str, what: str) -> None:
+    """What stands before it is not taken for it; the line of its group is named."""
+    lines = CONTRAPRO[f"x.text.{side}"]
+    (contrapro / f"x.text.{side}").write_text("\n".join(["", *lines[1:3], " ", *lines[4:]]) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"contrapro-en-de:1: has an empty {what}"):
+        read_contrastive(contrapro)
 
 
 @pytest.mark.skipif("ANTECEDENT_DATA" not in os.environ, reason="needs the corpora that ANTECEDENT_DATA names")

@@ -278,6 +278,14 @@ def test_a_system_does_not_differ_from_itself() -> None:
     assert found["bleu"].p_value == found["chrf"].p_value == 1
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_few_sentences_show_little(count: int) -> None:
+    """Samples of a sentence are that sentence: no p-value is below the chance that all differ in one direction."""
+    found = compare(["qq qq"] * count, FLAT[:count], FLAT[:count], samples=200)
+    assert found["bleu"].system > found["bleu"].baseline
+    assert (found["bleu"].p_value, found["chrf"].p_value) == (2.0**-count, 2.0**-count)
+
+
 def test_comparing_is_repeatable_and_takes_the_options() -> None:
     """The same translations give the same p-value; lower-casing makes case differences vanish."""
     upper = [text.upper() for text in FLAT]

@@ -31,6 +31,14 @@ def test_every_name_is_in_the_legend() -> None:
         assert names_in_legend(draw_series(series)) == names
 
 
+def test_objective_is_not_drawn_as_a_loss() -> None:
+    """What training minimises stands beside the dev loss, and says what else is in it."""
+    with styled():
+        figure = draw_curves([Curve("run", name, [1, 2], [3.0, 2.0]) for name in ("train/loss", "dev/loss")])
+    titles = [panel.get_title() for panel in figure.axes]
+    assert titles == ["training objective\nwith label smoothing and dropout", "dev loss"]
+
+
 def test_dollar_is_a_dollar(tmp_path: Path) -> None:
     """Between two of them stands no formula."""
     figures = {"model": "price$^$.en", "context": "real", "context_sentences": 1, "bleu": 20.0}

@@ -82,6 +82,20 @@ def test_a_checkpoint_knows_its_bert(make_step_two: Callable[..., RunConfig], be
     assert Runtime.open(final).translate([request], sentence)[0].tokens
 
 
+@pytest.mark.parametrize("way", ["transfer", "modules"])
+def test_context_modules_do_not_go_on_with_another_bert(
+    make_step_two: Callable[..., RunConfig], bert: Path, way: str
+) -> None:
+    """Attention that has learnt the states of one would be given those of another; with the same one they go on."""
+    two = str(train(make_step_two("two", updates=1)))
+    taken = {"init": two, "transfer": "all"} if way == "transfer" else {"modules": two}
+    assert train(make_step_two("same", updates=1, **taken)).is_dir()
+    rmtree(bert)
+    make_bert(bert, "aeioukmnstx")
+    with pytest.raises(CheckpointError, match=r"two/final: .*\(architecture\.bert_checksum was \w+, is \w+\)"):
+        train(make_step_two("other", updates=1, **taken))
+
+
 def test_a_run_without_its_bert_ends_before_it_begins(make_step_two: Callable[..., RunConfig], bert: Path) -> None:
     """The error comes at once, and leaves no checkpoint."""
     rmtree(bert)

@@ -2,8 +2,11 @@
 
 import errno
 import json
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,9 +101,6 @@ def test_a_checkpoint_that_cannot_take_its_place_leaves_the_one_before(
         checkpoints.save_checkpoint(folder, good.config, good.tokenizer, good.weights, good.progress)
     assert load_checkpoint(folder).progress == good.progress
     assert not list(run.glob(".*"))
-    (run / ".final.1.replaced").mkdir()
-    checkpoints.remove_leftovers(run)
-    assert not list(run.glob(".*"))
 
 
 def test_a_copy_beside_the_checkpoints_is_none_of_the_run(run: Path) -> None:
@@ -114,6 +114,23 @@ def test_a_copy_beside_the_checkpoints_is_none_of_the_run(run: Path) -> None:
     assert [folder.name for folder in sorted(copy.parent.iterdir())] == [copy.name, "update-00000012"]
 
 
+def test_what_killed_processes_were_writing_goes(run: Path) -> None:
+    """Folders and files that are named after the run's checkpoints; not what a process that runs is writing."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    checkpoint = list_checkpoints(run)[-1]
+    gone = [run / f".final.{ended.pid}.replaced", checkpoint.with_name(f".{checkpoint.name}.{ended.pid}.partial")]
+    stay = [run / f".final.{os.getppid()}.partial", run / f".notes.{ended.pid}.partial", run / ".final.old.replaced"]
+    for folder in (*gone, *stay):
+        folder.mkdir()
+    gone += [run / f".final.{ended.pid}.partial", checkpoint.with_name(f".update-1.{ended.pid}.replaced")]
+    for file in gone[2:]:
+        file.write_text("no folder", encoding="utf-8")
+    checkpoints.remove_leftovers(run)
+    assert [path.name for path in (*gone, *stay) if path.exists()] == [path.name for path in stay]
+    assert checkpoint in list_checkpoints(run)
+
+
 def test_what_a_killed_process_was_deleting_goes(run: Path) -> None:
     """A checkpoint without a description is none, and nothing else would ever remove it."""
     first, *others = list_checkpoints(run)
@@ -124,8 +141,9 @@ def test_what_a_killed_process_was_deleting_goes(run: Path) -> None:
 
 
 def test_weights_of_another_model_do_not_load(run: Path, make_run: Callable[..., Path]) -> None:
-    """A checkpoint of another width is refused with the tensor's name and both shapes."""
+    """Those of another width are refused with the tensor's name and both shapes."""
     wider = {"width": 32, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
-    config = load_config(make_run("wide", backbone=wider, training={"init": str(run / "final"), "updates": 1}))
+    checkpoint = load_checkpoint(run / "final")
+    wide = replace(checkpoint, config=load_config(make_run("wide", backbone=wider)))
     with pytest.raises(CheckpointError, match=r"has the shape \[\d+, 16\], not \[\d+, 32\]"):
-        train(config)
+        checkpoints.load_model(wide)

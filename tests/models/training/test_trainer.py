@@ -16,10 +16,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from models.config import data_folder, load_config
+from models.config import RunConfig, data_folder, load_config
 from models.data.corpus import TokenizedCorpus
 from models.data.emphasis import write_gains
-from models.data.tokenizer import train_tokenizer
+from models.data.tokenizer import Tokenizer, train_tokenizer
 from models.errors import CheckpointError, ConfigError, DivergedError
 from models.network.model import TranslationModel
 from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model, weights_of
@@ -207,7 +207,7 @@ def test_backbone_is_tuned_with_the_context_modules_that_it_was_frozen_for(make_
     tuned = weights(train(load_config(make_run("tuned", training=tuning, architecture=context))))
     assert not [name for name, tensor in weights(two).items() if tensor.dim() > 1 and torch.equal(tuned[name], tensor)]
     other = make_run("other", training=tuning, architecture={"kind": "layer_weighting"})
-    with pytest.raises(CheckpointError, match="is on one side only"):
+    with pytest.raises(CheckpointError, match=r"architecture\.kind was doc_transformer, is layer_weighting"):
         train(load_config(other))
 
 
@@ -269,7 +269,7 @@ def test_a_deeper_encoder_begins_as_the_shallower_one_and_learns(make_run: MakeR
         begin = {"init": str(train(two))}
     deeper = {"backbone": BACKBONE | {"encoder_layers": 3}, "architecture": context}
     tuning = settings | begin | {"transfer": transfer, "seed": 2}
-    with pytest.raises(CheckpointError, match="is on one side only"):
+    with pytest.raises(CheckpointError, match=r"backbone\.encoder_layers was 1, is 3"):
         train(load_config(make_run("refused", training=tuning, **deeper)))
     with pytest.raises(ConfigError, match="more than the 1 of"):
         train(load_config(make_run("forgotten", training=tuning | {"deepen": True}, architecture=context)))
@@ -424,7 +424,7 @@ def test_a_run_that_has_ended_stays_as_it_is(make_run: MakeRun, end: dict[str, i
     make_tokenizer(run)
     train(run)
     before = {file: file.stat().st_mtime_ns for file in run.output.rglob("*") if "curves" not in file.parts}
-    left = run.output / "checkpoints" / ".update-00000001.1.partial"
+    left = run.output / "checkpoints" / ".update-00000001.0.partial"
     left.mkdir()
     assert before.pop(left.parent)
     train(run, resume=True)
@@ -533,6 +533,95 @@ def test_weights_of_another_vocabulary_are_refused(make_run: MakeRun) -> None:
     shutil.rmtree(first.tokenizer.path)
     make_tokenizer(first)
     train(second)
+
+
+@pytest.mark.parametrize(
+    ("sections", "difference"),
+    [
+        ({"backbone": BACKBONE | {"heads": 4}}, "backbone.heads was 2, is 4"),
+        ({"backbone": BACKBONE | {"activation": "gelu"}}, "backbone.activation was relu, is gelu"),
+        ({"backbone": BACKBONE | {"norm": "post"}}, "backbone.norm was pre, is post"),
+        ({"languages": {"source": "tt", "target": "ss"}}, "languages.source was ss, is tt"),
+        ({"languages": {"source": "ss", "target": "uu"}}, "languages.target was tt, is uu"),
+    ],
+)
+def test_weights_that_would_mean_something_else_are_refused(
+    make_run: MakeRun, sections: dict[str, object], difference: str
+) -> None:
+    """They would load, for no name or shape of theirs tells, and be noise: the first value that differs is named."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    make_tokenizer(first)
+    run = load_config(make_run("second", training={"updates": 1, "init": str(train(first))}, **sections))
+    with pytest.raises(CheckpointError, match=re.escape(f"first/final: was trained as another network ({difference})")):
+        train(run)
+    assert not run.output.exists()
+
+
+def test_an_encoder_alone_may_come_from_another_pair(make_run: MakeRun) -> None:
+    """Of which neither the target language nor the decoder is taken over; nor do positions make another network."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    make_tokenizer(first)
+    begin = {"step": "document", "updates": 1, "init": str(train(first)), "transfer": "source"}
+    sections = {"architecture": {"kind": "global_local"}, "languages": {"source": "ss", "target": "uu"}}
+    deeper = BACKBONE | {"decoder_layers": 2, "max_length": 32}
+    assert train(load_config(make_run("other", training=begin, backbone=deeper, **sections))).is_dir()
+    with pytest.raises(CheckpointError, match=r"languages\.target was tt, is uu"):
+        train(load_config(make_run("both", training=begin | {"transfer": "both"}, **sections)))
+
+
+@pytest.mark.parametrize("way", ["transfer", "modules"])
+def test_context_modules_that_would_mean_something_else_are_refused(make_run: MakeRun, way: str) -> None:
+    """Of other heads, added otherwise, or without their gate; how many sentences they read is a matter of each step."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    make_tokenizer(first)
+    settings = {"step": "document", "updates": 1, "init": str(train(first))}
+
+    def on(name: str, was: dict[str, object], changed: dict[str, object]) -> Path:
+        two = str(train(load_config(make_run(f"{name}-two", training=settings, architecture=was))))
+        taken = {"init": two, "transfer": "all"} if way == "transfer" else {"modules": two}
+        return train(load_config(make_run(f"{name}-three", training=settings | taken, architecture=was | changed)))
+
+    averaged, doc = {"kind": "averaged_document", "attention_width": 8}, {"kind": "doc_transformer"}
+    with pytest.raises(CheckpointError, match=r"two/final: .*\(architecture\.attention_heads was 8, is 4\)"):
+        on("heads", averaged, {"attention_heads": 4})
+    with pytest.raises(CheckpointError, match=r"two/final: .*\(architecture\.warm_start was False, is True\)"):
+        on("warm", averaged, {"warm_start": True})
+    with pytest.raises(CheckpointError, match=r"two/final: .*\(architecture\.gating was True, is False\)"):
+        on("gating", doc, {"gating": False})
+    assert on("sentences", doc, {"context_sentences": 1}).is_dir()
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ({"joint": False}, "holds one vocabulary for both languages, and tokenizer.joint is false"),
+        ({"vocabulary": 60}, "has 50 pieces, and tokenizer.vocabulary is 60"),
+    ],
+)
+def test_tokenizer_that_the_config_does_not_ask_for_is_refused(
+    make_run: MakeRun, section: dict[str, object], problem: str
+) -> None:
+    """It would be trained with in silence, and the run would be called by what it was not."""
+    first = load_config(make_run("first"))
+    make_tokenizer(first)
+    asked = first.tokenizer.model_dump(mode="json") | section
+    run = load_config(make_run("run", tokenizer=asked, backbone=BACKBONE | {"embeddings": "output"}))
+    with pytest.raises(ConfigError, match=re.escape(f"{first.tokenizer.path}: {problem}")):
+        train(run)
+    assert not run.output.exists()
+
+
+def test_one_of_two_vocabularies_may_have_another_size(make_run: MakeRun, tmp_path: Path) -> None:
+    """As where somebody has brought a tokenizer along: the file can say one number for both."""
+
+    def of(folder: str, size: int) -> RunConfig:
+        asked = {"path": str(tmp_path / folder), "vocabulary": size, "joint": False, "byte_fallback": False}
+        backbone = BACKBONE | {"embeddings": "output"}
+        return load_config(make_run(tokenizer=asked, backbone=backbone, training={"updates": 1}))
+
+    source, target = (make_tokenizer(of(f"of {size}", size)) for size in (40, 32))
+    Tokenizer(source.source, target.target).save(tmp_path / "both")
+    assert train(of("both", 40)).is_dir()
 
 
 def test_pairs_beyond_the_position_table_are_left_out(make_run: MakeRun) -> None:
