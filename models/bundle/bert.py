@@ -12,10 +12,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from ctranslate2.specs import common_spec, transformer_spec
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.bundle.computation import ctranslate2_type
+from models.bundle.specs import array, fill_joined, fill_linear, fill_norm
 from models.data.batches import pad
 from models.data.wordpiece import UNKNOWN, WordPiece
 from models.errors import BundleError, ConfigError, DataError
@@ -130,38 +130,23 @@ def states_differ(one: PretrainedEncoder, other: PretrainedEncoder, texts: Seque
 
 def _fill_embeddings(spec: transformer_spec.TransformerEncoderSpec, embeddings: Any) -> None:  # noqa: ANN401
     spec.scale_embeddings = False
-    spec.embeddings[0].weight = _array(embeddings.word_embeddings.weight)
+    spec.embeddings[0].weight = array(embeddings.word_embeddings.weight)
     types = embeddings.token_type_embeddings.weight[0]
-    spec.position_encodings.encodings = _array(embeddings.position_embeddings.weight + types)
-    _fill_norm(spec.layernorm_embedding, embeddings.LayerNorm)
+    spec.position_encodings.encodings = array(embeddings.position_embeddings.weight + types)
+    fill_norm(spec.layernorm_embedding, embeddings.LayerNorm)
 
 
 def _fill_layer(spec: Any, layer: Any) -> None:  # noqa: ANN401 - neither package has types for its parts
-    own, queries_keys_values = layer.attention.self, spec.self_attention.linear[0]
-    parts = (own.query, own.key, own.value)
-    queries_keys_values.weight = np.concatenate([_array(part.weight) for part in parts])
-    queries_keys_values.bias = np.concatenate([_array(part.bias) for part in parts])
-    _fill_linear(spec.self_attention.linear[1], layer.attention.output.dense)
-    _fill_norm(spec.self_attention.layer_norm, layer.attention.output.LayerNorm)
-    _fill_linear(spec.ffn.linear_0, layer.intermediate.dense)
-    _fill_linear(spec.ffn.linear_1, layer.output.dense)
-    _fill_norm(spec.ffn.layer_norm, layer.output.LayerNorm)
-
-
-def _fill_linear(spec: common_spec.LinearSpec, linear: nn.Linear) -> None:
-    spec.weight, spec.bias = _array(linear.weight), _array(linear.bias)
-
-
-def _fill_norm(spec: common_spec.LayerNormSpec, norm: nn.LayerNorm) -> None:
-    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+    own = layer.attention.self
+    fill_joined(spec.self_attention.linear[0], (own.query, own.key, own.value))
+    fill_linear(spec.self_attention.linear[1], layer.attention.output.dense)
+    fill_norm(spec.self_attention.layer_norm, layer.attention.output.LayerNorm)
+    fill_linear(spec.ffn.linear_0, layer.intermediate.dense)
+    fill_linear(spec.ffn.linear_1, layer.output.dense)
+    fill_norm(spec.ffn.layer_norm, layer.output.LayerNorm)
 
 
 def _tokens(wordpiece: WordPiece, count: int) -> list[str]:
     """What CTranslate2 calls the ids; BERT may have embeddings that its vocabulary does not use."""
     pieces = wordpiece.pieces
     return [*pieces, *(f"\0{number}" for number in range(len(pieces), count))]
-
-
-def _array(tensor: Tensor) -> NDArray[np.float32]:
-    # A copy: quantisation multiplies the array that it is given in place.
-    return tensor.detach().to("cpu", torch.float32, copy=True).numpy()

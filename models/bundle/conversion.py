@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-import torch
 from ctranslate2.specs import TransformerSpec, attention_spec, common_spec, transformer_spec
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
+from models.bundle.specs import array, fill_joined, fill_linear, fill_norm
 from models.config import Activation
 from models.data.tokenizer import BOS, EOS, UNK
 from models.network.layers import Attention, FeedForward
@@ -89,8 +87,8 @@ def vocabulary_tokens(pieces: Sequence[str]) -> list[str]:
 
 def _fill_encoder(spec: transformer_spec.TransformerEncoderSpec, backbone: Transformer) -> None:
     spec.scale_embeddings = True  # by the square root of the width
-    spec.embeddings[0].weight = _array(backbone.source_embedding.weight)
-    spec.position_encodings.encodings = _array(backbone.positions)
+    spec.embeddings[0].weight = array(backbone.source_embedding.weight)
+    spec.position_encodings.encodings = array(backbone.positions)
     _fill_final_norm(spec, backbone.encoder_norm)
     for layer_spec, layer in zip(spec.layer, backbone.encoder, strict=True):
         assert isinstance(layer, EncoderLayer)
@@ -100,9 +98,9 @@ def _fill_encoder(spec: transformer_spec.TransformerEncoderSpec, backbone: Trans
 
 def _fill_decoder(spec: transformer_spec.TransformerDecoderSpec, backbone: Transformer) -> None:
     spec.scale_embeddings = True
-    spec.embeddings.weight = _array(backbone.target_embedding.weight)
-    spec.position_encodings.encodings = _array(backbone.positions)
-    spec.projection.weight = _array(backbone.output.weight)
+    spec.embeddings.weight = array(backbone.target_embedding.weight)
+    spec.position_encodings.encodings = array(backbone.positions)
+    spec.projection.weight = array(backbone.output.weight)
     _fill_final_norm(spec, backbone.decoder_norm)
     for layer_spec, layer in zip(spec.layer, backbone.decoder, strict=True):
         assert isinstance(layer, DecoderLayer)
@@ -114,24 +112,22 @@ def _fill_decoder(spec: transformer_spec.TransformerDecoderSpec, backbone: Trans
 def _fill_self_attention(spec: attention_spec.MultiHeadAttentionSpec, layer: EncoderLayer) -> None:
     attention: Attention = layer.self_attention
     _fill_norm(spec.layer_norm, layer.self_residual.norm)
-    parts = (attention.query, attention.key_value)
-    spec.linear[0].weight = np.concatenate([_array(part.weight) for part in parts])  # [queries; keys; values]
-    spec.linear[0].bias = np.concatenate([_array(part.bias) for part in parts])
-    _fill_linear(spec.linear[1], attention.output)
+    fill_joined(spec.linear[0], (attention.query, attention.key_value))  # [queries; keys; values]
+    fill_linear(spec.linear[1], attention.output)
 
 
 def _fill_source_attention(spec: attention_spec.MultiHeadAttentionSpec, layer: DecoderLayer) -> None:
     attention: Attention = layer.source_attention
     _fill_norm(spec.layer_norm, layer.source_residual.norm)
     for linear_spec, linear in zip(spec.linear, (attention.query, attention.key_value, attention.output), strict=True):
-        _fill_linear(linear_spec, linear)
+        fill_linear(linear_spec, linear)
 
 
 def _fill_feed_forward(spec: transformer_spec.FeedForwardSpec, layer: EncoderLayer) -> None:
     feed_forward: FeedForward = layer.feed_forward
     _fill_norm(spec.layer_norm, layer.feed_residual.norm)
-    _fill_linear(spec.linear_0, feed_forward.inner)
-    _fill_linear(spec.linear_1, feed_forward.outer)
+    fill_linear(spec.linear_0, feed_forward.inner)
+    fill_linear(spec.linear_1, feed_forward.outer)
 
 
 def _fill_final_norm(
@@ -143,13 +139,4 @@ def _fill_final_norm(
 
 def _fill_norm(spec: common_spec.LayerNormSpec, norm: nn.LayerNorm) -> None:
     assert norm.eps == _EPSILON
-    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
-
-
-def _fill_linear(spec: common_spec.LinearSpec, linear: nn.Linear) -> None:
-    spec.weight, spec.bias = _array(linear.weight), _array(linear.bias)
-
-
-def _array(tensor: Tensor) -> NDArray[np.float32]:
-    # A copy: quantisation multiplies the array that it is given in place.
-    return tensor.detach().to("cpu", torch.float32, copy=True).numpy()
+    fill_norm(spec, norm)

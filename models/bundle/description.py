@@ -1,6 +1,5 @@
 """What a checkpoint or a bundle holds: the manifest of a checkpoint, and the model without its weights."""
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import torch
 
 from models.bundle.manifest import MANIFEST, Limits, Manifest, Quantization, Vocabulary
 from models.config import Provenance, RunConfig
+from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
 from models.network.context import Architecture
 from models.network.model import TranslationModel
@@ -85,7 +85,7 @@ def name_of(folder: Path) -> str:
 
 def identity(folder: Path) -> str:
     """SHA-256 of what says all of a bundle or a checkpoint, checksums of its weights included."""
-    return hashlib.sha256((folder / (DESCRIPTION if is_checkpoint(folder) else MANIFEST)).read_bytes()).hexdigest()
+    return sha256(folder / (DESCRIPTION if is_checkpoint(folder) else MANIFEST))
 
 
 def unfreezes(folder: Path) -> bool:

@@ -19,6 +19,7 @@ from models.config import (
     Languages,
     Provenance,
 )
+from models.data.checksums import sha256
 from models.errors import BundleError
 
 FORMAT_VERSION: Final = 1
@@ -153,16 +154,6 @@ class Manifest(Frozen):
                 raise BundleError(f"{folder}: {name} cannot be read: {error.strerror}; copy the bundle anew") from None
             if found != checksum:
                 raise BundleError(f"{folder}: {name} is damaged: its checksum does not match; copy the bundle anew")
-
-
-def sha256(file: Path) -> str:
-    """Checksum of a file, in hexadecimal.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _read(folder: Path) -> dict[str, Any]:

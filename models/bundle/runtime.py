@@ -37,8 +37,6 @@ from models.search import hypotheses as found
 from models.search.hypotheses import SearchOptions
 from models.training.checkpoints import is_checkpoint, load_checkpoint, load_model, load_weights
 
-__all__ = ["Hypothesis", "Options", "Runtime", "Translation", "TranslationRequest", "WindowTranslator"]
-
 DEFAULT_OPTIONS: Final = Options()
 MAX_BEAM: Final = 64
 MOST_REPEATED: Final = 32

@@ -12,8 +12,9 @@ from models.bundle.bert import convert_bert
 from models.bundle.card import CARD, model_card
 from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest, Quantization, sha256
+from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest, Quantization
 from models.config import Provenance, RunConfig
+from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
 from models.network.bert import FrozenBert
 from models.network.context import Architecture

@@ -12,6 +12,7 @@ from models.commands.context import Setting
 from models.commands.options import ComputeType, Device, Threads
 from models.commands.output import write_json, write_lines
 from models.config import ContextWindow
+from models.data.checksums import sha256
 from models.data.documents import Document, read_documents
 from models.data.replacement import ContextKind
 
@@ -111,7 +112,7 @@ def _settings(runtime: "Runtime", kinds: Sequence[ContextKind]) -> list[Setting]
 def _digest(paths: Sequence[Path], *options: object) -> str:
     """What tells figures apart that were measured on other files, or folders of files, or otherwise."""
     files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
-    contents = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
+    contents = [sha256(file) for file in files if file.is_file()]
     return hashlib.sha256(repr((contents, options)).encode()).hexdigest()
 
 

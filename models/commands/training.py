@@ -123,6 +123,7 @@ def _shortened(text: str, most: int = 60) -> str:
 
 def _candidate(config: RunConfig, tokenizer: "Tokenizer", model: "TranslationModel") -> "WindowTranslator":
     """A model in training as validation sees it: greedy, with its context."""
-    from models.bundle.runtime import Options, Runtime, WindowTranslator
+    from models.bundle.requests import Options
+    from models.bundle.runtime import Runtime, WindowTranslator
 
     return WindowTranslator(Runtime.of(config, tokenizer, model), Options(beam_size=1))

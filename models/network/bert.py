@@ -15,6 +15,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
+from models.data.checksums import sha256
 from models.data.wordpiece import WordPiece, tokenizer_files
 from models.errors import ConfigError, DataError
 
@@ -120,8 +121,7 @@ class FrozenBert:
     def _digest(self) -> str:
         digest = hashlib.sha256()
         for file in (self._folder / CONFIG, self._folder / WEIGHTS, *tokenizer_files(self._folder)):
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
+            digest.update(bytes.fromhex(sha256(file)))
         return digest.hexdigest()
 
 

@@ -4,7 +4,6 @@ A checkpoint appears whole or not at all: it is written beside its place and ren
 leaves the last good one as it was.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from models.config import RunConfig
+from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
 from models.data.whole import abandoned, beside
 from models.errors import CheckpointError
@@ -111,7 +111,7 @@ def save_checkpoint(
             "format": FORMAT,
             "config": config.model_dump(mode="json"),
             "progress": asdict(progress),
-            "files": {file.name: _sha256(file) for file in sorted(partial.iterdir())},
+            "files": {file.name: sha256(file) for file in sorted(partial.iterdir())},
         }
         (partial / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
         _sync(partial)
@@ -130,7 +130,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     description = _describe(folder)
     try:
         for name, digest in description["files"].items():
-            if _sha256(folder / name) != digest:
+            if sha256(folder / name) != digest:
                 raise CheckpointError(f"{folder}: {name} is damaged: its checksum does not match")
         optimizer = folder / OPTIMIZER
         return Checkpoint(
@@ -249,11 +249,6 @@ def _describe(folder: Path) -> dict[str, Any]:
 
 def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _put(partial: Path, folder: Path) -> None:

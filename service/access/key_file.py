@@ -1,25 +1,21 @@
 """Keys in a JSON file: written by the command, read by every replica that has the file or a copy of it."""
 
-import asyncio
 import fcntl
 import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
-from typing import Final, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from service.access.keys import KeyRecord
 from service.access.storage import Snapshot
+from service.disk import DiskReader
 from service.errors import KeyStorageError
 
-READ_SECONDS: Final = 10.0
-"""That a disk may take for the file."""
 _PRIVATE = 0o600
 
 
@@ -40,16 +36,17 @@ class KeyFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._one_at_a_time = asyncio.Lock()
-        self._reading: Future[bytes] | None = None
+        self._disk: DiskReader[bytes] = DiskReader()
 
     async def read(self, seen: str | None = None) -> Snapshot | None:
         """See `KeyStorage.read`; the version is a hash of the content, which no kind of replacement deceives.
 
         A disk that does not answer holds up nobody: what cannot be read in time cannot be read.
         """
-        async with self._one_at_a_time:
-            data = await self._bytes_in_time()
+        try:
+            data = await self._disk.read(self._bytes)
+        except TimeoutError as error:
+            raise KeyStorageError(f"{self._path}: {error}") from None
         version = hashlib.sha256(data).hexdigest()
         if version == seen:
             return None
@@ -68,25 +65,6 @@ class KeyFile:
             if len(left) < len(present):
                 self._write(left)
         return len(left) < len(present)
-
-    async def _bytes_in_time(self) -> bytes:
-        if self._reading is not None and not self._reading.done():
-            raise KeyStorageError(f"{self._path}: the disk has not answered for a while")
-        reading: Future[bytes] = Future()
-        reading.set_running_or_notify_cancel()
-        Thread(target=self._read_into, args=(reading,), daemon=True).start()
-        self._reading = reading
-        try:
-            async with asyncio.timeout(READ_SECONDS):
-                return await asyncio.wrap_future(reading)
-        except TimeoutError:
-            raise KeyStorageError(f"{self._path}: the disk has not answered within {READ_SECONDS:g} s") from None
-
-    def _read_into(self, reading: Future[bytes]) -> None:
-        try:
-            reading.set_result(self._bytes())
-        except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
-            reading.set_exception(error)
 
     def _bytes(self) -> bytes:
         try:

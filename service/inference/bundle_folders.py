@@ -1,18 +1,12 @@
 """Where bundles are on this machine: those that the settings name, and any other under the bundle root."""
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Future
 from pathlib import Path
-from threading import Thread
-from typing import Final
 
 from models.bundle.manifest import MANIFEST, Manifest
 from models.errors import BundleError
+from service.disk import DiskReader
 from service.errors import BundleNotFoundError
-
-READ_SECONDS: Final = 10.0
-"""That a disk may take for a manifest."""
 
 
 class BundleFolders:
@@ -26,8 +20,7 @@ class BundleFolders:
             raise BundleError(f"the bundle root, {root}, is no folder")
         self._root = None if root is None else root.resolve()
         self._named = dict(map(self._entry, named))
-        self._one_at_a_time = asyncio.Lock()
-        self._reading: Future[tuple[Path, Manifest]] | None = None
+        self._disk: DiskReader[tuple[Path, Manifest]] = DiskReader()
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -58,27 +51,14 @@ class BundleFolders:
             BundleNotFoundError: there is none, or it is not in the root.
             BundleError: it cannot be read, or not in time.
         """
-        async with self._one_at_a_time:
-            if self._reading is not None and not self._reading.done():
-                raise BundleError(f"the bundle {bundle} cannot be read: the disk has not answered for a while")
-            reading: Future[tuple[Path, Manifest]] = Future()
-            self._reading = reading
-            reading.set_running_or_notify_cancel()
-            Thread(target=self._read, args=(bundle, reading), daemon=True).start()
-            try:
-                async with asyncio.timeout(READ_SECONDS):
-                    return await asyncio.wrap_future(reading)
-            except TimeoutError:
-                raise BundleError(
-                    f"the bundle {bundle} cannot be read: the disk has not answered within {READ_SECONDS:g} s"
-                ) from None
-
-    def _read(self, bundle: str, reading: "Future[tuple[Path, Manifest]]") -> None:
         try:
-            folder = self.find(bundle)
-            reading.set_result((folder, Manifest.load(folder)))
-        except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
-            reading.set_exception(error)
+            return await self._disk.read(lambda: self._read(bundle))
+        except TimeoutError as error:
+            raise BundleError(f"the bundle {bundle} cannot be read: {error}") from None
+
+    def _read(self, bundle: str) -> tuple[Path, Manifest]:
+        folder = self.find(bundle)
+        return folder, Manifest.load(folder)
 
     def _under_root(self, bundle: str) -> Path | None:
         if self._root is None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.bundle.runtime import Options, Runtime, TranslationRequest
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
 from models.bundle.strategies import TorchEngine
 from models.config import (
     ArchitectureConfig,

@@ -23,13 +23,6 @@ def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
 
 
 @pytest.fixture
-def client(replica: Replica) -> Iterator[httpx.Client]:
-    """A client of it."""
-    with replica.client() as client:
-        yield client
-
-
-@pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Path]:
     """A file for which a sentence may wait, there at the latest when the test ends."""
     gate = tmp_path / "gate"

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,20 +37,6 @@ def replica(
         queue_limit="2000",
         stream_ping_seconds="0.2",
     ).start()
-
-
-@pytest.fixture
-def client(replica: Replica) -> Iterator[httpx.Client]:
-    """A client of it."""
-    with replica.client() as client:
-        yield client
-
-
-@pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    """For requests that wait while others are made."""
-    with ThreadPoolExecutor(4) as executor:
-        yield executor
 
 
 def translated(client: httpx.Client) -> int:

@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import httpx
@@ -24,13 +23,6 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
     """A replica that pages of one other origin may use."""
     return shared_replicas.new(redis_url=redis_server.url, cors_origins=f"{APP}, https://other.example.org").start()
-
-
-@pytest.fixture(scope="module")
-def client(replica: Replica) -> Iterator[httpx.Client]:
-    """A client of it."""
-    with replica.client() as client:
-        yield client
 
 
 @pytest.mark.parametrize("path", ["/v1/models/", "/v1/info/", "/health/live/"])

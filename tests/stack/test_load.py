@@ -36,13 +36,6 @@ def client(replica: Replica) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    """For requests that wait while others are made."""
-    with ThreadPoolExecutor(8) as executor:
-        yield executor
-
-
-@pytest.fixture
 def gate(tmp_path: Path) -> Path:
     """A file for which a sentence may wait."""
     return tmp_path / "gate"

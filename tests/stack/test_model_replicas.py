@@ -47,13 +47,6 @@ def other(replicas: Replicas, database: str, own_root: Path) -> Replica:
     return replicas.new(bundles="one", bundle_root=str(own_root), redis_url=database, **QUICK)
 
 
-@pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    """For a request that goes on while something else happens."""
-    with ThreadPoolExecutor(1) as executor:
-        yield executor
-
-
 def test_replicas_follow_each_other(client: httpx.Client, other: Replica) -> None:
     """Loaded, swapped or unloaded at one, soon it is so at the other."""
     with other.start().client() as second:

@@ -47,13 +47,6 @@ def client(replica: Replica) -> Iterator[httpx.Client]:
         eventually(lambda: len(workers(replica)) == 1, "the workers of other models have ended")
 
 
-@pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    """For requests that go on while others are made."""
-    with ThreadPoolExecutor(8) as executor:
-        yield executor
-
-
 def test_second_pair_is_loaded_and_unloaded(client: httpx.Client) -> None:
     """It is served beside the first from the moment that the call is answered, and after its unloading no more."""
     assert translate(client, "a", **GERMAN).json()["code"] == "language_pair_not_served"

@@ -31,13 +31,6 @@ def replica(shared_replicas: Replicas, fragile_redis: RedisServer) -> Replica:
     return shared_replicas.new(redis_url=fragile_redis.url, **patience).start()
 
 
-@pytest.fixture
-def client(replica: Replica) -> Iterator[httpx.Client]:
-    """Its client."""
-    with replica.client() as client:
-        yield client
-
-
 @contextmanager
 def configured(server: RedisServer, **settings: tuple[Any, Any]) -> Iterator[Redis]:
     """A Redis with other settings, and afterwards with those of before: pairs of values."""

@@ -1,22 +1,13 @@
 """SIGTERM: what is in flight is finished, or handed back, and the process ends with status 0."""
 
 import signal
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.support.client import measured, translate
 from tests.support.servers import RedisServer, Replicas, children, eventually
-
-
-@pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    """For requests that wait while something is done."""
-    with ThreadPoolExecutor(1) as executor:
-        yield executor
 
 
 def test_sigterm_drains(

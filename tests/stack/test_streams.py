@@ -3,7 +3,6 @@
 import re
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -23,13 +22,6 @@ IN_FLIGHT = 8
 def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
     """A replica that takes eight sentences of a stream at a time."""
     return shared_replicas.new(redis_url=redis_server.url, stream_in_flight=str(IN_FLIGHT)).start()
-
-
-@pytest.fixture
-def client(replica: Replica) -> Iterator[httpx.Client]:
-    """A client of it."""
-    with replica.client() as client:
-        yield client
 
 
 def test_answers_come_in_order(replica: Replica, client: httpx.Client) -> None:

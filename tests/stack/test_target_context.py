@@ -57,13 +57,6 @@ def other(pair: list[Replica]) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    """For requests that wait."""
-    with ThreadPoolExecutor(4) as executor:
-        yield executor
-
-
-@pytest.fixture
 def session(one: httpx.Client) -> str:
     """A session whose model reads translations."""
     return begin(one, target_lang="de")

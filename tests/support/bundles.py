@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from models.bundle.export import export_bundle
-from models.bundle.manifest import WEIGHTS, Manifest, Quantization, sha256
+from models.bundle.manifest import WEIGHTS, Manifest, Quantization
 from models.config import (
     ArchitectureConfig,
     BackboneConfig,
@@ -24,6 +24,7 @@ from models.config import (
     TokenizerConfig,
     TrainingConfig,
 )
+from models.data.checksums import sha256
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 from models.network.layers import Attention

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from models.bundle.runtime import Options, Runtime, WindowTranslator
+from models.bundle.requests import Options
+from models.bundle.runtime import Runtime, WindowTranslator
 from models.config import RunConfig
 from models.data.tokenizer import Tokenizer
 from models.network.model import TranslationModel

@@ -12,7 +12,8 @@ from models.bundle.choices import Choices
 from models.bundle.conversion import convert_backbone
 from models.bundle.export import export_bundle
 from models.bundle.manifest import Manifest
-from models.bundle.runtime import Options, Runtime, TranslationRequest
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
 from models.config import ConcatenationConfig, ContextWindow, Provenance
 from models.data.documents import Document, Sentence
 from models.errors import BundleError, CheckpointError, ConfigError, DataError

@@ -3,7 +3,8 @@
 import pytest
 
 from models.bundle.export import export_bundle
-from models.bundle.runtime import Options, Runtime, TranslationRequest
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
 from models.config import ConcatenationConfig, ContextWindow
 from models.data.documents import windows
 from tests.support.bundles import documents, make_checkpoint

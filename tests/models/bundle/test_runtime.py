@@ -6,7 +6,8 @@ from typing import Any
 import ctranslate2
 import pytest
 
-from models.bundle.runtime import Hypothesis, Options, Runtime, TranslationRequest, WindowTranslator
+from models.bundle.requests import Hypothesis, Options, TranslationRequest
+from models.bundle.runtime import Runtime, WindowTranslator
 from models.bundle.strategies import TokenizedRequest
 from models.config import ContextWindow, SentenceConfig
 from models.data.batches import Example

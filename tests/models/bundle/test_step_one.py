@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from models.bundle.export import export_bundle
-from models.bundle.runtime import Options, Runtime, TranslationRequest
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
 from models.bundle.self_test import self_test
 from models.bundle.step_one import sentence_model, sentence_model_of
 from models.config import SentenceConfig

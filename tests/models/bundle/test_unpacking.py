@@ -8,7 +8,8 @@ import torch
 
 from models.bundle.choices import Choices
 from models.bundle.export import export_bundle
-from models.bundle.runtime import Options, Runtime, TranslationRequest
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime
 from models.bundle.unpacking import unpack_bundle
 from models.config import (
     ArchitectureConfig,

@@ -9,7 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from models.bundle.runtime import Options, Runtime, TranslationRequest, WindowTranslator
+from models.bundle.requests import Options, TranslationRequest
+from models.bundle.runtime import Runtime, WindowTranslator
 from models.config import RunConfig, load_config
 from models.data.documents import read_documents
 from models.data.replacement import ContextKind, Replacement, Vocabulary

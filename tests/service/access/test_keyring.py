@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from service.access import key_file
+from service import disk
 from service.access.caller import ANYBODY, KeyLimits
 from service.access.key_file import KeyFile
 from service.access.key_table import KeyTable
@@ -230,7 +230,7 @@ async def test_keys_that_are_seldom_read_hold_until_the_next_reading(file: KeyFi
 
 async def test_disk_that_does_not_answer(file: KeyFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a file that cannot be read, each time anew, and not asked again meanwhile; once it answers, all is well."""
-    monkeypatch.setattr(key_file, "READ_SECONDS", 0.1)
+    monkeypatch.setattr(disk, "READ_SECONDS", 0.1)
     (key, record), (later_key, later) = made("acme"), made("acme")
     await file.add(record)
     path, watched = tmp_path / "keys.json", Watched(file, outage_seconds=float("inf"))

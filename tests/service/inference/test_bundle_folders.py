@@ -8,8 +8,8 @@ import pytest
 
 from models.bundle.manifest import Manifest
 from models.errors import BundleError
+from service import disk
 from service.errors import BundleNotFoundError
-from service.inference import bundle_folders
 from service.inference.bundle_folders import BundleFolders
 from tests.support.servers import bundle
 
@@ -70,7 +70,7 @@ async def test_what_cannot_be_looked_at_is_a_bundle_error(root: Path) -> None:
 
 async def test_a_disk_that_does_not_answer_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks is told so, and what it has of the disk is not asked for again; once it answers, all is well."""
-    monkeypatch.setattr(bundle_folders, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(disk, "READ_SECONDS", 0.2)
     sound, manifest = bundle(tmp_path / "bundle"), tmp_path / "bundle" / "manifest.json"
     text = manifest.read_text()
     manifest.unlink()
