@@ -115,7 +115,7 @@ class GlobalLocalConfig(Frozen):
     target_memory: bool = True
     """Whether the decoder has relative positions, and remembers the translation of the sentence before."""
     warm_start: bool = False
-    """Whether a decoder with a memory begins at the sentence model, with its positions, and the memory hardly read."""
+    """Whether step two begins at the sentence model: its positions stay, and what is new is hardly read at first."""
 
     @model_validator(mode="after")
     def _reads_context(self) -> Self:

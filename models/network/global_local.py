@@ -6,9 +6,9 @@ both. The decoder translates sentence by sentence, with relative positions and a
 (`models.network.transformer_xl`, section 3.3).
 
 Every sentence of a block is encoded once for a batch, whoever reads it; the queries of the global layer are those of
-the sentences that are translated. Step two trains everything. In a pre-norm backbone the global layer adds nothing at
-first; with `warm_start`, which is not in the paper, the decoder keeps the backbone's positions too, and reads the
-memory next to nothing, so that step two starts at the sentence model: exactly, where there is no memory.
+the sentences that are translated. Step two trains everything. With `warm_start`, which is not in the paper, the global
+layer adds nothing to a pre-norm backbone at first, and the decoder keeps the backbone's positions and reads the memory
+next to nothing, so that step two starts at the sentence model: exactly, where there is no memory.
 """
 
 import math
@@ -67,12 +67,12 @@ class GlobalLocal(Architecture):
         return not parameter.startswith(f"backbone.encoder.{self.local_layers}.")
 
     def reset(self) -> None:
-        """Initialise the decoder's positions, and begin with local states where the backbone is pre-norm."""
+        """Initialise the decoder's positions; for a warm start, let all that is new add nothing, too."""
         if self.memory is not None:
             self.memory.reset()
-        if isinstance(self.global_layer, GlobalLayer):
+        if self.warm and isinstance(self.global_layer, GlobalLayer):
             self.global_layer.start_at_zero()
-        if self.segments is not None and self.warm:
+        if self.warm and self.segments is not None:
             nn.init.zeros_(self.segments.weight)
 
     def select(self, example: Example) -> Example:
