@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadtests.errors import LoadTestError
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.engine.requests import Options, Translation, TranslationRequest
 
 if TYPE_CHECKING:
-    from models.bundle.runtime import Runtime
+    from models.engine.runtime import Runtime
 
 Batch = Sequence[TranslationRequest]
 
@@ -121,6 +121,6 @@ def _serve(connection: Connection, bundle: Path) -> None:
 
 
 def _load(bundle: Path) -> "Runtime":
-    from models.bundle.runtime import Runtime  # noqa: PLC0415 - here, so that only these processes load torch
+    from models.engine.runtime import Runtime  # noqa: PLC0415 - here, so that only these processes load torch
 
     return Runtime.load(bundle, threads=1)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import orjson
 
-from models.bundle.flow import AtOnce
 from models.bundle.manifest import Manifest
-from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
+from models.engine.flow import AtOnce
+from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
 
 LOAD = "loadtests.stand_in:load"
 SECONDS = "LOADTESTS_SECONDS_PER_SENTENCE"

@@ -23,8 +23,8 @@ from loadtests.direct import Budget, DirectWorker, DirectWorkers, batches_of, di
 from loadtests.errors import LoadTestError
 from loadtests.report import Check, Report, Value, at_least, no_more, percentile
 from models.bundle.manifest import Manifest
-from models.bundle.requests import TranslationRequest
 from models.data.documents import Sentence
+from models.engine.requests import TranslationRequest
 
 THROUGHPUT = 0.9
 """Of the runtime called directly, whole documents over HTTP still do this."""

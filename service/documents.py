@@ -8,8 +8,8 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
-from models.bundle.requests import Options, Translation, TranslationRequest
 from models.data.spacing import gap_of
+from models.engine.requests import Options, Translation, TranslationRequest
 from service.errors import InvalidInputError
 from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
 from models.data.words import has_words
+from models.engine.requests import Options, TranslationRequest
 from models.errors import AntecedentError, RequestError
 from service.errors import (
     SentenceFailedError,

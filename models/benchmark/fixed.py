@@ -13,11 +13,11 @@ from typing import Any, Final
 import sentencepiece
 import torch
 
-from models.bundle.writing import Contents, write_bundle
 from models.config import BackboneConfig, RunConfig, SentenceConfig
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD, SPECIAL_PIECES, UNK, Tokenizer
 from models.errors import ConfigError
+from models.export.writing import Contents, write_bundle
 from models.network.model import TranslationModel
 
 TOKENS: Final = 25

@@ -12,10 +12,10 @@ from statistics import median
 from typing import Final, Protocol
 
 from models.benchmark.lane import Way, Work, has_torch_weights, keeps_states
-from models.bundle.requests import Options, TranslationRequest
-from models.bundle.runtime import Runtime
 from models.config import ContextWindow
 from models.data.documents import Document, windows
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
 from models.errors import DataError
 from models.search.hypotheses import SearchOptions
 

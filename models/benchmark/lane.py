@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from models.benchmark.plain import PlainDecoder
-from models.bundle.computation import place, resolve_compute_type
-from models.bundle.runtime import Runtime
-from models.bundle.strategies import Engine, TokenizedRequest, TorchEngine
+from models.engine.computation import place, resolve_compute_type
+from models.engine.runtime import Runtime
+from models.engine.strategies import Engine, TokenizedRequest, TorchEngine
 from models.errors import AntecedentError
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions

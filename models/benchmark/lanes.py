@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from models.benchmark.lane import Command, Place, Translate, Way, Work, in_one_call, serve, translate
-from models.bundle.backbone import BackboneEngine
 from models.bundle.manifest import BACKBONE, Manifest
 from models.data.tokenizer import Tokenizer
+from models.engine.backbone import BackboneEngine
 from models.errors import BundleError
 from models.search.hypotheses import SearchOptions
 

@@ -10,10 +10,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from models.bundle.requests import Options, TranslationRequest
-from models.bundle.runtime import Runtime, WindowTranslator
 from models.data.documents import Document, Sentence
 from models.data.replacement import Replacement
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime, WindowTranslator
 from models.errors import BundleError, RequestError
 from models.evaluation.document_translation import translate_documents
 

@@ -1,1 +1,1 @@
-"""What training hands to serving: manifest, export and runtime."""
+"""What training hands to serving: a folder, and what it says of itself."""

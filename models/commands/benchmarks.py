@@ -54,7 +54,7 @@ def bench(
     """Measure tokens per second with context: against CTranslate2 without context, and against the plain way."""
     from models.benchmark.fixed import TOKENS
     from models.benchmark.interleaved import Conditions
-    from models.bundle.computation import resolve_compute_type
+    from models.engine.computation import resolve_compute_type
 
     if (bundle is None) == (not fixed) or (bundle is None) != (source is None):
         raise typer.BadParameter("give either a BUNDLE with --in, or --fixed")

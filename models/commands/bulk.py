@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Strategy
 from models.commands.context import options_of
 from models.commands.options import with_folder
 from models.data.replacement import ContextKind, Replacement
+from models.engine.requests import Strategy
 from models.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -50,8 +50,8 @@ def export(
     ] = None,
 ) -> None:
     """Turn a checkpoint into a bundle; it is written only if it translates as the checkpoint does."""
-    from models.bundle.choices import Choices
-    from models.bundle.export import export_bundle
+    from models.export.choices import Choices
+    from models.export.export import export_bundle
 
     if (source is None) != (reference is None):
         raise typer.BadParameter("--source and --reference go together")
@@ -74,7 +74,7 @@ def _figures(file: Path) -> dict[str, float]:
 
 def unpack(bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", show_default=False)], config: Config) -> None:
     """Make of a bundle the final checkpoint of a run, to train on from; with a sentence model's, of its backbone."""
-    from models.bundle.unpacking import unpack_bundle
+    from models.export.unpacking import unpack_bundle
 
     run = load_config(config)
     final = unpack_bundle(bundle, run)
@@ -118,8 +118,8 @@ def translate(
         raise typer.BadParameter("--workers and --part go with --ray")
     from tqdm import tqdm
 
-    from models.bundle.corpus import require_translatable, translate_file
-    from models.bundle.runtime import Runtime
+    from models.engine.corpus import require_translatable, translate_file
+    from models.engine.runtime import Runtime
     from models.evaluation.document_translation import Piecewise
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)

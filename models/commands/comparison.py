@@ -17,7 +17,7 @@ from models.data.documents import Document, read_documents
 from models.data.replacement import ContextKind
 
 if TYPE_CHECKING:
-    from models.bundle.runtime import Runtime
+    from models.engine.runtime import Runtime
     from models.evaluation.contrastive_sets import ContrastiveItem
 
 _KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
@@ -44,10 +44,10 @@ def compare(
     What is in the folder, of the same model, files and options, is not measured again: a comparison that was killed
     goes on where it was.
     """
-    from models.bundle.corpus import require_translatable
     from models.bundle.description import identity
-    from models.bundle.runtime import Runtime
     from models.commands.measuring import judged, translated
+    from models.engine.corpus import require_translatable
+    from models.engine.runtime import Runtime
     from models.evaluation.contrastive_sets import read_contrastive
     from models.evaluation.metrics import MetricOptions
     from models.evaluation.significance import write_outcomes

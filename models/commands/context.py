@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from models.bundle.requests import Options, Strategy
 from models.config import ContextWindow
 from models.data.replacement import ContextKind, Replacement, Vocabulary
+from models.engine.requests import Options, Strategy
 
 if TYPE_CHECKING:
-    from models.bundle.runtime import Runtime, WindowTranslator
+    from models.engine.runtime import Runtime, WindowTranslator
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def translator_of(
     alpha: float | None = None,
 ) -> "WindowTranslator":
     """The model as evaluation sees it."""
-    from models.bundle.runtime import WindowTranslator
+    from models.engine.runtime import WindowTranslator
 
     return WindowTranslator(runtime, options_of(context, beam, strategy, alpha))
 

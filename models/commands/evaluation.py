@@ -48,9 +48,9 @@ def evaluate(
     json_file: JsonFile = None,
 ) -> None:
     """Translate documents and score them: BLEU, chrF, document BLEU, and the loss of the references."""
-    from models.bundle.corpus import require_translatable
-    from models.bundle.runtime import Runtime
     from models.commands.measuring import translated
+    from models.engine.corpus import require_translatable
+    from models.engine.runtime import Runtime
     from models.evaluation import metrics
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
@@ -93,8 +93,8 @@ def contrast(
     json_file: JsonFile = None,
 ) -> None:
     """Find how often the right translation is likelier than wrong ones."""
-    from models.bundle.runtime import Runtime
     from models.commands.measuring import judged
+    from models.engine.runtime import Runtime
     from models.evaluation.contrastive_sets import read_contrastive
     from models.evaluation.significance import compare_outcomes, read_outcomes, write_outcomes
 
@@ -130,8 +130,8 @@ def cxmi(
     """
     from tqdm import tqdm
 
-    from models.bundle.runtime import Runtime
     from models.data.emphasis import write_gains
+    from models.engine.runtime import Runtime
     from models.evaluation.cxmi import pointwise, summary
     from models.training.run import name_bad_lines
 

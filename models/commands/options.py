@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from models.bundle.requests import Strategy
 from models.data.replacement import ContextKind
+from models.engine.requests import Strategy
 
 
 def with_folder(file: Path | None) -> Path | None:

@@ -39,7 +39,7 @@ def plot(
     json_file: JsonFile = None,
 ) -> None:
     """Draw attention, gates and layer weights of a model, curves of runs, scores by the size of the context."""
-    from models.bundle.runtime import Runtime
+    from models.engine.runtime import Runtime
     from models.plotting.pictures import draw, sort_paths
 
     document = None if source is None else _document(source, reference, number)

@@ -15,8 +15,8 @@ from models.errors import ConfigError
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if any.")]
 
 if TYPE_CHECKING:
-    from models.bundle.runtime import WindowTranslator
     from models.data.tokenizer import Tokenizer
+    from models.engine.runtime import WindowTranslator
     from models.network.model import TranslationModel
 
 
@@ -123,7 +123,7 @@ def _shortened(text: str, most: int = 60) -> str:
 
 def _candidate(config: RunConfig, tokenizer: "Tokenizer", model: "TranslationModel") -> "WindowTranslator":
     """A model in training as validation sees it: greedy, with its context."""
-    from models.bundle.requests import Options
-    from models.bundle.runtime import Runtime, WindowTranslator
+    from models.engine.requests import Options
+    from models.engine.runtime import Runtime, WindowTranslator
 
     return WindowTranslator(Runtime.of(config, tokenizer, model), Options(beam_size=1))

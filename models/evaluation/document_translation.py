@@ -12,7 +12,7 @@ from models.data.replacement import REAL, Replacement
 
 
 class Translated(Protocol):
-    """One translation; `models.bundle.requests.Translation` is one."""
+    """One translation; `models.engine.requests.Translation` is one."""
 
     @property
     def text(self) -> str:

@@ -1,1 +1,1 @@
-"""The sentence Transformer and the architectures that read context."""
+"""The sentence Transformer, what architectures may change of it, and what a sentence leaves to the next one."""

@@ -40,7 +40,7 @@ def sinusoidal_positions(length: int, width: int, first: int = 1) -> Tensor:
 
 
 class AttentionKernel(Protocol):
-    """What computes attention in inference in place of torch; `models.network.int8_sublayers.Int8Attention`."""
+    """What computes attention in inference in place of torch; `inference.int8_sublayers.Int8Attention`."""
 
     keeps: torch.dtype
     """Of the keys and values that are read at each step; as it has them, not as numbers of that type."""

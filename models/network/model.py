@@ -17,13 +17,13 @@ from models.config import (
     SentenceConfig,
 )
 from models.data.batches import Batch
-from models.network.averaged_document import AveragedDocument
-from models.network.bert_context import BertContext
-from models.network.concatenation import Concatenation
+from models.network.architectures.averaged_document import AveragedDocument
+from models.network.architectures.bert_context import BertContext
+from models.network.architectures.concatenation import Concatenation
+from models.network.architectures.doc_transformer import DocTransformer
+from models.network.architectures.global_local import GlobalLocal
+from models.network.architectures.layer_weighting import LayerWeighting
 from models.network.context import Architecture, Context
-from models.network.doc_transformer import DocTransformer
-from models.network.global_local import GlobalLocal
-from models.network.layer_weighting import LayerWeighting
 from models.network.state import State
 from models.network.transformer import Transformer
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.data.batches import Batch
 from models.data.tokenizer import PAD
-from models.network.inference import hooks_called
+from models.network.hooks import hooks_called
 
 NOWHERE: Final = 1_000_000
 """The place of a key that belongs to no sentence, as where a context has none."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.bundle.runtime import Runtime
 from models.data.documents import Document
+from models.engine.runtime import Runtime
 from models.errors import PictureError
 from models.network.observation import WatchedAttention
 from models.plotting.passage import Passage, read_passage

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 from torch import Tensor
 
-from models.bundle.runtime import Runtime
 from models.data.documents import Document
+from models.engine.runtime import Runtime
 from models.errors import PictureError
 from models.plotting.passage import read_passage
 

@@ -1,6 +1,6 @@
 """The learned mixtures of layers that a context is read from (Xu et al. 2021, table 5)."""
 
-from models.bundle.runtime import Runtime
+from models.engine.runtime import Runtime
 from models.errors import PictureError
 from models.plotting.passage import network_of
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.bundle.requests import Options
-from models.bundle.runtime import Runtime, WindowTranslator
-from models.bundle.strategies import TorchEngine
 from models.data.batches import Batch, Example
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
+from models.engine.requests import Options
+from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.strategies import TorchEngine
 from models.errors import PictureError
 from models.evaluation.document_translation import translate_documents
 from models.network.model import TranslationModel

@@ -7,8 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from models.bundle.runtime import Runtime
 from models.data.documents import Document
+from models.engine.runtime import Runtime
 from models.errors import PictureError
 from models.evaluation.results import read_results
 from models.plotting.attention import sentence_attention

@@ -35,8 +35,8 @@ from models.data.documents import Document
 from models.data.whole import write_whole
 from models.data.wordpiece import BEGIN, MASK, PADDING, SEPARATOR, TOKENIZER, UNKNOWN, WordPiece, train_wordpiece
 from models.errors import CheckpointError, DataError
-from models.network.bert import CONFIG, WEIGHTS
-from models.network.bert_input import fit, row
+from models.network.architectures.bert import CONFIG, WEIGHTS
+from models.network.architectures.bert_input import fit, row
 
 HELD_OUT: Final = 500
 """Pairs of which the loss is told now and then."""

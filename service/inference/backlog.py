@@ -8,7 +8,7 @@ from itertools import islice
 
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanContext
 
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.engine.requests import Options, Translation, TranslationRequest
 from service.inference.wire import PRIORITIES, Priority
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from opentelemetry.trace import Tracer
 
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.engine.requests import Options, Translation, TranslationRequest
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
 from service.inference.backlog import Backlog, Budget, Turn, Waiting
 from service.inference.batch_span import BatchSpan

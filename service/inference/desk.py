@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 from opentelemetry.trace import Span, Tracer
 
-from models.bundle.flow import Flow
-from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
+from models.engine.flow import Flow
+from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
 from models.errors import RequestError
 from service.inference.wire import PRIORITIES, Batch, Drop, Failure, Job, Order, Outcome, Outcomes, Priority
 from service.telemetry.tracing import context_of
@@ -22,7 +22,7 @@ BULK_SHARE: Final = 4
 
 
 class Translator(Protocol):
-    """What a worker drives: `models.bundle.runtime.Runtime`."""
+    """What a worker drives: `models.engine.runtime.Runtime`."""
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Raise RequestError for what cannot be translated."""

@@ -5,9 +5,9 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from models.bundle.requests import Translation, TranslationRequest
 from models.data.documents import Sentence
 from models.data.words import has_words
+from models.engine.requests import Translation, TranslationRequest
 from models.errors import AntecedentError
 
 Enqueue = Callable[[TranslationRequest], asyncio.Future[Translation]]

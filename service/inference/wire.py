@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 import orjson
 from pydantic import TypeAdapter
 
-from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
+from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
 
 Priority = Literal["interactive", "bulk"]
 """Somebody waits for this very sentence, or for the whole document that it is part of."""

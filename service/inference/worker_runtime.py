@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from models.bundle.runtime import Runtime
-from models.bundle.self_test import EXACT, ROUNDED, self_test
+from models.engine.runtime import Runtime
+from models.engine.self_test import EXACT, ROUNDED, self_test
 from models.errors import SelfTestError
 from service.inference.desk import Translator
 

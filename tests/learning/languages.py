@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import RunConfig, TokenizerConfig
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import Tokenizer, train_tokenizer
+from models.engine.strategies import TokenizedRequest, TorchEngine
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
 from models.training.checkpoints import load_checkpoint, load_model

@@ -1,6 +1,6 @@
 from loadtests.direct import Budget, batches_of
-from models.bundle.requests import TranslationRequest
 from models.data.documents import Sentence
+from models.engine.requests import TranslationRequest
 
 
 def test_batches_are_as_full_as_the_budget_allows() -> None:

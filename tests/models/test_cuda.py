@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.bundle.requests import Options, TranslationRequest
-from models.bundle.runtime import Runtime
-from models.bundle.strategies import TorchEngine
 from models.config import (
     ArchitectureConfig,
     AveragedDocumentConfig,
@@ -20,9 +17,12 @@ from models.config import (
 )
 from models.data.batches import Example, make_batch
 from models.data.documents import Sentence, windows
-from models.network import graph_decoder
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from models.engine.strategies import TorchEngine
 from models.network.decoding import ModelDecoder
-from models.network.graph_decoder import GraphDecoder
+from models.network.inference import graph_decoder
+from models.network.inference.graph_decoder import GraphDecoder
 from models.search.hypotheses import SearchOptions
 from models.search.running import Wanted
 from models.search.search import new_search

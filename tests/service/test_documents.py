@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options
 from models.data.documents import Sentence
+from models.engine.requests import Options
 from models.errors import AntecedentError, RequestError, SentenceTooLongError
 from service.documents import Documents
 from service.errors import InvalidInputError, ModelNotFoundError, QueueFullError

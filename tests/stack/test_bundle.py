@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from models.bundle.requests import Options, TranslationRequest
-from models.bundle.runtime import Runtime
 from models.data.documents import Sentence
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
 from tests.support.bundles import documents, make_bundle, put_nan
 from tests.support.client import begin, say, translate
 from tests.support.servers import RedisServer, Replica

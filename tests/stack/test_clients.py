@@ -22,9 +22,9 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.http11 import Request, Response
 
-from models.bundle.requests import Options, TranslationRequest
-from models.bundle.runtime import Runtime
 from models.data.documents import Sentence
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
 from tests.support.bad_line import bad_line
 from tests.support.phrase_book import PHRASES
 from tests.support.roots import fresh_database, load, make_key, make_root

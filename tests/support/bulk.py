@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.bulk.worker import Settings
-from models.bundle.corpus import translate_file
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options
-from models.bundle.runtime import Runtime, WindowTranslator
 from models.data.replacement import REAL
+from models.engine.corpus import translate_file
+from models.engine.requests import Options
+from models.engine.runtime import Runtime, WindowTranslator
 from tests.support.bundles import documents
 
 GREEDY = Options(beam_size=1)

@@ -8,7 +8,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from models.bundle.export import export_bundle
 from models.bundle.manifest import WEIGHTS, Manifest, Quantization
 from models.config import (
     ArchitectureConfig,
@@ -27,6 +26,7 @@ from models.config import (
 from models.data.checksums import sha256
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
+from models.export.export import export_bundle
 from models.network.layers import Attention
 from models.network.model import TranslationModel
 from models.training.checkpoints import Progress, build_model, save_checkpoint, weights_of

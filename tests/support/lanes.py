@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from models.bundle.requests import Options, Translation, TranslationRequest
+from models.engine.requests import Options, Translation, TranslationRequest
 from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
 from service.inference.wire import Batch, Drop, Failure, Job, Order, Outcome, Outcomes

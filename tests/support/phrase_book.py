@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.bundle.flow import AtOnce
-from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
+from models.engine.flow import AtOnce
+from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
 
 LOAD = "tests.support.phrase_book:load"
 PHRASES = {

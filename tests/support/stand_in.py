@@ -13,10 +13,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.bundle.flow import AtOnce
 from models.bundle.manifest import Manifest
-from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
 from models.data.documents import Sentence
+from models.engine.flow import AtOnce
+from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
 from models.errors import BundleError, RequestError, SelfTestError
 
 LOAD = "tests.support.stand_in:load"

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from models.bundle.requests import Options
-from models.bundle.runtime import Runtime, WindowTranslator
 from models.config import RunConfig
 from models.data.tokenizer import Tokenizer
+from models.engine.requests import Options
+from models.engine.runtime import Runtime, WindowTranslator
 from models.network.model import TranslationModel
 from models.training import run
 

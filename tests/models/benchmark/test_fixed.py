@@ -9,10 +9,10 @@ from models.benchmark import fixed
 from models.benchmark.fixed import SENTENCES, TOKENS, fixed_documents, write_fixed
 from models.benchmark.lane import Place, Translate, Way, serve
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options, TranslationRequest
 from models.commands.benchmarks import Fixed
 from models.config import BackboneConfig
 from models.data.documents import windows
+from models.engine.requests import Options, TranslationRequest
 from models.search.hypotheses import SearchOptions
 
 SMALL = BackboneConfig(width=16, feed_forward=32, heads=2, encoder_layers=2, decoder_layers=2)

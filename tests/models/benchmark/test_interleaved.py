@@ -6,9 +6,9 @@ import pytest
 from models.benchmark.interleaved import Conditions, Row, benchmark
 from models.benchmark.lane import Place, Way, Work
 from models.benchmark.lanes import Lanes
-from models.bundle.runtime import Runtime
-from models.bundle.strategies import TorchEngine
 from models.data.documents import Document, Sentence
+from models.engine.runtime import Runtime
+from models.engine.strategies import TorchEngine
 from models.errors import DataError, UnsupportedOptionError
 from models.search.hypotheses import SearchOptions
 from tests.support.bundles import documents

@@ -5,9 +5,9 @@ import pytest
 from models.benchmark.interleaved import Conditions, benchmark
 from models.benchmark.lane import Place, Work
 from models.benchmark.lanes import Lanes
-from models.bundle.requests import Options, TranslationRequest
-from models.bundle.runtime import Runtime
 from models.config import GlobalLocalConfig
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
 from models.errors import BundleError
 from models.search.hypotheses import SearchOptions
 from tests.support.bundles import documents, make_bundle

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from models.bulk.worker import ATTEMPTS, PartTranslator, Settings
-from models.bundle.requests import Options
 from models.config import GlobalLocalConfig
 from models.data.replacement import Replacement
+from models.engine.requests import Options
 from models.errors import BundleError, UnsupportedOptionError
 from tests.support.bulk import TOO_LONG, Corpus, make_corpus, settings_of
 from tests.support.bundles import make_bundle

@@ -5,11 +5,11 @@ import ctranslate2
 import pytest
 import torch
 
-from models.bundle.computation import ctranslate2_type
 from models.bundle.conversion import convert_backbone, vocabulary_tokens
 from models.config import BackboneConfig, SentenceConfig
 from models.data.batches import make_batch
 from models.data.tokenizer import SPECIAL_PIECES
+from models.engine.computation import ctranslate2_type
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions

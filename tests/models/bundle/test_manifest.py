@@ -125,7 +125,7 @@ def test_a_manifest_is_read_without_torch(bundle: Path) -> None:
     program = f"""
 import sys
 from pathlib import Path
-import models.bundle.requests, models.data.documents, models.errors
+import models.engine.requests, models.data.documents, models.errors
 from models.bundle.manifest import Manifest
 Manifest.load(Path({str(bundle)!r})).verify(Path({str(bundle)!r}))
 assert not {{"torch", "ctranslate2", "sentencepiece"}} & sys.modules.keys()

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.bundle.export import export_bundle
-from models.bundle.requests import Options, TranslationRequest
-from models.bundle.runtime import Runtime
-from models.bundle.self_test import self_test
 from models.bundle.step_one import sentence_model, sentence_model_of
 from models.config import SentenceConfig
 from models.data.tokenizer import Tokenizer
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from models.engine.self_test import self_test
 from models.errors import BundleError, CheckpointError, UnsupportedOptionError
+from models.export.export import export_bundle
+from models.network.architectures.doc_transformer import DocTransformer
 from models.network.context import Architecture
-from models.network.doc_transformer import DocTransformer
 from models.training.checkpoints import load_checkpoint, load_model, save_checkpoint
 from tests.support.bundles import documents, make_checkpoint
 

@@ -151,7 +151,7 @@ def _compute(folder: Path) -> None:
     """Have a process attend, and multiply, with a folder for compiled code."""
     code = (
         "import torch; from models.kernels.attention import attend; "
-        "from models.network.int8 import Int8Linear; "
+        "from models.network.inference.int8 import Int8Linear; "
         "x = torch.ones(1, 1, 1, 4); attend(x, x, x, None, False); Int8Linear(torch.nn.Linear(4, 4))(x)"
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True)

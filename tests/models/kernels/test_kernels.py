@@ -20,11 +20,11 @@ import models.kernels
 from models.config import BackboneConfig, Norm
 from models.kernels.dots import PANELS, dots, in_panels, lanes
 from models.kernels.machine import VNNI, supports_int8
+from models.network.architectures.context_attention import ContextAttention
 from models.network.context import over_past
-from models.network.context_attention import ContextAttention
-from models.network.inference import prepare
-from models.network.int8_sublayers import Int8Norm
-from models.network.kernel_embedding import KernelEmbedding
+from models.network.inference.int8_sublayers import Int8Norm
+from models.network.inference.kernel_embedding import KernelEmbedding
+from models.network.inference.preparation import prepare
 from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
 from models.network.state import State
 from models.network.transformer import Transformer

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 
-from models.bundle.computation import resolve_compute_type
+from models.engine.computation import resolve_compute_type
 from models.errors import BundleError
 from models.network.bfloat16 import computes_bfloat16
 

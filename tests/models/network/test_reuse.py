@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from models.bundle.strategies import TokenizedRequest, TorchEngine
 from models.config import ArchitectureConfig
 from models.data.batches import Example
 from models.data.corpus import TokenizedCorpus
 from models.data.wordpiece import WordPiece
+from models.engine.strategies import TokenizedRequest, TorchEngine
 from models.kernels.machine import supports_int8
-from models.network.inference import prepare
+from models.network.inference.preparation import prepare
 from models.network.model import TranslationModel
 from models.network.pretrained import PretrainedEncoder
 from models.network.state_cache import StateCache

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from models.bundle.runtime import Runtime
 from models.config import ArchitectureConfig
 from models.data.documents import Document
+from models.engine.runtime import Runtime
 from tests.support.bundles import documents, make_checkpoint
 
 OpenModel = Callable[..., Runtime]

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.bundle.runtime import Runtime
 from models.config import (
     ArchitectureConfig,
     AveragedDocumentConfig,
@@ -19,8 +18,9 @@ from models.config import (
 )
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import EOS
+from models.engine.runtime import Runtime
 from models.errors import PictureError
-from models.network.doc_transformer import DocTransformer
+from models.network.architectures.doc_transformer import DocTransformer
 from models.network.layers import Attention
 from models.network.transformer import EncoderLayer
 from models.plotting.attention import sentence_attention

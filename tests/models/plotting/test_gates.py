@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.bundle.runtime import Runtime
 from models.config import (
     ArchitectureConfig,
     AveragedDocumentConfig,
@@ -18,10 +17,11 @@ from models.config import (
 )
 from models.data.documents import Document
 from models.data.tokenizer import EOS
+from models.engine.runtime import Runtime
 from models.errors import PictureError
-from models.network.aware_layers import SourceContextLayer
-from models.network.doc_transformer import ContextAttention, DocTransformer
-from models.network.layer_weighting import LayerWeighting
+from models.network.architectures.aware_layers import SourceContextLayer
+from models.network.architectures.doc_transformer import ContextAttention, DocTransformer
+from models.network.architectures.layer_weighting import LayerWeighting
 from models.network.transformer import EncoderLayer
 from models.plotting.gates import GateValues, gate_values
 from models.plotting.passage import network_of

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from models.bundle.runtime import Runtime
 from models.config import DocTransformerConfig, LayerWeightingConfig
+from models.engine.runtime import Runtime
 from models.errors import PictureError
-from models.network.layer_weighting import LayerWeighting
+from models.network.architectures.layer_weighting import LayerWeighting
 from models.plotting.layer_weights import layer_weights
 from models.plotting.passage import network_of
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from PIL import Image
 
-from models.bundle.runtime import Runtime
 from models.config import DocTransformerConfig, LayerWeightingConfig
 from models.data.documents import Document
+from models.engine.runtime import Runtime
 from models.errors import PictureError
 from models.plotting.kinds import Picture
 from models.plotting.pictures import Material, draw, sort_paths

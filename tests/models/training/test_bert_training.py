@@ -9,14 +9,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from models.bundle.requests import Options, TranslationRequest
-from models.bundle.runtime import Runtime, WindowTranslator
 from models.config import RunConfig, load_config
 from models.data.documents import read_documents
 from models.data.replacement import ContextKind, Replacement, Vocabulary
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime, WindowTranslator
 from models.errors import CheckpointError, ConfigError
 from models.evaluation.metrics import evaluate
-from models.network.bert import FrozenBert
+from models.network.architectures.bert import FrozenBert
 from models.training.checkpoints import load_checkpoint
 from models.training.run import make_tokenizer
 from tests.support.bert import POSITIONS, WIDTH, make_bert, tiny_bert_context

@@ -13,7 +13,7 @@ from transformers import BertForMaskedLM
 from models.data.documents import Document, Sentence
 from models.data.wordpiece import MASK, TOKENIZER, WordPiece
 from models.errors import CheckpointError, DataError
-from models.network.bert import CONFIG, WEIGHTS, FrozenBert
+from models.network.architectures.bert import CONFIG, WEIGHTS, FrozenBert
 from models.training.masked_words import BertPlan, MaskedWords, _shape, train_bert
 
 ALPHABET = "あいうえおかきくけこ"

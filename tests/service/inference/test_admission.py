@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from models.bundle.requests import TranslationRequest
+from models.engine.requests import TranslationRequest
 from service.errors import QueueFullError
 from service.inference.admission import Admission
 from service.inference.backlog import Turn

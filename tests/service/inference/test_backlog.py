@@ -6,8 +6,8 @@ from itertools import count, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.bundle.requests import Options, TranslationRequest
 from models.data.documents import Sentence
+from models.engine.requests import Options, TranslationRequest
 from service.inference.backlog import Backlog, Budget, Turn, Waiting
 from service.inference.wire import PRIORITIES, Priority
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from models.bundle.requests import CacheUse, Options, TranslationRequest
+from models.engine.requests import CacheUse, Options, TranslationRequest
 from models.errors import RequestError
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
 from service.inference.backlog import Budget, Turn

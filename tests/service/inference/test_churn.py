@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options, Strategy, Translation, TranslationRequest
-from models.bundle.runtime import Runtime
 from models.data.documents import Sentence
+from models.engine.requests import Options, Strategy, Translation, TranslationRequest
+from models.engine.runtime import Runtime
 from service.deadline import moment_in, until
 from service.errors import OwnDeadlineError
 from service.inference.backlog import Budget, Turn

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from models.bundle.requests import CacheUse, Options, Translation, TranslationRequest
+from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
 from models.errors import RequestError
 from service.inference.desk import BULK_SHARE, Desk
 from service.inference.wire import Batch, Drop, Failure, Job, Outcomes, Priority

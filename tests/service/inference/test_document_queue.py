@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.bundle.requests import Translation, TranslationRequest
 from models.data.words import has_words
+from models.engine.requests import Translation, TranslationRequest
 from models.errors import RequestError
 from service.errors import ShuttingDownError
 from service.inference.document_queue import DocumentQueue

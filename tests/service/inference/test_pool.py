@@ -16,8 +16,8 @@ import structlog
 from structlog.testing import capture_logs
 
 from models.bundle.manifest import Manifest
-from models.bundle.requests import Options, Translation, TranslationRequest
 from models.data.documents import Sentence
+from models.engine.requests import Options, Translation, TranslationRequest
 from models.errors import BundleError, RequestError, SelfTestError, SentenceTooLongError
 from service.errors import WorkerDiedError
 from service.inference import worker as worker_module

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS
-from models.network.averaged_document import AveragedDocument, ContextAttention
+from models.network.architectures.averaged_document import AveragedDocument, ContextAttention
 from models.network.model import TranslationModel
 from models.network.transformer import DecoderLayer
 from tests.models.network.oracles.transformer import (

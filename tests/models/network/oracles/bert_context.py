@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertModel
 
-from models.network.bert_context import BertAttention, BertContext
+from models.network.architectures.bert_context import BertAttention, BertContext
 from models.network.layers import Residual
 from models.network.model import TranslationModel
 from models.network.transformer import DecoderLayer, EncoderLayer

@@ -5,12 +5,12 @@ import math
 import torch
 from torch import Tensor, nn
 
-from models.network.global_local import GlobalLocal
+from models.network.architectures.global_local import GlobalLocal
+from models.network.architectures.segment_attention import Fusion, GlobalAttention, GlobalLayer, SegmentAttention
+from models.network.architectures.transformer_xl import RelativeAttention
 from models.network.layers import Attention, Residual
 from models.network.model import TranslationModel
-from models.network.segment_attention import Fusion, GlobalAttention, GlobalLayer, SegmentAttention
 from models.network.transformer import DecoderLayer, Transformer
-from models.network.transformer_xl import RelativeAttention
 from tests.models.network.oracles.transformer import (
     Sequence,
     embed,

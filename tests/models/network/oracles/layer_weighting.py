@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from models.config import LayerWeightingConfig
 from models.data.tokenizer import BOS, EOS
-from models.network.aware_layers import (
+from models.network.architectures.aware_layers import (
     AwareDecoderLayer,
     AwareSourceLayer,
     Block,
@@ -14,7 +14,7 @@ from models.network.aware_layers import (
     Mixture,
     SourceContextLayer,
 )
-from models.network.layer_weighting import LayerWeighting
+from models.network.architectures.layer_weighting import LayerWeighting
 from models.network.model import TranslationModel
 from models.network.transformer import Transformer
 from tests.models.network.oracles.transformer import (

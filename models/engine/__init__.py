@@ -1,0 +1,1 @@
+"""What decodes: requests in, translations out, in one batch after another or as they come."""

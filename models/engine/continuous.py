@@ -1,0 +1,179 @@
+"""Continuous batching: sentences that are done make room in the batch for those that wait."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import torch
+
+from models.data.batches import Batch, Tokens
+from models.engine.batching import want_of_memory
+from models.search.decoder import Decoder
+from models.search.hypotheses import Hypothesis
+from models.search.running import Found, Search, Wanted
+
+JOINING: Final = 1.0
+"""Steps of decoding that sentences which join cost each that is there already, about."""
+RECOVERY: Final = 500
+"""Steps in a row without a failure after which twice as much is tried again: what took the memory may be gone."""
+
+
+class Sized(Protocol):
+    """A sentence that waits."""
+
+    @property
+    def size(self) -> int:
+        """Tokens that it is padded to alone."""
+
+    @property
+    def max_length(self) -> int:
+        """The most tokens to generate."""
+
+    @property
+    def draft(self) -> Tokens:
+        """What the translation may be; empty where there is none."""
+
+
+Sentence = TypeVar("Sentence", bound=Sized)
+
+
+class Continuous(Generic[Sentence]):
+    """Feeds a search from what waits: within a budget of tokens, in the order of arrival, of like sizes together.
+
+    What comes together begins with its longest, so that long ones are not left over for the end. Satisfies
+    `models.engine.flow.Flow`.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[], Search],
+        decoder: Decoder[Any],
+        batch_of: Callable[[Sequence[Sentence]], Batch],
+        budget: int,
+    ) -> None:
+        """Feed a search with batches.
+
+        Args:
+            begin: makes a search that has nothing to do yet.
+            decoder: of the search; if nothing can join there, one batch ends before the next.
+            batch_of: makes a batch of sentences.
+            budget: padded source tokens that are begun and not done; less, where the device has no memory for them.
+        """
+        self._new_search = begin
+        self._search = begin()
+        self._decoder = decoder
+        self._batch_of = batch_of
+        self._budget = self._most = budget
+        self._sound = 0
+        """Steps since the device had no memory, or since the budget grew."""
+        self._alone = False
+        """Whether there was none for a sentence alone, which has not gone on since."""
+        self._waiting: dict[int, Sentence] = {}
+        self._begun: dict[int, Sentence] = {}
+        self._waited = 0
+        """Steps that sentences have waited although there was room for them, all together."""
+
+    @property
+    def running(self) -> int:
+        """Sentences that have no result yet."""
+        return len(self._waiting) + len(self._begun)
+
+    def add(self, requests: Mapping[int, Sentence]) -> None:
+        """Let sentences wait."""
+        self._waiting |= dict(sorted(requests.items(), key=lambda item: -item[1].size))
+
+    def step(self) -> list[tuple[int, list[Hypothesis]]]:
+        """Begin with what there is room for, and go on by a token; gives what is done with it."""
+        try:
+            with want_of_memory():
+                found = self._go_on()
+        except torch.OutOfMemoryError:
+            if self._alone:
+                raise
+            found = None
+        if found is None:  # here nobody holds the tensors of what has failed any more
+            self._alone = len(self._begun) == 1
+            self._begin_again()
+            return []
+        self._alone = False
+        self._recover()
+        for one in found:
+            del self._begun[one.key]
+        return [(one.key, one.hypotheses) for one in found]
+
+    def drop(self, keys: Collection[int]) -> None:
+        """Go on without these sentences."""
+        begun = [key for key in keys if self._begun.pop(key, None) is not None]
+        if begun:
+            self._leave(begun)
+        for key in keys:
+            self._waiting.pop(key, None)
+
+    def _leave(self, begun: Sequence[int]) -> None:
+        """Stop with what has begun; on a GPU what stays is copied, for which there may be no memory."""
+        try:
+            with want_of_memory():
+                self._search.drop(begun)
+        except torch.OutOfMemoryError:
+            pass
+        else:
+            return
+        self._begin_again()
+
+    def _go_on(self) -> list[Found]:
+        if self._waiting:
+            self._waited += min(len(self._waiting), self._room())
+            if self._makes_sense():
+                self._begin()
+        return self._search.step()
+
+    def _begin_again(self) -> None:
+        """Let what has begun wait to be done in smaller batches, of half as much at most."""
+        if self._begun:
+            self._budget = max(1, len(self._begun) * self._width() // 2)
+        self._sound = 0
+        self._waiting = self._begun | self._waiting
+        self._begun, self._search = {}, self._new_search()
+        self._decoder.free()
+
+    def _recover(self) -> None:
+        """Take back what was given up for want of memory, by and by."""
+        self._sound += 1
+        if self._budget < self._most and self._sound >= RECOVERY:
+            self._budget, self._sound = min(self._most, 2 * self._budget), 0
+
+    def _makes_sense(self) -> bool:
+        """Whether the next sentences should begin now: once all have waited as long as it would hold up those that run.
+
+        So the sum of both is the least (as in the economic order quantity, Harris 1913), and a small batch is joined
+        at once, a large one by several sentences together.
+        """
+        if not (self._begun and self._decoder.joins):
+            return not self._begun
+        return self._room() > 0 and self._waited >= JOINING * len(self._begun)
+
+    def _room(self) -> int:
+        """How many sentences like the next one could begin now."""
+        following = next(iter(self._waiting.values()))
+        return max(0, self._budget // max(self._width(), following.size) - len(self._begun))
+
+    def _begin(self) -> None:
+        chosen: dict[int, Sentence] = {}
+        width = self._width()
+        for key, sentence in self._waiting.items():
+            if not self._fits(sentence, len(self._begun) + len(chosen), width):
+                break
+            width = max(width, sentence.size)
+            chosen[key] = sentence
+        for key in chosen:
+            del self._waiting[key]
+        self._begun |= chosen
+        self._waited = 0
+        wanted = [Wanted(key, sentence.max_length, sentence.draft) for key, sentence in chosen.items()]
+        self._search.add(self._batch_of(list(chosen.values())), wanted)
+
+    def _width(self) -> int:
+        return max((sentence.size for sentence in self._begun.values()), default=0)
+
+    def _fits(self, sentence: Sentence, others: int, width: int) -> bool:
+        """Whether one more is within the budget; alone it always is."""
+        return others == 0 or (others + 1) * max(width, sentence.size) <= self._budget

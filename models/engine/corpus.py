@@ -1,0 +1,93 @@
+"""Whole corpora through a translator, line for line."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unicodedata import normalize
+
+from models.config import ContextWindow
+from models.data.documents import Document, Sentence, decode_line, in_pieces, read_documents, read_lines, refusal
+from models.data.replacement import REAL, Replacement
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from models.errors import DataError, SentenceTooLongError
+from models.evaluation.document_translation import Translator, translate_documents
+
+
+def require_translatable(runtime: Runtime, source: Path) -> None:
+    """Find sentences that cannot be translated before hours of work on the others.
+
+    Raises:
+        DataError: a file is missing, a line of it cannot be used, or sentences are too long; names all of these.
+    """
+    refused = []
+    for number, line in enumerate(read_lines(source), 1):
+        text = decode_line(source, number, line)
+        # A byte is a token at the most, of what a tokenizer makes of a text first: of U+FDFA, eighteen letters.
+        if len(normalize("NFKC", text).encode()) + 1 < runtime.manifest.limits.source_tokens:
+            continue
+        try:
+            runtime.prepare([TranslationRequest(text)], Options())
+        except SentenceTooLongError as error:
+            refused.append((number, str(error)))
+    if refused:
+        raise refusal(source, refused)
+
+
+def translate_file(
+    translator: Translator,
+    source: Path,
+    window: ContextWindow,
+    *,
+    replacement: Replacement = REAL,
+    drafts: Path | None = None,
+) -> Iterator[str]:
+    """Translate the documents of a file: for each of its lines one, empty where that is.
+
+    A sentence of which nothing is left in translation, such as a zero-width space alone, is given as it is: an empty
+    line would end a document.
+
+    Args:
+        translator: what translates.
+        source: a sentence a line, an empty line between documents.
+        window: which sentences around each one the translator is given.
+        replacement: what it is given in their place.
+        drafts: of the translations, line for line; empty where there is none.
+
+    Raises:
+        DataError: a file is missing, a line cannot be used, or there are not as many lines of drafts.
+    """
+    documents = read_documents(source)
+    if drafts is not None:
+        documents = _with_drafts(documents, source, drafts)
+    # A replacement may take its sentences from any document, so it is given them all.
+    chunks = in_pieces(documents) if replacement.kind == "real" else [documents]
+    texts = (
+        translated.text
+        for chunk in chunks
+        for translated in translate_documents(
+            translator, chunk, window, replacement=replacement, drafted=drafts is not None
+        )
+    )
+    for line in read_lines(source):
+        yield (next(texts) or line.decode().strip()) if _has_text(line) else ""
+
+
+def _with_drafts(documents: Sequence[Document], source: Path, drafts: Path) -> list[Document]:
+    """The documents of a file, with drafts for targets."""
+    sources, lines = read_lines(source), read_lines(drafts)
+    if len(sources) != len(lines):
+        raise DataError(f"has {len(lines)} lines, and {source} has {len(sources)}", drafts)
+    texts = (
+        decode_line(drafts, number, line) or None
+        for number, (given, line) in enumerate(zip(sources, lines, strict=True), 1)
+        if _has_text(given)
+    )
+    return [
+        Document(tuple(Sentence(sentence.source, next(texts)) for sentence in document.sentences), document.name)
+        for document in documents
+    ]
+
+
+def _has_text(line: bytes) -> bool:
+    """Whether a line is a sentence; an ideographic space alone is none."""
+    return bool(line.decode().strip())

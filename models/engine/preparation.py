@@ -1,0 +1,202 @@
+"""Requests in text into requests in token ids: what is read of the context, and where a long sentence is divided."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from models.bundle.manifest import Manifest
+from models.data.batches import ContextReader, Example, Tokens
+from models.data.clauses import attach, pack, split_clauses
+from models.data.tokenizer import Tokenizer
+from models.data.words import has_words
+from models.engine.requests import TranslationRequest
+from models.engine.strategies import TokenizedRequest
+from models.errors import SentenceTooLongError
+from models.search.hypotheses import max_target_length
+
+_LENGTH_STEP = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request as what an engine translates: sentences, and clauses of long ones."""
+
+    parts: list[TokenizedRequest]
+    """None of a sentence without words."""
+    context_size: int
+    """Of the first part: preceding sentences that are read."""
+    verbatim: str = ""
+    """What stands in the place of a translation where there are no parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Prepares requests for one model; `reader` decides what is read of a context."""
+
+    manifest: Manifest
+    tokenizer: Tokenizer
+    reader: ContextReader
+
+    def prepare(
+        self, requests: Sequence[TranslationRequest], *, in_context: bool, drafted: bool = False
+    ) -> list[Prepared]:
+        """What to translate of each request; `drafted` says whether drafts are read.
+
+        A sentence that is divided has no draft: nobody knows which part of it belongs to which.
+
+        Raises:
+            SentenceTooLongError: a part without clause boundaries has more tokens than the model has positions.
+        """
+        examples = self._examples(requests, in_context=in_context)
+        in_turn = in_context and self._reads_what_was_said
+        prepared = [
+            self._divided(request, example, in_turn=in_turn)
+            for request, example in zip(requests, examples, strict=True)
+        ]
+        return self._with_drafts(prepared, requests) if drafted else prepared
+
+    def whole(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[TokenizedRequest]:
+        """Each request undivided.
+
+        Raises:
+            SentenceTooLongError: a sentence has more tokens than the model has positions.
+        """
+        examples = [self.reader.select(example) for example in self._examples(requests, in_context=in_context)]
+        for example in examples:
+            self.check_length(example.source, "a sentence or its translation has {} tokens")
+        return [self._request(example) for example in examples]
+
+    def check_length(self, tokens: Tokens, message: str) -> None:
+        """Refuse more tokens than the model has positions, with a message that has a place for their number.
+
+        Raises:
+            SentenceTooLongError: there are more.
+        """
+        if len(tokens) > (limit := self.manifest.limits.source_tokens):
+            raise SentenceTooLongError(f"{message.format(len(tokens))}; this model takes {limit} at most")
+
+    def _examples(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[Example]:
+        """Sentences with all of their context; each text is encoded once."""
+        read = requests if in_context else [TranslationRequest(request.source) for request in requests]
+        sources = _ids(self.tokenizer.encode_sources, (text for request in read for text in _sources(request)))
+        targets = _ids(
+            self.tokenizer.encode_targets, (text for request in read for text in self._translations(request))
+        )
+        pieces = self._pieces(list(sources)) if in_context else None
+        return [
+            replace(
+                _around(request, sources),
+                translations=[targets[text] for text in self._translations(request)],
+                growing=request.growing,
+                own=None if pieces is None else _around(request, pieces),
+            )
+            for request in read
+        ]
+
+    def _pieces(self, texts: Sequence[str]) -> dict[str, Tokens] | None:
+        """Texts in the architecture's own tokenization."""
+        pieces = self.reader.pieces(texts)
+        return None if pieces is None else dict(zip(texts, pieces, strict=True))
+
+    def _translations(self, request: TranslationRequest) -> list[str]:
+        return [sentence.target or "" for sentence in request.preceding] if self.reader.reads_target else []
+
+    @property
+    def _reads_what_was_said(self) -> bool:
+        """Whether a sentence needs of one before it nothing but the source, wherever in the document both are."""
+        window = self.manifest.window
+        return window.kind == "sliding" and window.size > 0 and not self.reader.reads_target
+
+    def _divided(self, request: TranslationRequest, example: Example, *, in_turn: bool) -> Prepared:
+        if not (example.source and has_words(request.source)):
+            return Prepared([], 0, request.source.strip())
+        texts = request.parts or (request.source,)
+        sentences = self._sentences(texts, example, in_turn=in_turn)
+        chosen = [self._clauses(text, sentence) for text, sentence in zip(texts, sentences, strict=True)]
+        parts = [self._request(clause) for clauses in chosen for clause in clauses if clause.source]
+        return Prepared(parts, len(chosen[0][0].preceding))
+
+    def _sentences(self, texts: Sequence[str], example: Example, *, in_turn: bool) -> list[Example]:
+        """What a request consists of, each sentence with the context of them all, and `in_turn` those before it."""
+        if len(texts) == 1:
+            return [example]
+        sentences = self._in_place_of(example, texts)
+        if not in_turn:
+            return sentences
+        return [_after(sentences[:number], sentence) for number, sentence in enumerate(sentences)]
+
+    def _clauses(self, text: str, example: Example) -> list[Example]:
+        """A sentence with what is read of its context, or its clauses where it is long.
+
+        All clauses have the context that leaves room for the longest of them.
+        """
+        parts = [example]
+        if len(example.source) > (limit := self.manifest.limits.split_tokens):
+            texts = pack(split_clauses(text), self._tokens, limit)
+            texts = attach(texts, self._tokens, self.manifest.limits.source_tokens)
+            parts = self._in_place_of(example, texts)
+        for part in parts:
+            self.check_length(part.source, "a sentence has {} tokens without a clause boundary")
+        chosen = self.reader.select(max(parts, key=_size))
+        return [_with_source(chosen, part) for part in parts]
+
+    def _tokens(self, text: str) -> int:
+        return len(self.tokenizer.encode_source(text))
+
+    def _in_place_of(self, example: Example, texts: Sequence[str]) -> list[Example]:
+        """Each text with the context of an example."""
+        parts = [replace(example, source=tokens) for tokens in self.tokenizer.encode_sources(list(texts))]
+        if example.own is None:
+            return parts
+        pieces = self._pieces(texts) or {}
+        own = [replace(example.own, source=pieces[text]) for text in texts]
+        return [replace(part, own=one) for part, one in zip(parts, own, strict=True)]
+
+    def _with_drafts(self, prepared: list[Prepared], requests: Sequence[TranslationRequest]) -> list[Prepared]:
+        drafts = self.tokenizer.encode_targets([request.draft or "" for request in requests])
+        return [
+            replace(one, parts=[replace(one.parts[0], draft=draft)]) if len(one.parts) == 1 else one
+            for one, draft in zip(prepared, drafts, strict=True)
+        ]
+
+    def _request(self, example: Example) -> TokenizedRequest:
+        # CTranslate2 takes one maximum length for a call: with the source's length rounded up, many share one.
+        rounded = -(-len(example.source) // _LENGTH_STEP) * _LENGTH_STEP
+        limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
+        return TokenizedRequest(example, limit)
+
+
+def _size(example: Example) -> int:
+    """Tokens of a sentence itself, in all tokenizations."""
+    return len(example.source) + (0 if example.own is None else _size(example.own))
+
+
+def _after(before: Sequence[Example], sentence: Example) -> Example:
+    """A sentence with others between it and its context, in all tokenizations."""
+    preceding = [*sentence.preceding, *(one.source for one in before)]
+    own = sentence.own and _after([one.own for one in before if one.own], sentence.own)
+    return replace(sentence, preceding=preceding, own=own)
+
+
+def _with_source(chosen: Example, part: Example) -> Example:
+    """The context of one and the sentence of another."""
+    own = None if chosen.own is None or part.own is None else _with_source(chosen.own, part.own)
+    return replace(chosen, source=part.source, own=own)
+
+
+def _around(request: TranslationRequest, sources: dict[str, Tokens]) -> Example:
+    return Example(
+        sources[request.source],
+        preceding=[sources[sentence.source] for sentence in request.preceding],
+        following=[sources[sentence.source] for sentence in request.following],
+    )
+
+
+def _sources(request: TranslationRequest) -> Iterator[str]:
+    yield request.source
+    for sentence in (*request.preceding, *request.following):
+        yield sentence.source
+
+
+def _ids(encode: Callable[[Sequence[str]], Sequence[Tokens]], texts: Iterable[str]) -> dict[str, Tokens]:
+    distinct = list(dict.fromkeys(texts))
+    return dict(zip(distinct, encode(distinct), strict=True))

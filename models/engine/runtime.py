@@ -1,0 +1,293 @@
+"""A bundle, or a checkpoint, ready to translate: sentences in their context in, text out.
+
+Pure: the answer for one request depends on nothing else that is asked with it. Knows nothing of documents that grow,
+of clients or of time.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from models.bundle.description import describe
+from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest
+from models.bundle.step_one import sentence_model_of
+from models.config import RunConfig
+from models.data.batches import ContextReader
+from models.data.clauses import join_translations
+from models.data.documents import Sentence, Window
+from models.data.tokenizer import Tokenizer
+from models.engine.backbone import BackboneEngine
+from models.engine.bert import ConvertedBert
+from models.engine.computation import place, resolve_compute_type
+from models.engine.flow import Flow
+from models.engine.preparation import Preparation, Prepared
+from models.engine.requests import CacheUse, Hypothesis, Options, Strategy, Translation, TranslationRequest
+from models.engine.rerank import combined
+from models.engine.strategies import Engine, TorchEngine
+from models.engine.text_flow import TextFlow
+from models.errors import BundleError, CheckpointError, DataError, UnsupportedOptionError
+from models.network.model import TranslationModel
+from models.search import hypotheses as found
+from models.search.hypotheses import SearchOptions
+from models.training.checkpoints import is_checkpoint, load_checkpoint, load_model, load_weights
+
+DEFAULT_OPTIONS: Final = Options()
+MAX_BEAM: Final = 64
+MOST_REPEATED: Final = 32
+"""Tokens that repetitions of an n-gram may fill: a row of ten characters that are three tokens each goes through."""
+
+
+class Runtime:
+    """Translates and scores with one model; not to be used by two threads at once."""
+
+    def __init__(
+        self, manifest: Manifest, tokenizer: Tokenizer, reader: ContextReader, engines: Mapping[Strategy, Engine]
+    ) -> None:
+        self.manifest: Final = manifest
+        self.tokenizer: Final = tokenizer
+        self._engines = combined(engines, manifest.backbone.max_length)
+        self._preparation = Preparation(manifest, tokenizer, reader)
+        self._joins_source = reader.joins_source
+
+    @classmethod
+    def load(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
+        """Load a bundle.
+
+        Args:
+            folder: of the bundle.
+            device: a name of torch's, as `cpu` or `cuda:1`.
+            compute_type: `float32`, `int8`, `bfloat16` or `auto` (see `resolve_compute_type`). In int8 what torch
+                decodes, and its score, depend on nothing else in the batch; in float32 a score does in its last digits,
+                and so does the choice between translations that are as good; in bfloat16, now and then, any choice.
+            threads: that compute on a CPU, of torch in this whole process.
+
+        Raises:
+            BundleError: it is damaged, of an unknown format, or the device or compute type is not offered.
+        """
+        manifest = Manifest.load(folder)
+        manifest.verify(folder)
+        computed = resolve_compute_type(compute_type, device)
+        try:
+            tokenizer = Tokenizer.load(folder)
+            model = _model_of(manifest, tokenizer)
+            if not model.architecture.joins_source:
+                load_weights(model, load_file(folder / WEIGHTS))
+        except (CheckpointError, DataError, OSError, SafetensorError) as error:
+            raise BundleError(f"{folder}: cannot be loaded: {error}") from error
+        place(model, device, computed, threads, to_serve=True)
+        if model.architecture.pretrained is not None:
+            model.architecture.pretrained = ConvertedBert(folder / BERT, device, computed, threads)
+        # On a CPU as it is stored, if nothing else is asked for; CTranslate2 may have int8 where torch has not.
+        stored = manifest.quantization if (compute_type, device) == ("auto", "cpu") else computed
+        direct: Engine
+        if model.architecture.joins_source:
+            source = model.architecture.source
+            direct = BackboneEngine(folder / JOINED, tokenizer, device, stored, threads, source)
+        else:
+            direct = TorchEngine(model)
+        engines: dict[Strategy, Engine] = {"direct": direct}
+        if manifest.has_backbone:
+            engines["sentence"] = BackboneEngine(
+                folder / BACKBONE, tokenizer, device, stored, threads, free=direct.free
+            )
+        return cls(manifest, tokenizer, model.architecture, engines)
+
+    @classmethod
+    def open(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
+        """Load a bundle or a checkpoint; of a checkpoint, both strategies are torch. Arguments as of `load`.
+
+        A checkpoint whose backbone is no longer that of step one, and whose step one is gone, translates with context
+        only.
+
+        Raises:
+            BundleError: the bundle cannot be served.
+            CheckpointError: the checkpoint is damaged.
+        """
+        if not is_checkpoint(folder):
+            return cls.load(folder, device=device, compute_type=compute_type, threads=threads)
+        exact = "float32" if compute_type == "auto" else resolve_compute_type(compute_type, device)
+        if exact == "int8":
+            raise BundleError("a checkpoint computes in float32 or bfloat16; export it for int8")
+        checkpoint = load_checkpoint(folder)
+        model = load_model(checkpoint)
+        place(model, device, exact, threads, to_serve=False)
+        sentence: TranslationModel | None = None
+        with suppress(CheckpointError):
+            sentence = sentence_model_of(checkpoint, model)
+        if sentence is not None:
+            place(sentence, device, exact, threads, to_serve=False)
+        return cls.of(checkpoint.config, checkpoint.tokenizer, model, sentence)
+
+    @classmethod
+    def of(
+        cls,
+        config: RunConfig,
+        tokenizer: Tokenizer,
+        model: TranslationModel,
+        sentence: TranslationModel | None = None,
+    ) -> "Runtime":
+        """A runtime on a model in memory, and its sentence model where it is wanted, both in evaluation mode."""
+        engines: dict[Strategy, Engine] = {"direct": TorchEngine(model)}
+        if sentence is not None:
+            engines["sentence"] = TorchEngine(sentence)
+        return cls(describe(config, tokenizer, model.architecture), tokenizer, model.architecture, engines)
+
+    def check(self, request: TranslationRequest, options: Options) -> None:
+        """Say why a request cannot be translated, before it meets others in a batch.
+
+        Raises:
+            UnsupportedOptionError: there is no such strategy or beam.
+            SentenceTooLongError: the sentence is too long, and has no clause boundaries at which to divide it.
+        """
+        self._search_options(options)
+        self.engine(options.strategy)
+        self.prepare([request], options)
+
+    def prepare(self, requests: Sequence[TranslationRequest], options: Options) -> list[Prepared]:
+        """What an engine is asked for each request.
+
+        Raises:
+            SentenceTooLongError: a sentence is too long, and has no clause boundaries at which to divide it.
+        """
+        drafted = options.strategy == "verify"
+        return self._preparation.prepare(requests, in_context=self._in_context(options), drafted=drafted)
+
+    def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
+        """Translate sentences, each in its context, in their order; one without words gives itself.
+
+        Of a request that is several sentences each is translated alone, with those before it as context too, unless the
+        model reads translations or blocks. A sentence longer than training has seen is translated in parts that end
+        with clauses, each with the same context. The score is that of all tokens of all parts, and alternatives are
+        made of their alternatives in turn.
+
+        Raises:
+            RequestError: what `check` raises for any of them.
+        """
+        search_options, engine = self._search_options(options), self.engine(options.strategy)
+        prepared = self.prepare(requests, options)
+        results = iter(engine.translate([part for one in prepared for part in one.parts], search_options))
+        return [self._translation(one, list(islice(results, len(one.parts)))) for one in prepared]
+
+    def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
+        """A flow that translates requests as they come, each as `translate` does; they are checked before.
+
+        Raises:
+            UnsupportedOptionError: there is no such strategy or beam.
+        """
+        parts = self.engine(options.strategy).flow(self._search_options(options))
+        return TextFlow(parts, lambda requests: self.prepare(requests, options), self._translation)
+
+    def score(
+        self, requests: Sequence[TranslationRequest], targets: Sequence[str], options: Options = DEFAULT_OPTIONS
+    ) -> list[float]:
+        """The log-probability of each target as a whole, end of sentence included, in its context.
+
+        Raises:
+            SentenceTooLongError: a source or a target has more tokens than the model has positions.
+            UnsupportedOptionError: there is no such strategy.
+        """
+        sources = self._preparation.whole(requests, in_context=self._in_context(options))
+        encoded = self.tokenizer.encode_targets(targets)
+        for tokens in encoded:
+            self._preparation.check_length(tokens, "a sentence or its translation has {} tokens")
+        return [sum(values) for values in self.engine(options.strategy).log_probabilities(sources, encoded)]
+
+    def cache_use(self) -> CacheUse:
+        """How often states of the context were kept from an earlier request, since the runtime was loaded."""
+        return self._engines["direct"].cache_use()
+
+    def engine(self, strategy: Strategy) -> Engine:
+        """What translates token ids by a strategy.
+
+        Raises:
+            UnsupportedOptionError: there is no such strategy.
+        """
+        engine = self._engines.get(strategy)
+        if engine is None:
+            offered = ", ".join(self._engines)
+            raise UnsupportedOptionError(f"there is no strategy {strategy!r}; this model offers {offered}")
+        return engine
+
+    def _in_context(self, options: Options) -> bool:
+        return options.strategy != "sentence"
+
+    def _search_options(self, options: Options) -> SearchOptions:
+        decoding = self.manifest.decoding
+        default = 1 if options.strategy == "verify" else decoding.beam_size
+        beam_size = default if options.beam_size is None else options.beam_size
+        if options.strategy == "verify" and beam_size > 1:
+            raise UnsupportedOptionError(
+                f"beam_size {beam_size} is too large: drafts go with greedy search, beam_size 1"
+            )
+        largest = min(MAX_BEAM, (self.manifest.vocabulary.target - 4) // 2)
+        if beam_size > max(1, largest):
+            raise UnsupportedOptionError(f"beam_size {beam_size} is more than this model offers, which is {largest}")
+        # CTranslate2, which searches for the others, has no such guard.
+        guarded = options.strategy in {"direct", "verify"} and not self._joins_source
+        most_repeated = MOST_REPEATED if guarded else None
+        alpha = decoding.alpha if options.alpha is None else options.alpha
+        return SearchOptions(beam_size, options.n_best, decoding.normalization, alpha, most_repeated=most_repeated)
+
+    def _translation(self, prepared: Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
+        if not parts:
+            return Translation(prepared.verbatim, 0.0, 0, 0, ())
+        best, *others = [self._joined(list(ranked)) for ranked in zip(*parts, strict=True)]
+        tokens = sum(len(part[0].tokens) for part in parts)
+        kept = sum(part[0].kept for part in parts)
+        return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others), kept)
+
+    def _joined(self, parts: list[found.Hypothesis]) -> Hypothesis:
+        texts = [self.tokenizer.decode_target(part.tokens) for part in parts]
+        score = sum(part.log_probability for part in parts) / sum(part.length for part in parts)
+        return Hypothesis(join_translations(texts, self.manifest.languages.target), score)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowTranslator:
+    """A runtime as evaluation sees it: translates and scores windows of documents, always with the same options.
+
+    A window's current sentence may have a draft as its target, which the strategy `verify` reads.
+    """
+
+    runtime: Runtime
+    options: Options = DEFAULT_OPTIONS
+
+    @property
+    def reads_target(self) -> bool:
+        """Whether the translations of the preceding sentences are read."""
+        return self.options.strategy != "sentence" and self.runtime.manifest.reads_target_context
+
+    def translate(self, windows: Sequence[Window]) -> list[Translation]:
+        """A translation of each window's current sentence."""
+        return self.runtime.translate([_request_of(window) for window in windows], self.options)
+
+    def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
+        """The log-probability of each target as the translation of its window's current sentence."""
+        return self.runtime.score([_request_of(window) for window in windows], targets, self.options)
+
+    def count_tokens(self, target: str) -> int:
+        """Tokens of a translation, without the end of sentence."""
+        return len(self.runtime.tokenizer.encode_target(target))
+
+    def fits(self, sentence: Sentence) -> bool:
+        """Whether neither a sentence nor its translation has more tokens than the model has positions."""
+        source = len(self.runtime.tokenizer.encode_source(sentence.source))
+        return max(source, self.count_tokens(sentence.target or "")) <= self.runtime.manifest.limits.source_tokens
+
+
+def _request_of(window: Window) -> TranslationRequest:
+    return TranslationRequest(window.current.source, window.preceding, window.following, draft=window.current.target)
+
+
+def _model_of(manifest: Manifest, tokenizer: Tokenizer) -> TranslationModel:
+    vocabulary = manifest.vocabulary
+    sizes = len(tokenizer.source_pieces), len(tokenizer.target_pieces)
+    if (vocabulary.source, vocabulary.target, vocabulary.joint) != (*sizes, tokenizer.joint):
+        raise DataError("the tokenizer has other vocabularies than the manifest says")
+    return TranslationModel(manifest.backbone, manifest.architecture, *sizes).eval()

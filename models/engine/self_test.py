@@ -1,0 +1,109 @@
+"""Whether a bundle that has just been loaded translates as it should, before anybody relies on it.
+
+It is tried on sentences made of its tokenizer's own pieces: any language has them, and they are the same every time.
+Imports no torch: it sees what a runtime offers.
+"""
+
+import math
+import traceback
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from models.bundle.manifest import Manifest
+from models.data.documents import Sentence
+from models.data.tokenizer import SPECIAL_PIECES, Tokenizer
+from models.engine.requests import Options, Strategy, Translation, TranslationRequest
+from models.errors import SelfTestError
+
+STRATEGIES: Final[tuple[Strategy, ...]] = ("direct", "sentence")
+"""The second one only where the bundle has a sentence model."""
+EXACT: Final = 1e-3
+"""Nats a token: the most by which a score may depend on the batch where arithmetic is float32 or int8, on a CPU."""
+ROUNDED: Final = 0.05
+"""The same in 16 bits, or on a GPU, where rounding depends on the shape of a batch."""
+DIVERGED: Final = 1.0
+"""And between translations that differ, since rounding decided a word and all that follows it goes another way."""
+_LENGTHS: Final = (3, 7, 5)
+"""Pieces of each probe: different, so that in a batch all but one are padded."""
+_WORD_BOUNDARY: Final = "\u2581"
+
+
+class Tested(Protocol):
+    """What is tested: `models.engine.runtime.Runtime`."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the bundle says of itself."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Its vocabularies."""
+
+    def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
+        """A translation for each request, in their order."""
+
+
+def self_test(runtime: Tested, *, tolerance: float = EXACT) -> None:
+    """Translate a few sentences, with context and without, each alone and all together, by every strategy.
+
+    Args:
+        runtime: what is tested.
+        tolerance: nats a token by which a score may depend on the batch, and within which translations are a tie.
+
+    Raises:
+        SelfTestError: something is empty, no number, or depends on the batch; says what.
+    """
+    requests = probes(runtime.tokenizer)
+    reads_context = runtime.manifest.window.size > 0
+    for strategy in STRATEGIES if runtime.manifest.has_backbone else STRATEGIES[:1]:
+        alone = [_translate(runtime, [request], strategy)[0] for request in requests]
+        together = _translate(runtime, requests, strategy)
+        for request, one, other in zip(requests, alone, together, strict=True):
+            for found in (one, other):
+                _check_sound(found, strategy)
+            if strategy == "direct" and bool(one.context_size) != (reads_context and bool(request.preceding)):
+                raise SelfTestError(f"with {len(request.preceding)} preceding sentences it used {one.context_size}")
+            _check_equal(one, other, strategy, tolerance)
+
+
+def probes(tokenizer: Tokenizer) -> list[TranslationRequest]:
+    """A sentence alone, one after another, and one after two; each with made-up translations."""
+    sources = _texts(tokenizer.source_pieces)
+    history = [Sentence(*texts) for texts in zip(sources, _texts(tokenizer.target_pieces), strict=True)]
+    return [TranslationRequest(source, tuple(history[:position])) for position, source in enumerate(sources)]
+
+
+def _texts(pieces: Sequence[str]) -> list[str]:
+    """Texts of pieces from all over a vocabulary; of letters, if it has any but special ones."""
+    usable = pieces[len(SPECIAL_PIECES) :]
+    words = [piece for piece in usable if piece.strip(_WORD_BOUNDARY).isalpha()] or usable
+    needed = sum(_LENGTHS)
+    drawn = iter([words[position * len(words) // needed] for position in range(needed)])
+    joined = ["".join(next(drawn) for _ in range(length)) for length in _LENGTHS]
+    return [text.replace(_WORD_BOUNDARY, " ").strip() for text in joined]
+
+
+def _translate(runtime: Tested, requests: Sequence[TranslationRequest], strategy: Strategy) -> list[Translation]:
+    try:
+        found = runtime.translate(requests, Options(strategy))
+    except Exception as error:  # damaged weights make the engines raise anything
+        what = traceback.format_exception_only(error)[0].partition("\n")[0]
+        raise SelfTestError(f"translating by strategy {strategy} raised {what}") from error
+    if len(found) != len(requests):
+        raise SelfTestError(f"{len(requests)} sentences gave {len(found)} translations by strategy {strategy}")
+    return found
+
+
+def _check_sound(found: Translation, strategy: Strategy) -> None:
+    if not math.isfinite(found.score):
+        raise SelfTestError(f"a translation by strategy {strategy} has a score that is no number")
+    if not found.text.strip():
+        raise SelfTestError(f"a translation by strategy {strategy} is empty, and its sentence is not")
+
+
+def _check_equal(alone: Translation, together: Translation, strategy: Strategy, tolerance: float) -> None:
+    """Where two translations are as good as each other, rounding decides between them."""
+    difference, differ = abs(alone.score - together.score), alone.text != together.text
+    if difference > (DIVERGED if differ and tolerance >= ROUNDED else tolerance):
+        what = "translation" if differ else "score of a translation"
+        raise SelfTestError(f"the {what} by strategy {strategy} depends on what is translated with it")

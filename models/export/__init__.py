@@ -1,0 +1,1 @@
+"""Checkpoint to bundle, checked before it is written; and back."""

@@ -1,0 +1,202 @@
+"""From a checkpoint to a bundle: what training hands to serving.
+
+A bundle appears whole or not at all, and only if what is in it agrees with the checkpoint.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from models.bundle.manifest import BACKBONE, MANIFEST, Manifest, Quantization
+from models.bundle.step_one import sentence_model_beside, sentence_model_of
+from models.config import Provenance, RunConfig, data_folder
+from models.data.batches import ContextReader
+from models.data.corpus import TokenizedCorpus
+from models.data.documents import Document, read_documents
+from models.data.tokenizer import Tokenizer
+from models.data.whole import abandoned, beside
+from models.engine.backbone import BackboneEngine
+from models.engine.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
+from models.engine.runtime import Runtime
+from models.engine.strategies import TokenizedRequest, TorchEngine
+from models.errors import BundleError
+from models.export.agreement import CLOSE, Sample, exact_disagreement, mean_shift
+from models.export.choices import NO_CHOICES, Choices
+from models.export.writing import Contents, convert, write_bundle
+from models.network.architectures.bert import FrozenBert
+from models.network.model import TranslationModel
+from models.search.hypotheses import max_target_length
+from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
+
+CHECKED_SENTENCES: Final = 200
+_FORMER: Final = ".former"
+"""What the name of a bundle ends with that another one is about to replace."""
+
+
+def export_bundle(
+    checkpoint: Path,
+    out: Path,
+    quantization: Quantization = "int8",
+    *,
+    documents: Sequence[Document] | None = None,
+    provenance: Provenance | None = None,
+    scores: Mapping[str, float] | None = None,
+    choices: Choices = NO_CHOICES,
+    sentence: Path | None = None,
+) -> Manifest:
+    """Write the bundle of a checkpoint.
+
+    Beside the weights for decoding with context lies a sentence model, converted to CTranslate2: that of step one
+    unless another is named. A model that was trained from scratch has none.
+
+    The weights for decoding with context are stored in float32 in a float32 bundle, else in float16: half the size, at
+    the price of a rounding by up to 0.05 %, which moves log-probabilities in the third decimal place.
+
+    Args:
+        checkpoint: its folder.
+        out: the bundle's folder; a bundle that is there is replaced, anything else is left alone.
+        quantization: of the CTranslate2 backbone.
+        documents: translated sentences to check the bundle on; without them the dev set that the run names.
+        provenance: in place of the run's own.
+        scores: figures on test sets for the manifest, by a name that says which.
+        choices: what was chosen after the run.
+        sentence: checkpoint whose backbone is the sentence model, in place of step one's; it may be the same one.
+
+    Returns:
+        The manifest of the new bundle.
+
+    Raises:
+        BundleError: the converted model disagrees with the checkpoint, there is no dev set to check it on, the sentence
+            model does not fit, or the bundle cannot be written.
+        CheckpointError: the checkpoint, or the sentence model's, is damaged.
+        ConfigError: the architecture reads as many sentences as it was trained with.
+        DataError: the dev set is damaged, or has no sentence to check on.
+    """
+    _clear_up_after_killed_ones(out)
+    _check_replaceable(out)
+    trained = load_checkpoint(checkpoint)
+    trained = replace(trained, config=choices.applied_to(trained.config))
+    model = load_model(trained)
+    sample = _sample(_documents(trained.config, documents), trained, model.architecture)
+    alone = sentence_model_of(trained, model) if sentence is None else sentence_model_beside(trained, sentence)
+    contents = Contents(trained.config, trained.tokenizer, model, alone)
+    partial = beside(out)
+    try:
+        manifest = write_bundle(partial, contents, quantization, provenance=provenance, scores=scores)
+        if contents.sentence is not None:
+            _check_backbone(partial / BACKBONE, contents.sentence, trained.tokenizer, quantization, sample)
+        if isinstance(bert := model.architecture.pretrained, FrozenBert):
+            _check_bert(bert, trained.tokenizer)
+        _check_weights(partial, model, sample)
+        _replace(partial, out)
+    except OSError as error:
+        raise BundleError(f"{out}: cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return manifest
+
+
+def _clear_up_after_killed_ones(out: Path) -> None:
+    """Remove what exports to this folder were writing that are gone, and put back what one was replacing."""
+    for partial in abandoned(out):
+        shutil.rmtree(partial, ignore_errors=True)
+    for former in abandoned(out, _FORMER):
+        if out.exists():
+            shutil.rmtree(former, ignore_errors=True)
+        else:
+            former.rename(out)
+
+
+def _check_replaceable(out: Path) -> None:
+    if out.exists() and not (out / MANIFEST).is_file() and not (out.is_dir() and not any(out.iterdir())):
+        raise BundleError(f"{out}: is there and is no bundle; remove it, or export to another folder")
+
+
+def _documents(config: RunConfig, given: Sequence[Document] | None) -> Sequence[Document]:
+    if given is not None:
+        return given
+    dev, folder = config.data.dev, data_folder()
+    if dev is None or not (folder / dev.source).exists():
+        raise BundleError(
+            "a bundle is checked on real sentences, but the run's dev set is not there: set ANTECEDENT_DATA to the"
+            " folder that holds it, or name sentences and their translations to check on"
+        )
+    return read_documents(folder / dev.source, folder / dev.target)
+
+
+def _sample(documents: Sequence[Document], trained: Checkpoint, reader: ContextReader) -> Sample:
+    """The first sentences that are neither empty nor longer than training has seen, in their context."""
+    config = trained.config
+    longest = min(config.data.max_tokens, config.backbone.max_length)
+    corpus = TokenizedCorpus([_translated(document) for document in documents], trained.tokenizer, longest)
+    indices = corpus.usable[:CHECKED_SENTENCES].tolist()
+    examples = [reader.select(corpus.example(index, reader)) for index in indices]
+    limits = [max_target_length(len(e.source), config.decoding, config.backbone.max_length) for e in examples]
+    requests = [TokenizedRequest(example, limit) for example, limit in zip(examples, limits, strict=True)]
+    return Sample(requests, [corpus.targets[index] for index in indices])
+
+
+def _translated(document: Document) -> Document:
+    """The sentences of a document that have a translation."""
+    return Document(tuple(sentence for sentence in document.sentences if sentence.target is not None), document.name)
+
+
+def _check_bert(bert: FrozenBert, tokenizer: Tokenizer) -> None:
+    """Compare the conversion as such, in float32."""
+    texts = ["".join(tokenizer.source_pieces[4::step]) for step in (5, 9, 7)]
+    with tempfile.TemporaryDirectory() as name:
+        convert_bert(bert, Path(name), "float32")
+        converted = ConvertedBert(Path(name), "cpu", "float32", torch.get_num_threads())
+        if not (difference := states_differ(bert, converted, texts)) <= EXACT_STATES:
+            raise BundleError(f"the converted BERT differs by {difference:.2g} in its states, so no bundle is made")
+
+
+def _check_backbone(
+    folder: Path, model: TranslationModel, tokenizer: Tokenizer, quantization: Quantization, sample: Sample
+) -> None:
+    """Compare the conversion as such, in float32, and then the model that is shipped."""
+    ours = TorchEngine(model)
+    threads = torch.get_num_threads()
+    with tempfile.TemporaryDirectory() as name:
+        exact = Path(name)
+        convert(model, tokenizer, exact, "float32")
+        converted = BackboneEngine(exact, tokenizer, "cpu", "float32", threads)
+        if difference := exact_disagreement(ours, converted, sample):
+            raise BundleError(
+                f"the converted backbone disagrees with the checkpoint, so no bundle is made: {difference}"
+            )
+    shipped = BackboneEngine(folder, tokenizer, "cpu", quantization, threads)
+    _check_shift(f"in {quantization}, the backbone", mean_shift(ours, shipped, sample))
+
+
+def _check_weights(folder: Path, model: TranslationModel, sample: Sample) -> None:
+    """Read the finished bundle as a server would, and compare its weights for decoding with context."""
+    stored = Runtime.load(folder, threads=torch.get_num_threads())
+    _check_shift("the stored weights", mean_shift(TorchEngine(model), stored.engine("direct"), sample))
+
+
+def _check_shift(what: str, shift: float) -> None:
+    if not abs(shift) <= CLOSE:  # NaN is not
+        raise BundleError(
+            f"{what} changed the mean log-probability of the checked translations by {shift:.3f} nats a token,"
+            f" more than {CLOSE}, so no bundle is made; try --quantization float32"
+        )
+
+
+def _replace(partial: Path, out: Path) -> None:
+    former = beside(out, _FORMER)
+    replaced = out.exists()
+    if replaced:
+        out.rename(former)
+    try:
+        partial.rename(out)
+    except OSError:
+        if replaced and not out.exists():
+            former.rename(out)
+        raise
+    shutil.rmtree(former, ignore_errors=True)

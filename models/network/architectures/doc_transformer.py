@@ -1,0 +1,157 @@
+"""The Doc-Transformer: Zhang et al. 2018, "Improving the Transformer Translation Model with Document-Level Context".
+
+The preceding source sentences, joined to one sequence, go through a context encoder of their own; its output is read by
+a context attention in every encoder layer (eq. 4) and decoder layer (eq. 8), each behind a gate (eq. 12, 13).
+
+A post-norm backbone gets the paper's sub-layer, LN(g * x + (1 - g) * y). In a pre-norm backbone the residual stream
+must stay whole, so there the sub-layer is x + (1 - g) * y with an output projection that starts at zero: step two
+starts exactly at the sentence model.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import ClassVar, Literal
+
+from torch import Tensor, nn
+
+from models.config import BackboneConfig, ContextWindow, DocTransformerConfig
+from models.data.batches import Batch, Example, Tokens, latest, pad
+from models.data.tokenizer import EOS, PAD
+from models.network.architectures.context_attention import ContextAttention
+from models.network.context import Architecture, Attend, Context
+from models.network.layers import Residual, final_norm, padding_mask
+from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
+from models.network.state import State
+from models.network.state_cache import StateCache
+from models.network.transformer import EncoderLayer, Transformer
+
+
+class ContextEncoder(nn.Module):
+    """A Transformer encoder over the embeddings of the joined context (eq. 1 to 3)."""
+
+    def __init__(self, config: BackboneConfig, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config, dropout) for _ in range(layers))
+        self.norm = final_norm(config.width, config.norm)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Context states (B, C, D) of embeddings (B, C, D)."""
+        for layer in self.layers:
+            assert isinstance(layer, EncoderLayer)
+            x = layer.self_residual(x, layer.self_attention.over_itself(mask))
+            x = layer.feed_residual(x, layer.feed_forward.over(mask))
+        return self.norm(x)
+
+
+class DocTransformer(Architecture):
+    """Context encoder, and context attention in the layers that `integration` names."""
+
+    no_context: ClassVar[Literal["module", "backbone"]] = "module"
+
+    def __init__(self, config: DocTransformerConfig, backbone: BackboneConfig, dropout: float) -> None:
+        super().__init__()
+        self.window = ContextWindow(size=config.context_sentences if config.integration != "none" else 0)
+        self.max_length = backbone.max_length
+        in_encoder = backbone.encoder_layers if config.integration in ("encoder", "both") else 0
+        in_decoder = backbone.decoder_layers if config.integration in ("decoder", "both") else 0
+        layers = config.context_layers if self.window.size else 0
+        self.context_encoder = ContextEncoder(backbone, layers, dropout) if layers else None
+        self.cache = StateCache() if layers else None
+        self.encoder = self._sublayers(in_encoder, config, backbone, dropout)
+        self.decoder = self._sublayers(in_decoder, config, backbone, dropout)
+
+    @staticmethod
+    def _sublayers(count: int, config: DocTransformerConfig, backbone: BackboneConfig, dropout: float) -> nn.ModuleList:
+        return nn.ModuleList(ContextAttention(backbone, dropout, gating=config.gating) for _ in range(count))
+
+    def reset(self) -> None:
+        """Start at the sentence model where the backbone is pre-norm; call after the general initialisation."""
+        for sublayer in (*self.encoder, *self.decoder):
+            assert isinstance(sublayer, ContextAttention)
+            if sublayer.order == "pre":
+                nn.init.zeros_(sublayer.attention.output.weight)
+
+    def select(self, example: Example) -> Example:
+        """The latest sentences, at most `window`, that fit into the position table with the end of sentence."""
+        return Example(example.source, preceding=latest(example.preceding, self.window.size, self.max_length - 1))
+
+    def collate(self, examples: Sequence[Example]) -> dict[str, Tensor]:
+        """Each context joined without separator and closed by </s>, which alone is the boundary token of no context."""
+        if self.context_encoder is None:
+            return {}
+        return {"tokens": pad([[*chain.from_iterable(example.preceding), EOS] for example in examples])}
+
+    def encode(self, batch: Batch, backbone: Transformer) -> Context:
+        """Context states (B, C, D); the context input has no dropout, as in the authors' code."""
+        encoder = self.context_encoder
+        if encoder is None:
+            return {}
+
+        def compute(tokens: Tensor) -> list[Tensor]:
+            embedded = backbone.embed(backbone.source_embedding, tokens, slice(tokens.size(1)))
+            return [encoder(embedded, padding_mask(tokens, PAD))]
+
+        tokens = batch.context["tokens"]
+        (states,) = self.reuse(compute, tokens)
+        return {"states": states, "mask": padding_mask(tokens, PAD)}
+
+    def encoder_self_attention(
+        self, layer: int, x: Tensor, attend: Attend, residual: Residual, context: Context, real: Tensor
+    ) -> Tensor:
+        """The backbone's sub-layer, then context attention."""
+        x = super().encoder_self_attention(layer, x, attend, residual, context, real)
+        if not self.encoder:
+            return x
+        sublayer = self.encoder[layer]
+        assert isinstance(sublayer, ContextAttention)
+        states, mask = context["states"], context["mask"]
+        return sublayer(x, *sublayer.attention.known(states, mask), mask, real)
+
+    def start(self, context: Context, state: State) -> None:
+        """Keys and values of the context for each decoder layer."""
+        for index, sublayer in enumerate(self.decoder):
+            assert isinstance(sublayer, ContextAttention)
+            keys, values = sublayer.attention.known(context["states"], context["mask"])
+            state.fixed |= {
+                f"context.{index}.keys": keys,
+                f"context.{index}.values": values,
+                "context.mask": context["mask"],
+            }
+
+    def source_attention(self, layer: int, x: Tensor, attend: Attend, residual: Residual, state: State) -> Tensor:
+        """Context attention, then the backbone's sub-layer."""
+        if self.decoder:
+            fixed = state.fixed
+            keys, values = fixed[f"context.{layer}.keys"], fixed[f"context.{layer}.values"]
+            x = self.decoder[layer](x, keys, values, fixed["context.mask"])
+        return super().source_attention(layer, x, attend, residual, state)
+
+    def gates(self, batch: Batch) -> list[WatchedGate]:
+        """The weight of the sentence in each context sub-layer."""
+        return [
+            WatchedGate(part, layer, sublayer.gate, real, of_context=False)
+            for part, layer, sublayer, real in self._at_work(batch)
+            if sublayer.gate is not None
+        ]
+
+    def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
+        """Each context sub-layer's; the end of the joined context belongs to its last sentence."""
+        sentences = pad([_places(example.preceding) for example in examples])
+        return [
+            WatchedAttention(part, layer, sublayer.attention, real, sentences)
+            for part, layer, sublayer, real in self._at_work(batch)
+        ]
+
+    def _at_work(self, batch: Batch) -> Iterator[tuple[str, int, ContextAttention, Tensor]]:
+        sides = ("encoder", self.encoder, source_tokens(batch)), ("decoder", self.decoder, target_tokens(batch))
+        for part, sublayers, real in sides:
+            for layer, sublayer in enumerate(sublayers):
+                assert isinstance(sublayer, ContextAttention)
+                yield part, layer, sublayer, real
+
+
+def _places(preceding: Sequence[Tokens]) -> list[int]:
+    """For each token of the joined context how many sentences after the current one it stands."""
+    if not preceding:
+        return [NOWHERE]
+    return [place - len(preceding) for place, tokens in enumerate(preceding) for _ in tokens] + [-1]

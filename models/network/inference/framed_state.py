@@ -1,0 +1,125 @@
+"""States of sentences that come and go, while each step is done in a frame; see `static_state`."""
+
+import weakref
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from models.network.inference.static_state import Frame, Shape
+from models.network.state import State
+
+FRAME_BYTES: Final = 4 * 2**30
+"""Of frames that wait for a batch of their shape: forty of 128 sentences of 64 tokens, six layers of width 512."""
+FRAME_SHARE: Final = 8
+"""One part of so many of a GPU's memory, where that is more."""
+
+
+def frame_bytes(device: torch.device) -> int:
+    """What frames that wait may take on a device."""
+    if device.type != "cuda":
+        return FRAME_BYTES
+    return max(FRAME_BYTES, torch.cuda.get_device_properties(device).total_memory // FRAME_SHARE)
+
+
+class Frames:
+    """Frames that no state uses; those that were used longest ago go first, and the last one stays."""
+
+    def __init__(self, limit: int = FRAME_BYTES) -> None:
+        """Keep frames of at most `limit` bytes together."""
+        self._limit = limit
+        self._idle: list[Frame] = []
+
+    def take(self, shape: Shape) -> Frame | None:
+        """A frame of a shape, if there is one; it is the caller's until it is given back."""
+        for place in reversed(range(len(self._idle))):
+            if self._idle[place].shape == shape:
+                return self._idle.pop(place)
+        return None
+
+    def give(self, frame: Frame) -> None:
+        """Let a frame be used again."""
+        self._idle.append(frame)
+        while len(self._idle) > 1 and sum(idle.nbytes for idle in self._idle) > self._limit:
+            self._idle.pop(0)
+
+    def clear(self) -> None:
+        """Free the memory."""
+        self._idle.clear()
+
+
+class Hold:
+    """A frame in use, which is given back when nobody holds it any more."""
+
+    def __init__(self, frame: Frame, frames: Frames) -> None:
+        self.frame: Final = frame
+        weakref.finalize(self, frames.give, frame).atexit = False
+
+
+@dataclass
+class FramedState(State):
+    """A state that may stand in a frame. Whatever changes it, but a step, takes it out first."""
+
+    hold: Hold | None = None
+    """The frame that its tensors stand in, or some of them."""
+    framed: bool = False
+    """Whether all of them do, as the frame's step needs it."""
+    origins: Tensor | None = None
+    """(R,) what each hypothesis continues of what stands in the frame, if the next step has yet to move it."""
+
+    @property
+    def sentences(self) -> int:
+        """B."""
+        return len(next(iter(self.fixed.values())))
+
+    def fits(self, rows: int) -> bool:
+        """Whether the next word of so many hypotheses can be decoded where they are."""
+        if not self.framed or self.hold is None:
+            return False
+        shape = self.hold.frame.shape
+        return self.position < shape.room and rows == self.sentences * shape.beam
+
+    def enter(self, hold: Hold, rows: int) -> None:
+        """Move into a frame, with so many hypotheses."""
+        hold.frame.fill(self)
+        self.fixed, self.past = hold.frame.fixed(self.sentences), hold.frame.past(rows)
+        self.hold, self.framed = hold, True
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Do the frame's step, if it fits; as `Frame.step`."""
+        assert self.hold is not None
+        origins, self.origins = self.origins, None
+        self.position += 1
+        return self.hold.frame.step(tokens, origins)
+
+    def leave(self) -> None:
+        """Be like any other state; tensors stay in the frame until they are changed."""
+        origins, self.origins, self.framed = self.origins, None, False
+        if origins is not None:
+            super().reorder(origins)
+
+    def reorder(self, rows: Tensor) -> None:
+        """As any state; the hypotheses of a beam that stays as wide are moved by the next step."""
+        if self.hold is not None and self.hold.frame.shape.beam > 1 and self.fits(len(rows)):
+            self.origins = rows if self.origins is None else self.origins[rows]
+            return
+        self.leave()
+        super().reorder(rows)
+
+    def keep(self, sentences: Tensor) -> None:
+        """As any state."""
+        self.leave()
+        super().keep(sentences)
+
+    def cut(self, words: Tensor) -> None:
+        """As any state."""
+        self.leave()
+        super().cut(words)
+
+    def join(self, others: State, rows: int, joining: int) -> None:
+        """As any state."""
+        self.leave()
+        if isinstance(others, FramedState):
+            others.leave()
+        super().join(others, rows, joining)

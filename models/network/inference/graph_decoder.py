@@ -1,0 +1,97 @@
+"""Decoding by steps that are captured once for each shape of a batch; see `models.network.inference.static_state`."""
+
+import logging
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from models.data.batches import Batch
+from models.network.decoding import ModelDecoder
+from models.network.inference.framed_state import FramedState, Frames, Hold, frame_bytes
+from models.network.inference.graphs import CudaGraphs, says_no_memory
+from models.network.inference.static_state import Capture, Frame, Shape
+from models.network.model import TranslationModel
+from models.network.state import State
+
+_log: Final = logging.getLogger(__name__)
+
+
+class GraphDecoder(ModelDecoder):
+    """A decoder whose steps are captured; where that fails, one as any other."""
+
+    def __init__(self, model: TranslationModel, capture: Capture | None = None) -> None:
+        """Decode with `model`, which is in evaluation mode and on its device.
+
+        Args:
+            model: whose steps are done.
+            capture: captures them, in place of CUDA.
+        """
+        super().__init__(model)
+        self._plain = ModelDecoder(model)  # whose steps are captured: frames that held this one would outlive it
+        self._device = model.backbone.positions.device
+        self._capture: Capture | None = capture or CudaGraphs(self._device)
+        self._frames = Frames(frame_bytes(self._device))
+
+    def start(self, batch: Batch) -> State:
+        """Encode a batch with its context."""
+        state = super().start(batch)
+        return FramedState(state.fixed, cached=True, shared=state.shared)
+
+    def step(self, tokens: Tensor, state: State) -> Tensor:
+        """Scores of the next token, (R, V) in float32, after the last ones (R,)."""
+        assert isinstance(state, FramedState)
+        if state.position == 0 and self.model.architecture.recurrent:
+            return super().step(tokens, state)  # which computes what is needed of the memory once a sentence
+        if state.fits(len(tokens)) or self._enter(state, len(tokens)):
+            return state.step(tokens)
+        return super().step(tokens, state)
+
+    def free(self) -> None:
+        """Give back the memory of the frames that no state is in."""
+        self._frames.clear()
+        torch.cuda.empty_cache()
+
+    def _enter(self, state: FramedState, rows: int) -> bool:
+        """Bring a state into a frame, if there can be one."""
+        state.leave()
+        shape = Shape.of(state, rows)
+        hold = state.hold
+        if hold is None or hold.frame.shape != shape:
+            hold = self._hold(shape)
+        if hold is not None:
+            state.enter(hold, rows)
+        return hold is not None
+
+    def _hold(self, shape: Shape) -> Hold | None:
+        frame = self._frames.take(shape) or self._captured(shape)
+        return None if frame is None else Hold(frame, self._frames)
+
+    def _captured(self, shape: Shape) -> Frame | None:
+        """A new frame, unless its step cannot be captured.
+
+        Raises:
+            torch.OutOfMemoryError: the device has no memory for it.
+        """
+        if self._capture is None:
+            return None
+        try:
+            return Frame(shape, self._plain.step, self._capture, self._device)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            # A capture that has failed ends with an error of its own. Only their words are kept: they hold the frame.
+            reasons = [str(each) for each in (error.__context__, error) if each is not None]
+        for reason in reasons:
+            if says_no_memory(reason):
+                raise torch.OutOfMemoryError(reason)
+        _log.warning("decoding goes on without captured graphs: %s", reasons[0].partition("\n")[0])
+        # What a failed capture has taken from its pool stays reserved until the process ends, in torch 2.13 at least.
+        self._capture = None
+        self.free()
+        return None
+
+
+def decoder_of(model: TranslationModel) -> ModelDecoder:
+    """The decoder for a model, in evaluation mode, where it is: on a GPU its steps are captured."""
+    return GraphDecoder(model) if model.backbone.positions.is_cuda else ModelDecoder(model)

@@ -1,0 +1,263 @@
+"""Sub-layers in int8, each in one call, with the norm and the residual connection around it."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from models.kernels.attention import attend
+from models.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
+from models.kernels.padding import ALL_REAL
+from models.kernels.sublayers import (
+    attend_fixed,
+    attend_itself,
+    attend_past,
+    feed_forward,
+    keys_values,
+    let_context_in,
+    open_gate,
+)
+from models.network.architectures.context_attention import ContextAttention
+from models.network.inference.int8 import Arrays, Int8Linear
+from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
+
+_ALL_SEEN: Final = np.empty((0, 0), np.float32)
+Floats = NDArray[np.float32]
+_Three = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
+class Int8Norm(nn.LayerNorm):
+    """A layer norm, in the one order in which sub-layers compute theirs."""
+
+    def __init__(self, layer: nn.LayerNorm) -> None:
+        """What `layer` is."""
+        super().__init__(layer.normalized_shape, layer.eps)
+        self.weight, self.bias = layer.weight, layer.bias
+        self.arrays: Final[Norm] = layer.weight.detach().numpy(), layer.bias.detach().numpy(), np.float32(layer.eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (..., D) to (..., D)."""
+        given, result = _with_room(x)
+        norm(given, *self.arrays, result)
+        return torch.from_numpy(result)
+
+    def frame(self, *, pre: bool) -> Frame:
+        """A residual connection with this norm before or after the sub-layer."""
+        return PRE if pre else POST, *self.arrays
+
+
+class Int8Residual(Residual):
+    """A residual connection: one call with its sub-layer, if that can be."""
+
+    def __init__(self, residual: Residual) -> None:
+        """What `residual` is, whose norm is an `Int8Norm`."""
+        nn.Module.__init__(self)
+        self.norm, self.dropout, self.pre = residual.norm, residual.dropout, residual.pre
+        self._frame = _frame(residual.norm, pre=residual.pre)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Apply `sublayer` to (..., D) inside the connection."""
+        inside = getattr(sublayer, "inside", None)
+        found: Tensor | None = None if inside is None else inside(x, self._frame)
+        return super().forward(x, sublayer) if found is None else found
+
+
+class Int8FeedForward(FeedForward):
+    """A feed-forward layer with ReLU, its linear layers in int8."""
+
+    def __init__(self, layer: FeedForward) -> None:
+        """What `layer` is, which has been brought to int8."""
+        nn.Module.__init__(self)
+        self.inner, self.outer, self.activation = layer.inner, layer.outer, layer.activation
+        self._arrays = _arrays(self.inner), _arrays(self.outer)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (..., D) to (..., D)."""
+        return self.inside(x, NO_FRAME)
+
+    def inside(self, x: Tensor, frame: Frame, mask: Tensor | None = None) -> Tensor:
+        """The same in a frame, and without padding."""
+        given, result = _with_room(x)
+        feed_forward(given, _real(mask), *self._arrays, frame, result)
+        return torch.from_numpy(result)
+
+    def over(self, mask: Tensor) -> Callable[[Tensor], Tensor]:
+        """The same of sentences (B, S, D); nought comes out where there is padding."""
+        return Framed(self, lambda x, frame: self.inside(x, frame, mask))
+
+
+class Int8Gate(Gate):
+    """A gate, its linear layers in int8."""
+
+    def __init__(self, gate: Gate) -> None:
+        """What `gate` is, which has been brought to int8."""
+        nn.Module.__init__(self)
+        self.sentence, self.context = gate.sentence, gate.context
+        self.arrays: Final = _arrays(self.sentence), _arrays(self.context)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Weight of x against y, both (B, S, D)."""
+        given, result = _with_room(x)
+        open_gate(given, _whole(y), *self.arrays, result)
+        return torch.from_numpy(result)
+
+
+class Int8ContextAttention(ContextAttention):
+    """A gated context sub-layer, its linear layers in int8."""
+
+    def __init__(self, sublayer: ContextAttention) -> None:
+        """What `sublayer` is, all of whose parts have been brought to int8."""
+        nn.Module.__init__(self)
+        self.attention, self.norm, self.gate = sublayer.attention, sublayer.norm, sublayer.gate
+        self.dropout, self.order = sublayer.dropout, sublayer.order
+        assert isinstance(self.gate, Int8Gate)
+        self._watchers: Final = self.attention._forward_hooks, self.gate._forward_hooks  # noqa: SLF001
+        self._arrays = _arrays(self.attention.query), _arrays(self.attention.output)
+        self._gate_arrays = self.gate.arrays
+        self._frame = _frame(self.norm, pre=self.order == "pre")
+        self._known = _Known(_to_read)
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor, real: Tensor | None = None) -> Tensor:
+        """Mix the context into x (R, T, D); nought comes out where x is padding."""
+        if any(self._watchers):
+            return super().forward(x, keys, values, mask, real)
+        given, result = _with_room(x)
+        one_step = x.size(1) == 1  # of many with the same keys; those of whole sentences are not seen again
+        known = (self._known.arrays if one_step else _to_read)(keys, values, mask)
+        let_context_in(given, _real(real), *self._arrays, *known, *self._gate_arrays, self._frame, result)
+        return torch.from_numpy(result)
+
+
+class Int8Attention:
+    """What computes an attention whose projections are in int8; satisfies `models.network.layers.AttentionKernel`."""
+
+    mix = staticmethod(attend)
+    keeps = torch.int16
+
+    def __init__(self, attention: Attention) -> None:
+        """Compute `attention`, which has been brought to int8."""
+        self._heads = attention.heads
+        self._fixed = _arrays(attention.query), _arrays(attention.output)
+        self._key_value = _arrays(attention.key_value)
+        self._known, self._past = _Known(_to_read), _Known(_to_write)
+        if attention.joined is not None:
+            self._joined = _arrays(attention.joined), _arrays(attention.output)
+
+    @staticmethod
+    def kept(keys: Tensor) -> Tensor:
+        """In half precision, half as much to read at each step; as bits, since Numba has no name for it."""
+        return keys.half().view(torch.int16)
+
+    def known(self, memory: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Keys and values of (B, S, D) as they are kept, each (B, H, S, D/H); nought where there is padding."""
+        given = _whole(memory)
+        sentences, words, _ = given.shape
+        shape = sentences, self._heads, words, self._key_value[-1] // (2 * self._heads)
+        keys, values = np.empty(shape, np.int16), np.empty(shape, np.int16)
+        keys_values(given, _real(mask), self._key_value, keys, values)
+        return torch.from_numpy(keys), torch.from_numpy(values)
+
+    @staticmethod
+    def floats(kept: Tensor) -> Tensor:
+        """As numbers again."""
+        return kept.view(torch.float16).float()
+
+    def attend_fixed(
+        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Frame = NO_FRAME
+    ) -> Tensor:
+        """As `Attention.forward`, in a frame."""
+        given, result = _with_room(x)
+        known = self._known.arrays(keys, values, mask)
+        attend_fixed(given, *self._fixed, *known, frame, result)
+        return torch.from_numpy(result)
+
+    def attend_itself(self, x: Tensor, mask: Tensor, frame: Frame) -> Tensor:
+        """Self-attention of sentences (B, S, D), each to its own words, in a frame; nought comes out at padding."""
+        given, result = _with_room(x)
+        attend_itself(given, *self._joined, self._heads, _real(mask), frame, result)
+        return torch.from_numpy(result)
+
+    def attend_past(
+        self,
+        x: Tensor,
+        past: tuple[Tensor, Tensor],
+        position: int,
+        columns: Tensor,
+        unseen: Tensor | None,
+        frame: Frame,
+    ) -> Tensor:
+        """Self-attention of one more word each, (R, 1, D), whose keys and values are added to those of the past.
+
+        Args:
+            x: (R, 1, D).
+            past: keys and values, (more than `position`, R or more, D).
+            position: the words that are there.
+            columns: as in `State`.
+            unseen: what is added to the scores, (R, 1, 1, position + 1), if not all words are seen.
+            frame: what stands around it.
+        """
+        given, result = _with_room(x)
+        keys, values, where = self._past.arrays(*past, columns)
+        arrays = (keys, values), position, where, _seen(unseen)
+        attend_past(given, *self._joined, self._heads, *arrays, frame, result)
+        return torch.from_numpy(result)
+
+
+class _Known:
+    """Arrays of what is attended to: at each step of decoding it is the same again, and to ask torch takes longer."""
+
+    def __init__(self, of: Callable[[Tensor, Tensor, Tensor | None], _Three]) -> None:
+        self._of = of
+        self._last: tuple[Tensor, Tensor, Tensor | None, _Three] | None = None
+
+    def arrays(self, keys: Tensor, values: Tensor, third: Tensor | None) -> _Three:
+        """Of tensors that stay where they are."""
+        last = self._last
+        if last is None or last[0] is not keys or last[1] is not values or last[2] is not third:
+            last = self._last = keys, values, third, self._of(keys, values, third)
+        return last[3]
+
+
+def _to_read(keys: Tensor, values: Tensor, mask: Tensor | None) -> _Three:
+    return _whole(keys), _whole(values), _seen(mask)
+
+
+def _to_write(keys: Tensor, values: Tensor, columns: Tensor | None) -> _Three:
+    assert columns is not None
+    return keys.numpy(), values.numpy(), columns.numpy()
+
+
+def _frame(layer: nn.Module, *, pre: bool) -> Frame:
+    assert isinstance(layer, Int8Norm)
+    return layer.frame(pre=pre)
+
+
+def _arrays(layer: nn.Module) -> Arrays:
+    assert isinstance(layer, Int8Linear)
+    return layer.arrays
+
+
+def _with_room(x: Tensor) -> tuple[Floats, Floats]:
+    """What is in x, and room for a result of its shape."""
+    whole = _whole(x)
+    return whole, np.empty(whole.shape, np.float32)
+
+
+def _whole(x: Tensor) -> Floats:
+    """What a kernel reads has to be in one piece."""
+    return x.contiguous().numpy()
+
+
+def _seen(mask: Tensor | None) -> Floats:
+    if mask is None:
+        return _ALL_SEEN
+    hidden = additive(mask, torch.float32).numpy()
+    return hidden.reshape(len(hidden), -1)
+
+
+def _real(mask: Tensor | None) -> NDArray[np.bool_]:
+    """Where there are words, of (B, 1, 1, S)."""
+    return ALL_REAL if mask is None else np.ascontiguousarray(mask.numpy()).reshape(len(mask), -1)

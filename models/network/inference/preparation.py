@@ -1,0 +1,115 @@
+"""A trained network made ready to be decoded with, fast: it computes the same, and can no longer be trained.
+
+On a CPU most of the time of decoding goes into small matrix products, and much of the rest into Python. So projections
+that read the same input become one, modules that do nothing go, and nobody looks for hooks; with int8, the products
+are those of `Int8Linear`.
+"""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, Final
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.network.architectures.context_attention import ContextAttention
+from models.network.hooks import without_hooks
+from models.network.inference.int8 import Int8Linear
+from models.network.inference.int8_sublayers import (
+    Int8Attention,
+    Int8ContextAttention,
+    Int8FeedForward,
+    Int8Gate,
+    Int8Norm,
+    Int8Residual,
+)
+from models.network.inference.kernel_embedding import KernelEmbedding
+from models.network.layers import Attention, FeedForward, Gate, Residual
+
+_IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] = (
+    {nn.Linear: Int8Linear, nn.LayerNorm: Int8Norm, nn.Embedding: KernelEmbedding},
+    {FeedForward: Int8FeedForward, Gate: Int8Gate, Residual: Int8Residual},
+    {ContextAttention: Int8ContextAttention},
+)
+"""What computes modules in int8, from the inside out."""
+_OF_LISTS: Final[dict[str, Callable[..., object]]] = {
+    "__getitem__": lambda modules, which: modules.members[which],
+    "__len__": lambda modules: len(modules.members),
+}
+"""How a list of modules finds them; torch looks each up by its number as a word."""
+
+
+def prepare(model: nn.Module, *, int8: bool = False) -> None:
+    """Make a model ready, in evaluation mode and on its device, in place.
+
+    Args:
+        model: keeps its parameters, as far as they are not replaced by int8 ones.
+        int8: whether linear layers compute in int8, each row with a scale of its own; on a CPU only.
+    """
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, Attention) and name == "self_attention":
+                child.joined = _one_of(child.query, child.key_value)
+            elif isinstance(child, nn.Dropout):
+                setattr(module, name, nn.Identity())
+    if int8:
+        _quantize(model)
+    direct = {kind: _direct(kind) for kind in {type(module) for module in model.modules()}}
+    for module in model.modules():
+        module.__class__ = direct[type(module)]
+        # torch looks these up in Python, every time; what stands in an object itself is found at once.
+        module.__dict__.update(module._modules | module._parameters | module._buffers)  # noqa: SLF001
+        if isinstance(module, nn.ModuleList):
+            module.__dict__["members"] = tuple(module._modules.values())  # noqa: SLF001
+
+
+def _one_of(*layers: nn.Linear) -> nn.Linear:
+    """A layer that gives what these give, side by side."""
+    weight = torch.cat([layer.weight for layer in layers])
+    joined = nn.Linear(weight.size(1), len(weight), bias=layers[0].bias is not None, device="meta")
+    joined.weight = nn.Parameter(weight, requires_grad=False)
+    if layers[0].bias is not None:
+        joined.bias = nn.Parameter(torch.cat([layer.bias for layer in layers]), requires_grad=False)
+    return joined
+
+
+def _quantize(model: nn.Module) -> None:
+    for kinds in _IN_INT8:
+        replaced = {module: kinds[type(module)](module) for module in model.modules() if _has_kernel(module, kinds)}
+        for module in list(model.modules()):
+            for name, child in list(module._modules.items()):  # noqa: SLF001 - one that two share has two names here
+                if child in replaced:
+                    setattr(module, name, replaced[child])
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.kernel = Int8Attention(module)
+
+
+def _has_kernel(module: nn.Module, kinds: Container[type[nn.Module]]) -> bool:
+    """Whether one of these computes modules of its kind in int8, and this one, too."""
+    if type(module) not in kinds:
+        return False
+    if isinstance(module, FeedForward):
+        return module.activation is F.relu
+    return not isinstance(module, ContextAttention) or module.gate is not None
+
+
+def _direct(kind: type[nn.Module]) -> type[nn.Module]:
+    """The same module, called without a look for hooks; a list of modules that gives its members at once."""
+    own = _OF_LISTS if kind is nn.ModuleList else {"__call__": _PLAIN.get(kind, kind.forward)}
+    return without_hooks(kind, own)
+
+
+def _plain_norm(norm: nn.LayerNorm, x: Tensor) -> Tensor:
+    return torch.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+
+def _plain_embedding(embedding: nn.Embedding, tokens: Tensor) -> Tensor:
+    return torch.embedding(embedding.weight, tokens)
+
+
+_PLAIN: Final[Mapping[type[nn.Module], Callable[..., Tensor]]] = {
+    nn.LayerNorm: _plain_norm,
+    nn.Embedding: _plain_embedding,
+}
+"""What torch computes of its own modules, without what else they ask."""

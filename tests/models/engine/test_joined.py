@@ -1,0 +1,42 @@
+"""A bundle of a model whose context is a part of its source: CTranslate2 whole."""
+
+import pytest
+
+from models.config import ConcatenationConfig, ContextWindow
+from models.data.documents import windows
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from models.export.export import export_bundle
+from tests.support.bundles import documents, make_checkpoint
+
+REQUESTS = [
+    TranslationRequest(window.current.source, window.preceding)
+    for document in documents()
+    for window in windows(document, ContextWindow(size=2))
+]
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+    """The float32 bundle of a model that reads two preceding sentences, loaded."""
+    folder = tmp_path_factory.mktemp("joined")
+    checkpoint = make_checkpoint(folder / "checkpoint", ConcatenationConfig(context_sentences=2), max_length=96)
+    export_bundle(checkpoint, folder / "bundle", "float32", documents=documents())
+    return Runtime.load(folder / "bundle")
+
+
+def test_context_is_read_and_the_sentence_model_is_beside_it(runtime: Runtime) -> None:
+    """With context the score is another one; without it, that of the sentence model."""
+    with_context, without = (
+        [one.score for one in runtime.translate(REQUESTS, Options(strategy))] for strategy in ("direct", "sentence")
+    )
+    bare = [TranslationRequest(request.source) for request in REQUESTS]
+    assert with_context != without
+    assert without == [one.score for one in runtime.translate(bare, Options("sentence"))]
+
+
+def test_nothing_but_the_two_models_is_shipped(runtime: Runtime) -> None:
+    """There are no weights that nobody would read."""
+    folders = {name.split("/")[0] for name in runtime.manifest.files if "/" in name}
+    assert folders == {"backbone", "joined"}
+    assert not any(name.endswith(".safetensors") for name in runtime.manifest.files)

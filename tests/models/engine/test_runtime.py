@@ -1,0 +1,266 @@
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import pytest
+
+from models.config import ContextWindow, SentenceConfig
+from models.data.batches import Example
+from models.data.documents import Sentence, Window, windows
+from models.engine.requests import Hypothesis, Options, TranslationRequest
+from models.engine.runtime import Runtime, WindowTranslator
+from models.engine.strategies import TokenizedRequest
+from models.errors import BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
+from models.evaluation.contrastive import Scorer
+from models.evaluation.metrics import Translator, evaluate
+from tests.support.bundles import documents, make_bundle
+
+STRATEGIES = ["direct", "sentence", "rerank"]
+REQUESTS = [
+    TranslationRequest(window.current.source, tuple(Sentence(s.source) for s in window.preceding))
+    for document in documents(3)
+    for window in windows(document, ContextWindow(size=4))
+]
+TARGETS = [sentence.target or "" for document in documents(3) for sentence in document.sentences]
+LONG = "、".join(["からりきくろ"] * 9) + "。"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_batch_mates_and_order_change_nothing(runtime: Runtime, strategy: Any, beam_size: int) -> None:
+    """Each of many requests gets, in its place, the translation that it gets alone."""
+    options = Options(strategy, beam_size)
+    together = runtime.translate([*REQUESTS, TranslationRequest(LONG)], options)
+    for request, found in zip([*REQUESTS, TranslationRequest(LONG)], together, strict=True):
+        (alone,) = runtime.translate([request], options)
+        assert replace(found, score=0) == replace(alone, score=0)
+        assert found.score == pytest.approx(alone.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_empty_sentence_stays_empty(runtime: Runtime, strategy: Any) -> None:
+    """Blank sources give empty texts in their places, and only they do."""
+    found = runtime.translate(
+        [TranslationRequest(text) for text in ("から。", "", " \n\t", "きく。")], Options(strategy)
+    )
+    assert [bool(translation.text) for translation in found] == [True, False, False, True]
+    assert (found[1].score, found[1].tokens, found[1].context_size) == (0.0, 0, 0)
+    assert runtime.translate([TranslationRequest("")], Options(strategy)) == [found[1]]
+    assert runtime.translate([], Options(strategy)) == []
+
+
+def test_context_matters_to_direct_only(runtime: Runtime) -> None:
+    """Other preceding sentences change what `direct` says and how likely it is; `sentence` does not see them."""
+    source = REQUESTS[4].source
+    contexts = [(), (Sentence("かりきる。"),), (Sentence("こらけれ。"), Sentence("くろくろ。"))]
+    requests = [TranslationRequest(source, context) for context in contexts]
+    direct = runtime.translate(requests, Options("direct"))
+    sentence = runtime.translate(requests, Options("sentence"))
+    assert [found.context_size for found in direct] == [0, 1, 2]
+    assert len({found.score for found in direct}) == 3
+    assert [found.context_size for found in sentence] == [0, 0, 0]
+    assert len({found.text for found in sentence}) == 1
+    assert len(set(runtime.score(requests, ["ra"] * 3))) == 3
+    without = runtime.score(requests, ["ra"] * 3, Options("sentence"))
+    assert without == pytest.approx([without[0]] * 3, abs=1e-5)
+
+
+def test_context_beyond_the_window_is_not_read(runtime: Runtime) -> None:
+    """Of many preceding sentences the latest two are used, and others before them change nothing."""
+    latest = (Sentence("かりきる。"), Sentence("こらけれ。"))
+    requests = [TranslationRequest("から。", (*older, *latest)) for older in ((), (Sentence("くろ。"),) * 5)]
+    one, two = runtime.translate(requests, Options())
+    assert one == two
+    assert one.context_size == 2
+
+
+def test_context_that_is_too_long_loses_its_oldest_sentences(runtime: Runtime) -> None:
+    """A sentence of context that does not fit is left out whole, and the size says so."""
+    near, far = Sentence("かりきる。"), Sentence("からりきくろ" * 20)
+    found = runtime.translate([TranslationRequest("から。", context) for context in ((far, near), (near,))], Options())
+    assert found[0] == found[1]
+    assert found[0].context_size == 1
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence"])
+def test_a_larger_alpha_gives_longer_translations(runtime: Runtime, strategy: Any) -> None:
+    """Log-probabilities are divided by n^alpha; without one it is the bundle's own."""
+    lengths, own = {}, runtime.manifest.decoding.alpha
+    for alpha in (0.0, own, 4.0):
+        found = runtime.translate(REQUESTS, Options(strategy, beam_size=4, alpha=alpha))
+        lengths[alpha] = sum(one.tokens for one in found)
+        if alpha == own:
+            assert found == runtime.translate(REQUESTS, Options(strategy, beam_size=4))
+    assert lengths[0.0] < lengths[own] < lengths[4.0]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_long_sentence_is_translated_in_parts(runtime: Runtime, strategy: Any) -> None:
+    """Beyond what training has seen, clauses are packed into parts, each translated with the context, and joined."""
+    context = (Sentence("かりきる。"),)
+    options = Options(strategy)
+    clauses = [clause + "、" for clause in LONG.split("、")]
+    assert len(runtime.tokenizer.encode_source(LONG)) > runtime.manifest.limits.split_tokens
+    request = TranslationRequest(LONG, context)
+    runtime.check(request, options)
+    (found,) = runtime.translate([request], options)
+    assert found.context_size == (0 if strategy == "sentence" else 1)
+    for size in range(1, len(clauses)):  # as many clauses as fit
+        if len(runtime.tokenizer.encode_source("".join(clauses[: size + 1]))) > runtime.manifest.limits.split_tokens:
+            break
+    texts = ["".join(clauses[start : start + size]) for start in range(0, len(clauses), size)]
+    texts[-1] = texts[-1].removesuffix("、")
+    parts = runtime.translate([TranslationRequest(text, context) for text in texts], options)
+    assert found.text == " ".join(part.text for part in parts)
+    assert found.tokens == sum(part.tokens for part in parts)
+    assert min(part.score for part in parts) < found.score < max(part.score for part in parts)
+
+
+def test_a_sentence_without_boundary_is_refused_when_it_does_not_fit(runtime: Runtime) -> None:
+    """Longer than in training but within the positions is translated whole; beyond them it is refused, never cut."""
+    for times, fits in ((12, True), (40, False)):
+        request = TranslationRequest("からりきくろ" * times)
+        tokens = len(runtime.tokenizer.encode_source(request.source))
+        assert tokens > runtime.manifest.limits.split_tokens
+        assert (tokens <= runtime.manifest.limits.source_tokens) is fits
+        if fits:
+            runtime.check(request, Options())
+            assert runtime.translate([request], Options())[0].text
+            continue
+        for call in (runtime.check, lambda r, options: runtime.translate([r], options)):
+            with pytest.raises(SentenceTooLongError, match=f"{tokens} tokens without a clause boundary"):
+                call(request, Options())
+
+
+def test_scores_are_means_over_tokens(runtime: Runtime, bundle: Path) -> None:
+    """A translation's score is CTranslate2's with length penalty 1, of the backbone as anyone can use it."""
+    pieces = [runtime.tokenizer.source.encode(request.source, out_type=str) for request in REQUESTS]
+    translator = ctranslate2.Translator(str(bundle / "backbone"), compute_type="float32", intra_threads=1)
+    expected = translator.translate_batch(pieces, beam_size=4, max_decoding_length=20, return_scores=True)
+    found = runtime.translate(REQUESTS, Options("sentence", beam_size=4))
+    assert [translation.score for translation in found] == pytest.approx([e.scores[0] for e in expected], abs=1e-5)
+    assert [translation.tokens for translation in found] == [len(e.hypotheses[0]) for e in expected]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_target_is_scored_as_a_whole(runtime: Runtime, strategy: Any) -> None:
+    """The score is that of all pieces and of the end: what is appended makes a target less likely."""
+    requests = [replace(request, preceding=()) for request in REQUESTS[:4]]
+    shorter, longer = (runtime.score(requests, [text] * 4, Options(strategy)) for text in ("", "rako raki"))
+    tokenized = [TokenizedRequest(Example(runtime.tokenizer.encode_source(request.source)), 9) for request in requests]
+    pieces = runtime.tokenizer.encode_target("rako raki")
+    by_token = runtime.engine(strategy).log_probabilities(tokenized, [pieces] * 4)
+    assert longer == pytest.approx([sum(values) for values in by_token], abs=1e-5)
+    assert all(two < one < 0 for one, two in zip(shorter, longer, strict=True))
+
+
+def test_alternatives_follow_the_best(runtime: Runtime) -> None:
+    """With n best, the other hypotheses come in the order of their scores; greedy search has no alternative."""
+    found = runtime.translate(REQUESTS, Options(beam_size=4, n_best=3))
+    for translation in found:
+        ranked = [Hypothesis(translation.text, translation.score), *translation.alternatives]
+        assert len(ranked) == 3
+        assert ranked == sorted(ranked, key=lambda hypothesis: -hypothesis.score)
+    assert runtime.translate(REQUESTS[:1], Options(beam_size=1))[0].alternatives == ()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options("magic"),  # type: ignore[arg-type]
+        Options("verify", beam_size=2),
+        Options(beam_size=0),
+        Options(beam_size=65),
+        Options(beam_size=4, n_best=5),
+        Options(n_best=0),
+    ],
+)
+def test_an_option_that_is_not_offered_is_refused(runtime: Runtime, options: Options) -> None:
+    """Strategies, beams and numbers of hypotheses that make no sense are refused, also by `translate`."""
+    with pytest.raises(UnsupportedOptionError):
+        runtime.check(REQUESTS[0], options)
+    with pytest.raises(UnsupportedOptionError):
+        runtime.translate(REQUESTS, options)
+
+
+def test_a_target_that_does_not_fit_is_refused(runtime: Runtime) -> None:
+    """Scoring a text that is longer than the position table is refused like a source that is."""
+    with pytest.raises(SentenceTooLongError, match="this model takes 63 at most"):
+        runtime.score([REQUESTS[0]], ["ra " * 100])
+
+
+def test_a_checkpoint_translates_as_its_bundle(runtime: Runtime, checkpoint: Path) -> None:
+    """Opened itself, a checkpoint gives with both strategies what the float32 bundle made of it gives."""
+    opened = Runtime.open(checkpoint)
+    for strategy in ("direct", "sentence"):
+        ours, theirs = (one.translate(REQUESTS, Options(strategy)) for one in (opened, runtime))
+        assert [found.text for found in ours] == [found.text for found in theirs]
+        assert [found.score for found in ours] == pytest.approx([found.score for found in theirs], abs=1e-4)
+    assert opened.manifest.model_dump(exclude={"files"}) == runtime.manifest.model_dump(exclude={"files"})
+
+
+def test_a_bundle_is_opened_like_a_checkpoint(bundle: Path, runtime: Runtime) -> None:
+    """`open` takes a bundle's folder as well."""
+    opened = Runtime.open(bundle, compute_type="float32").translate(REQUESTS, Options())
+    expected = runtime.translate(REQUESTS, Options())
+    assert [one.text for one in opened] == [one.text for one in expected]
+    assert [one.score for one in opened] == pytest.approx([one.score for one in expected], abs=1e-5)
+
+
+def test_bfloat16_is_near_float32(bundle: Path, runtime: Runtime) -> None:
+    """In bfloat16, both strategies give scores near those of float32."""
+    rounded = Runtime.load(bundle, compute_type="bfloat16")
+    for strategy in STRATEGIES:
+        options = Options(strategy)  # type: ignore[arg-type]
+        ours, theirs = (one.score(REQUESTS, TARGETS, options) for one in (rounded, runtime))
+        assert ours == pytest.approx(theirs, rel=0.02)
+
+
+def test_a_sentence_bundle_has_no_context(tmp_path: Path) -> None:
+    """A bundle without an architecture says that it reads nothing, and ignores what it is given."""
+    runtime = Runtime.load(make_bundle(tmp_path / "bundle", SentenceConfig(), embeddings="shared"))
+    assert (runtime.manifest.window.size, runtime.manifest.no_context) == (0, "backbone")
+    found = runtime.translate([replace(REQUESTS[4], preceding=p) for p in ((), REQUESTS[4].preceding)], Options())
+    assert found[0].text == found[1].text
+    assert [one.context_size for one in found] == [0, 0]
+
+
+def test_evaluation_takes_a_runtime(runtime: Runtime) -> None:
+    """A runtime with its options is a translator and a scorer for the evaluation of whole documents."""
+    adapter = WindowTranslator(runtime, Options("sentence"))
+    translator: Translator = adapter
+    scorer: Scorer = adapter
+    evaluation = evaluate(translator, documents(3), window=ContextWindow(size=2))
+    expected = [found.text for found in runtime.translate(REQUESTS, Options("sentence"))]
+    assert list(evaluation.translations) == expected
+    given = [Window(Sentence(request.source), request.preceding) for request in REQUESTS]
+    assert scorer.score(given, TARGETS) == runtime.score(REQUESTS, TARGETS, Options("sentence"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"compute_type": "int4"}, "there is no compute type 'int4'; there are auto, float32, bfloat16"),
+        ({"device": "abacus"}, "there is no device 'abacus'; take cpu, cuda or cuda:N"),
+    ],
+)
+def test_what_the_machine_lacks_is_refused(bundle: Path, arguments: dict[str, Any], reason: str) -> None:
+    """A compute type or device that is not there is an error when the bundle is loaded."""
+    with pytest.raises(BundleError, match=reason):
+        Runtime.load(bundle, **arguments)
+
+
+def test_a_damaged_bundle_is_not_loaded(bundle: Path, tmp_path: Path) -> None:
+    """Loading checks the checksums."""
+    copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
+    (copy / "model.safetensors").write_bytes((copy / "model.safetensors").read_bytes()[:-1])
+    with pytest.raises(BundleError, match=r"model\.safetensors is damaged"):
+        Runtime.load(copy)
+
+
+def test_errors_of_one_request_are_request_errors(runtime: Runtime) -> None:
+    """What `check` raises is always of the kind that a caller can give back to one client."""
+    with pytest.raises(RequestError):
+        runtime.check(TranslationRequest("か" * 10_000), Options())

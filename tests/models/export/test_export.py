@@ -1,0 +1,187 @@
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from models.bundle.conversion import convert_backbone
+from models.bundle.manifest import Manifest
+from models.config import ConcatenationConfig, ContextWindow, Provenance
+from models.data.documents import Document, Sentence
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from models.errors import BundleError, CheckpointError, ConfigError, DataError
+from models.export import writing
+from models.export.choices import Choices
+from models.export.export import export_bundle
+from models.network.model import TranslationModel
+from models.network.transformer import Transformer
+from models.training.checkpoints import load_checkpoint, weights_of
+from tests.support.bundles import documents, make_checkpoint
+
+
+def test_every_tensor_is_in_the_bundle(bundle: Path, model: TranslationModel) -> None:
+    """A float32 bundle holds the checkpoint's weights to the bit."""
+    stored = load_file(bundle / "model.safetensors")
+    trained = weights_of(model)
+    assert stored.keys() == trained.keys()
+    assert all(torch.equal(stored[name], trained[name]) for name in trained)
+
+
+@pytest.mark.parametrize("quantization", ["int8", "float16"])
+def test_a_rounded_bundle_is_smaller_and_translates(
+    checkpoint: Path, bundle: Path, tmp_path: Path, quantization: Any
+) -> None:
+    """Weights take half the space, the backbone half or less, and both strategies translate."""
+    made = export_bundle(checkpoint, tmp_path / "out", quantization, documents=documents())
+    assert made == Manifest.load(tmp_path / "out")
+    for name in ("model.safetensors", "backbone/model.bin"):
+        assert (tmp_path / "out" / name).stat().st_size < 0.75 * (bundle / name).stat().st_size
+    runtime = Runtime.load(tmp_path / "out", compute_type="float32")
+    for strategy in ("direct", "sentence"):
+        assert runtime.translate([TranslationRequest("からりき、くろ。")], Options(strategy))[0].tokens > 0
+
+
+def test_provenance_and_scores_are_written_down(checkpoint: Path, tmp_path: Path) -> None:
+    """What the caller knows better than the checkpoint is what the manifest says."""
+    about = Provenance(training_data="Other words", licence="CC-BY-SA-3.0", attribution="Somebody")
+    export_bundle(checkpoint, tmp_path / "out", documents=documents(), provenance=about, scores={"dev.bleu": 12.5})
+    manifest = Manifest.load(tmp_path / "out")
+    assert manifest.provenance == about
+    assert manifest.scores == {"dev.bleu": 12.5}
+
+
+def test_decoding_may_be_chosen_after_training(checkpoint: Path, tmp_path: Path) -> None:
+    """What a dev set has shown to be the best alpha is the bundle's own."""
+    export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(alpha=1.2))
+    trained = load_checkpoint(checkpoint).config.decoding
+    assert Manifest.load(tmp_path / "out").decoding == trained.model_copy(update={"alpha": 1.2})
+
+
+def test_the_window_may_be_chosen_after_training(checkpoint: Path, bundle: Path, tmp_path: Path) -> None:
+    """A Doc-Transformer reads as many sentences as a dev set has shown to be best: the third one before counts then."""
+    export_bundle(checkpoint, tmp_path / "out", "float32", documents=documents(), choices=Choices(context_sentences=3))
+    assert Manifest.load(tmp_path / "out").window == ContextWindow(size=3)
+    near = (Sentence("きれ。"), Sentence("くろ。"))
+    scores = {
+        (folder.name, third): Runtime.load(folder).score(
+            [TranslationRequest("からり。", (Sentence(third), *near))], ["kara"]
+        )
+        for folder in (bundle, tmp_path / "out")
+        for third in ("こり。", "けら。")
+    }
+    assert scores[bundle.name, "こり。"] == scores[bundle.name, "けら。"]
+    assert scores["out", "こり。"] != scores["out", "けら。"]
+
+
+def test_a_window_of_weights_is_not_chosen_anew(tmp_path: Path) -> None:
+    """Other architectures read as many sentences as they have learnt to."""
+    checkpoint = make_checkpoint(tmp_path / "checkpoint", ConcatenationConfig())
+    with pytest.raises(ConfigError, match="concatenation reads as many sentences as it was trained with"):
+        export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(context_sentences=3))
+    assert not (tmp_path / "out").exists()
+
+
+def exchange_keys_and_values(backbone: Transformer, *arguments: Any) -> None:
+    """A conversion with a mistake in one layer."""
+    projection = backbone.decoder[0].source_attention.key_value.weight
+    right = projection.detach().clone()
+    with torch.no_grad():
+        projection.copy_(right.roll(len(right) // 2, 0))
+        convert_backbone(backbone, *arguments)
+        projection.copy_(right)
+
+
+def test_a_wrong_conversion_is_refused(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the converted backbone computes something else than torch, no bundle is written and nothing is left."""
+    monkeypatch.setattr(writing, "convert_backbone", exchange_keys_and_values)
+    with pytest.raises(BundleError, match="disagrees with the checkpoint, so no bundle is made: log-probabilities"):
+        export_bundle(checkpoint, tmp_path / "out", "float32", documents=documents())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_quantised_backbone_that_is_worse_is_refused(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model that is shipped is compared too, and not its float32 twin alone."""
+
+    def only_float32_is_right(backbone: Transformer, source: Any, target: Any, folder: Path, quantization: Any) -> None:
+        convert = convert_backbone if quantization == "float32" else exchange_keys_and_values
+        convert(backbone, source, target, folder, quantization)
+
+    monkeypatch.setattr(writing, "convert_backbone", only_float32_is_right)
+    with pytest.raises(BundleError, match="in int8, the backbone changed the mean log-probability"):
+        export_bundle(checkpoint, tmp_path / "out", "int8", documents=documents())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_sentences_there_is_no_bundle(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run without a dev set at hand, or sentences without translations, say what is missing."""
+    monkeypatch.setenv("ANTECEDENT_DATA", str(tmp_path))
+    with pytest.raises(BundleError, match="set ANTECEDENT_DATA"):
+        export_bundle(checkpoint, tmp_path / "out")
+    with pytest.raises(DataError, match="no sentence pair"):
+        export_bundle(checkpoint, tmp_path / "out", documents=[Document((Sentence("から"),))])
+
+
+def test_only_a_bundle_is_replaced(checkpoint: Path, tmp_path: Path) -> None:
+    """Exporting again replaces the former bundle as a whole; a folder of other things is left alone."""
+    out = tmp_path / "out"
+    for _ in range(2):
+        export_bundle(checkpoint, out, documents=documents())
+        assert not (out / "note").exists()
+        (out / "note").touch()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "thesis.txt").touch()
+    with pytest.raises(BundleError, match="is there and is no bundle"):
+        export_bundle(checkpoint, tmp_path / "work", documents=documents())
+    assert (tmp_path / "work" / "thesis.txt").exists()
+
+
+def test_a_bundle_that_cannot_be_replaced_stays(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the new one cannot take its place, it is there as before, and nothing else."""
+    out, rename = tmp_path / "out", Path.rename
+    before = export_bundle(checkpoint, out, documents=documents())
+
+    def fails(path: Path, target: Path) -> Path:
+        if path.suffix == ".partial":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(BundleError, match="cannot be written: Input/output error"):
+        export_bundle(checkpoint, out, documents=documents())
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    Manifest.load(out).verify(out)
+    assert Manifest.load(out) == before
+
+
+def test_what_killed_exports_have_left_goes(checkpoint: Path, tmp_path: Path) -> None:
+    """But not what another one is writing; a bundle that had been moved aside comes back if nothing is in its place."""
+    out, gone, running = tmp_path / "out", 10**9, os.getppid()
+    export_bundle(checkpoint, out, documents=documents())
+    out.rename(tmp_path / f".out.{gone}.former")
+    for name in (f".out.{gone}.partial", f".out.{running}.partial", f".out.{running}.former"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(DataError, match="no sentence pair"):
+        export_bundle(checkpoint, out, documents=[Document((Sentence("から"),))])
+    Manifest.load(out).verify(out)
+    kept = {"out", f".out.{running}.partial", f".out.{running}.former"}
+    assert {path.name for path in tmp_path.iterdir()} == kept
+    (tmp_path / f".out.{gone}.former").mkdir()
+    export_bundle(checkpoint, out, documents=documents())
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    """An empty folder is no checkpoint."""
+    with pytest.raises(CheckpointError, match="is no checkpoint"):
+        export_bundle(tmp_path, tmp_path / "out")

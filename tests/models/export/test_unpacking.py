@@ -1,0 +1,157 @@
+"""A checkpoint out of a bundle."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.config import (
+    ArchitectureConfig,
+    ConcatenationConfig,
+    DocTransformerConfig,
+    Languages,
+    RunConfig,
+    SentenceConfig,
+    TokenizerConfig,
+    TrainingConfig,
+)
+from models.data.documents import Sentence
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from models.errors import BundleError, CheckpointError, ConfigError
+from models.export.choices import Choices
+from models.export.export import export_bundle
+from models.export.unpacking import unpack_bundle
+from models.network.architectures.bert import FrozenBert
+from models.training.checkpoints import load_checkpoint, load_model
+from tests.support.bert import POSITIONS, WIDTH, make_bert, tiny_bert_context
+from tests.support.bundles import documents, make_checkpoint
+
+REQUEST = TranslationRequest("からりき、くろ。", (Sentence("きれ。"),))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A checkpoint and its float32 bundle."""
+    return _exported(tmp_path_factory.mktemp("exported"))
+
+
+def _exported(folder: Path, architecture: ArchitectureConfig | None = None) -> tuple[Path, Path]:
+    checkpoint = make_checkpoint(folder / "checkpoint", architecture, max_length=96)
+    export_bundle(checkpoint, folder / "bundle", "float32", documents=documents())
+    return checkpoint, folder / "bundle"
+
+
+def _run(checkpoint: Path, folder: Path, **values: Any) -> RunConfig:
+    """The run of a checkpoint, as somebody has it who has nothing but its configuration."""
+    config = load_checkpoint(checkpoint).config
+    tokenizer = config.tokenizer.model_copy(update={"path": folder / "tokenizer"})
+    return config.model_copy(update={"output": folder / "run", "tokenizer": tokenizer} | values)
+
+
+def test_what_was_exported_comes_back(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    """Weights, vocabularies and architecture of the checkpoint are those that the bundle was made of."""
+    checkpoint, bundle = exported
+    was = load_checkpoint(checkpoint)
+    config = _run(checkpoint, tmp_path)
+    found = load_checkpoint(unpack_bundle(bundle, config))
+    assert found.config == config
+    assert found.weights.keys() == was.weights.keys()
+    assert all(torch.equal(found.weights[name], was.weights[name]) for name in was.weights)
+    assert found.tokenizer.source_pieces == was.tokenizer.source_pieces
+    assert (tmp_path / "tokenizer" / "tokenizer.source.model").is_file()
+
+
+def test_a_window_chosen_at_export_is_not_the_runs(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    """What was exported to read more sentences is trained on with as many as the run says."""
+    checkpoint, _ = exported
+    export_bundle(checkpoint, tmp_path / "wide", "float32", documents=documents(), choices=Choices(context_sentences=4))
+    config = _run(checkpoint, tmp_path)
+    assert load_checkpoint(unpack_bundle(tmp_path / "wide", config)).config == config
+
+
+def test_the_run_of_a_sentence_model_gets_the_backbone(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    """It translates as the bundle does without context; the tokenizer may be there already."""
+    checkpoint, bundle = exported
+    unpack_bundle(bundle, _run(checkpoint, tmp_path))
+    step_one = {"architecture": SentenceConfig(), "training": TrainingConfig(step="sentence", updates=1)}
+    sentence = _run(checkpoint, tmp_path, output=tmp_path / "sentence", **step_one)
+    bare, options = [TranslationRequest(REQUEST.source)], Options("sentence", beam_size=1)
+    runtimes = Runtime.open(unpack_bundle(bundle, sentence)), Runtime.load(bundle)
+    one, other = (runtime.translate(bare, options)[0] for runtime in runtimes)
+    assert one.text == other.text
+    assert one.score == pytest.approx(other.score, abs=1e-4)
+
+
+def test_bert_is_the_one_that_the_bundle_was_trained_with(tmp_path: Path) -> None:
+    """The run names a BERT that can be trained with; another one than the bundle's is refused when it is read."""
+    bert = make_bert(tmp_path / "bert", "かきくけこらりるれろ、。")
+    checksum = FrozenBert(bert, WIDTH, POSITIONS).checksum
+    checkpoint, bundle = _exported(tmp_path, tiny_bert_context(bert, bert_checksum=checksum))
+    same = _run(checkpoint, tmp_path / "same", architecture=tiny_bert_context(bert))
+    found = load_checkpoint(unpack_bundle(bundle, same))
+    assert Runtime.of(found.config, found.tokenizer, load_model(found)).translate([REQUEST], Options())
+    changed = make_bert(tmp_path / "changed", "かきくけこらりるれろ。、")
+    other = _run(checkpoint, tmp_path / "other", architecture=tiny_bert_context(changed))
+    wrong = load_checkpoint(unpack_bundle(bundle, other))
+    with pytest.raises(ConfigError, match="is not the BERT that the model was trained with"):
+        Runtime.of(wrong.config, wrong.tokenizer, load_model(wrong)).translate([REQUEST], Options())
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"languages": Languages(source="en", target="ja")}, "other languages"),
+        ({"architecture": DocTransformerConfig(context_layers=2)}, "another architecture, or other values"),
+        ({"backbone": {"width": 64}}, "a backbone of other sizes"),
+    ],
+)
+def test_another_model_is_refused(
+    exported: tuple[Path, Path], tmp_path: Path, values: dict[str, Any], problem: str
+) -> None:
+    """Nothing is written, and the message says what differs."""
+    checkpoint, bundle = exported
+    config = _run(checkpoint, tmp_path)
+    if "backbone" in values:
+        values = {"backbone": config.backbone.model_copy(update=values["backbone"])}
+    with pytest.raises(BundleError, match=problem):
+        unpack_bundle(bundle, config.model_copy(update=values))
+    assert not list(tmp_path.iterdir())
+
+
+def test_weights_in_ctranslate2s_form_are_refused(tmp_path: Path) -> None:
+    """A model whose context is a part of its source is shipped in that form alone."""
+    checkpoint, bundle = _exported(tmp_path, ConcatenationConfig())
+    with pytest.raises(BundleError, match="CTranslate2's form alone"):
+        unpack_bundle(bundle, _run(checkpoint, tmp_path / "new"))
+
+
+def test_a_checkpoint_that_is_there_is_left_alone(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    """Whoever has trained the run keeps what came of it."""
+    checkpoint, bundle = exported
+    config = _run(checkpoint, tmp_path)
+    unpack_bundle(bundle, config)
+    with pytest.raises(CheckpointError, match="is there already"):
+        unpack_bundle(bundle, config)
+
+
+def test_another_tokenizer_is_left_alone(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    """A run's vocabularies are not replaced by the bundle's: other models may have learnt with them."""
+    checkpoint, bundle = exported
+    config = _run(checkpoint, tmp_path)
+    unpack_bundle(bundle, config)
+    other = config.model_copy(update={"output": tmp_path / "other"})
+    (tmp_path / "tokenizer" / "tokenizer.source.model").write_bytes(b"another one")
+    with pytest.raises(CheckpointError, match="another tokenizer"):
+        unpack_bundle(bundle, other)
+    assert not other.output.exists()
+
+
+def test_a_run_of_one_vocabulary_refuses_two(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    """The tokenizer is part of the model."""
+    checkpoint, bundle = exported
+    config = _run(checkpoint, tmp_path)
+    joint = TokenizerConfig(path=tmp_path / "tokenizer", vocabulary=60, joint=True)
+    with pytest.raises(BundleError, match="has two vocabularies, the run tiny not"):
+        unpack_bundle(bundle, config.model_copy(update={"tokenizer": joint}))

@@ -1,0 +1,123 @@
+"""BERT from a folder, frozen."""
+
+import json
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from models.errors import ConfigError
+from models.network.architectures.bert import CONFIG, WEIGHTS, FrozenBert
+from tests.support.bert import POSITIONS, WIDTH
+
+
+def open_bert(folder: Path, checksum: str | None = None) -> FrozenBert:
+    """The small BERT."""
+    return FrozenBert(folder, WIDTH, POSITIONS, checksum)
+
+
+@pytest.fixture
+def copy(bert: Path, tmp_path: Path) -> Path:
+    """A folder that may be spoilt."""
+    return copytree(bert, tmp_path / "copy")
+
+
+def reconfigure(folder: Path, **values: Any) -> None:
+    """Change its config."""
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    (folder / CONFIG).write_text(json.dumps(config | values), encoding="utf-8")
+
+
+def test_states_depend_on_no_batch_mate(bert: Path) -> None:
+    """In a batch as alone; zero at padding; without gradients, in inference mode too."""
+    encoder, rows = open_bert(bert), [[3, 6, 8, 4], [3, 9, 4], [3, 5, 5, 7, 12, 4]]
+    batch = torch.tensor([row + [0] * (6 - len(row)) for row in rows])
+    with torch.inference_mode():
+        together = encoder.states(batch)
+    assert not together.requires_grad
+    for row, states in zip(rows, together, strict=True):
+        assert torch.allclose(states[: len(row)], encoder.states(torch.tensor([row]))[0], atol=1e-5)
+        assert not states[len(row) :].any()
+
+
+def test_reading_moves_no_random_number(copy: Path) -> None:
+    """So a run that is resumed, and reads BERT anew, goes on as it would have gone; a folder may lack the pooler."""
+    weights = load_file(copy / WEIGHTS)
+    kept = {name: tensor for name, tensor in weights.items() if not name.startswith("pooler")}
+    save_file(kept, copy / WEIGHTS, {"format": "pt"})
+    torch.manual_seed(3)
+    expected = torch.rand(3)
+    torch.manual_seed(3)
+    assert open_bert(copy).states(torch.tensor([[3, 4]])).shape == (1, 2, WIDTH)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_nothing_is_read_before_it_is_needed() -> None:
+    """A model of a bundle, or one that is only described, needs no folder."""
+    FrozenBert(Path("nowhere"), 768, 512)
+
+
+def test_pooler_and_other_heads_may_be_missing(copy: Path) -> None:
+    """A folder of masked language modelling has weights of `bert.` and of a head, and no pooler."""
+    weights = load_file(copy / WEIGHTS)
+    kept = {f"bert.{name}": tensor for name, tensor in weights.items() if not name.startswith("pooler")}
+    save_file(kept | {"cls.predictions.bias": torch.zeros(3)}, copy / WEIGHTS, {"format": "pt"})
+    tokens = torch.tensor([[3, 6, 4]])
+    encoder = open_bert(copy)
+    assert encoder.model.embeddings.word_embeddings.weight.equal(weights["embeddings.word_embeddings.weight"])
+    assert encoder.states(tokens).isfinite().all()
+
+
+def test_another_bert_than_expected_is_refused(bert: Path, copy: Path) -> None:
+    """The checksum is that of configuration, weights and vocabulary."""
+    checksum = open_bert(bert).checksum
+    assert open_bert(copy, checksum).checksum == checksum
+    with (copy / "vocab.txt").open("a", encoding="utf-8") as file:
+        file.write("x\n")
+    with pytest.raises(ConfigError, match="not the BERT that the model was trained with"):
+        _ = open_bert(copy, checksum).wordpiece
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    """With the key of the config where another one is to be named."""
+    with pytest.raises(ConfigError, match=r"gone: holds no BERT.*architecture\.bert"):
+        _ = open_bert(tmp_path / "gone").wordpiece
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"model_type": "roberta"}, "type 'roberta', not a BERT"),
+        ({"hidden_size": 16}, "width 16, not 12: correct bert_width"),
+        ({"max_position_embeddings": 32}, "bert_pieces must be 32 or less"),
+        ({"position_embedding_type": "relative_key"}, "absolute positions"),
+        ({"is_decoder": True}, "no BERT encoder"),
+        ({"vocab_size": 9}, "more pieces than"),
+    ],
+)
+def test_a_foreign_model_is_refused(copy: Path, values: dict[str, Any], message: str) -> None:
+    """Another kind of model, or other sizes than the config says."""
+    reconfigure(copy, **values)
+    with pytest.raises(ConfigError, match=message):
+        _ = open_bert(copy).wordpiece
+
+
+def test_damaged_files_are_refused(copy: Path) -> None:
+    """Weights that are cut, incomplete or not there, and a config that is not JSON."""
+    weights = load_file(copy / WEIGHTS)
+    name = "encoder.layer.1.output.dense.weight"
+    save_file({key: tensor for key, tensor in weights.items() if key != name}, copy / WEIGHTS, {"format": "pt"})
+    with pytest.raises(ConfigError, match=f"lacks weights of BERT, for instance {name}"):
+        _ = open_bert(copy).model
+    (copy / WEIGHTS).write_bytes(b"no weights")
+    with pytest.raises(ConfigError, match="cannot be read as BERT"):
+        _ = open_bert(copy).model
+    (copy / WEIGHTS).unlink()
+    with pytest.raises(ConfigError, match=r"has no model\.safetensors"):
+        _ = open_bert(copy).model
+    (copy / CONFIG).write_text("{", encoding="utf-8")
+    with pytest.raises(ConfigError, match="is not JSON"):
+        _ = open_bert(copy).model

@@ -1,0 +1,275 @@
+import gc
+import logging
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import pytest
+import torch
+
+from models.config import ArchitectureConfig, DocTransformerConfig
+from models.data.batches import Batch
+from models.data.corpus import TokenizedCorpus
+from models.network.decoding import ModelDecoder
+from models.network.inference.framed_state import FRAME_BYTES, Frames
+from models.network.inference.graph_decoder import GraphDecoder
+from models.network.inference.static_state import Frame, Replay, Shape
+from models.network.model import TranslationModel
+from models.search.hypotheses import SearchOptions
+from models.search.running import Wanted
+from models.search.search import new_search, search
+from tests.support.steps import go_on, scores
+from tests.support.tape import Tapes
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """For tensors as small as these, threads of torch wait for each other most of the time."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
+    """Three documents of five sentences."""
+    built: TokenizedCorpus = make_corpus(*(make_document(seed) for seed in range(3)))
+    return built
+
+
+@pytest.fixture
+def model(make_model: Make, architecture: ArchitectureConfig) -> TranslationModel:
+    """Each architecture."""
+    built: TranslationModel = make_model(architecture)
+    return built
+
+
+def with_memory(model: TranslationModel, batch: Batch) -> Batch:
+    """The batch, going on from what ten sentences left, if the architecture does."""
+    if not model.architecture.recurrent:
+        return batch
+    generator = torch.Generator().manual_seed(5)
+    real = torch.arange(9).expand(len(batch.source), 9) >= torch.arange(len(batch.source))[:, None]
+    left = {str(layer): torch.randn(len(real), 9, 16, generator=generator) for layer in range(2)}
+    return replace(batch, memory={**left, "real": real})
+
+
+def test_captured_steps_are_the_steps(model: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """Whatever happens to the batch between them, and however much of their room is empty."""
+    batches = [with_memory(model, corpus.batch(rows, model.architecture)) for rows in (range(10), range(10, 14))]
+    tapes = Tapes()
+    expected, found = scores(ModelDecoder(model), *batches), scores(GraphDecoder(model, tapes), *batches)
+    assert len(found) == len(expected) > 30
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.log_softmax(-1), other.log_softmax(-1), atol=1e-4, rtol=0)
+    assert tapes.replays > 30
+
+
+@pytest.fixture
+def doc_transformer(make_model: Make) -> TranslationModel:
+    """A model that reads context."""
+    built: TranslationModel = make_model(DocTransformerConfig())
+    return built
+
+
+@pytest.mark.parametrize("options", [SearchOptions(1), SearchOptions(4, 4)], ids=["greedy", "beam"])
+def test_searches_at_the_same_time_do_not_meet(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus, options: SearchOptions
+) -> None:
+    """Two of like batches, step by step in turn, find what each finds alone; later ones need no new capture."""
+    batches = [corpus.batch(rows, doc_transformer.architecture) for rows in (range(5), range(5, 10))]
+    tapes = Tapes()
+    decoder = GraphDecoder(doc_transformer, tapes)
+
+    def found(decoders: ModelDecoder, *together: Batch) -> list[list[list[int]]]:
+        searches = [new_search(decoders, options) for _ in together]
+        results: list[dict[int, list[int]]] = [{} for _ in together]
+        for one, batch in zip(searches, together, strict=True):
+            one.add(batch, [Wanted(key, 6 + key) for key in range(5)])
+        while going := [place for place, one in enumerate(searches) if one.running]:
+            for place in going:
+                results[place] |= {each.key: each.hypotheses[-1].tokens for each in searches[place].step()}
+        return [[result[key] for key in range(5)] for result in results]
+
+    alone = [found(ModelDecoder(doc_transformer), batch)[0] for batch in batches]
+    assert found(decoder, *batches) == alone
+    captures = tapes.captures
+    assert found(decoder, *batches) == alone
+    assert tapes.captures == captures > 1
+
+
+def test_a_frame_that_others_have_left_is_as_new(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """Where their words began, and what they were, is nothing to the sentences that come next."""
+    one, other, new = (
+        corpus.batch(rows, doc_transformer.architecture) for rows in (range(5), range(5, 8), range(7, 15))
+    )
+    tapes = Tapes()
+    captured, plain = GraphDecoder(doc_transformer, tapes), ModelDecoder(doc_transformer)
+    words = torch.arange(4, 12)
+    with torch.inference_mode():
+        state = captured.start(one)
+        captured.step(words[:5], state)
+        state.join(captured.start(other), 5, 3)
+        captured.step(words, state)
+        del state
+        captures = tapes.captures
+        state, expected = captured.start(new), plain.start(new)
+        for _ in range(3):
+            torch.testing.assert_close(captured.step(words, state), plain.step(words, expected))
+    assert tapes.captures == captures
+
+
+def test_drafts_are_verified_and_gone_on_from(model: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """With captured steps, whatever a draft is worth, the translation is that of ordinary steps without it."""
+    batch = with_memory(model, corpus.batch(range(10), model.architecture))
+    options, lengths = SearchOptions(1, min_length=6), [12] * 10
+    expected = [best.tokens for (best,) in search(ModelDecoder(model), batch, options, lengths)]
+    drafts = [[*tokens[:place], 7] for place, tokens in enumerate(expected)]
+    found = search(GraphDecoder(model, Tapes()), batch, options, lengths, drafts)
+    assert [best.tokens for (best,) in found] == expected
+    assert max(best.kept for (best,) in found) > 5
+
+
+def test_where_capture_fails_decoding_goes_on_without(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the same scores, and one line in the log."""
+
+    def fail(step: Replay) -> Replay:
+        raise RuntimeError("operation not permitted when stream is capturing\nand more")
+
+    batches = [corpus.batch(rows, doc_transformer.architecture) for rows in (range(10), range(10, 14))]
+    with caplog.at_level(logging.WARNING):
+        found = scores(GraphDecoder(doc_transformer, fail), *batches)
+    for one, other in zip(found, scores(ModelDecoder(doc_transformer), *batches), strict=True):
+        assert torch.equal(one, other)
+    assert [record.getMessage() for record in caplog.records] == [
+        "decoding goes on without captured graphs: operation not permitted when stream is capturing"
+    ]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_steps_without_a_look_are_one_capture(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus, beam_size: int
+) -> None:
+    """Between two looks at what is found, a search only does again what it has captured."""
+    tapes = Tapes()
+    running = new_search(GraphDecoder(doc_transformer, tapes), SearchOptions(beam_size, min_length=0))
+    running.add(corpus.batch(range(3), doc_transformer.architecture), [Wanted(key, 40) for key in range(3)])
+    for _ in range(2):
+        go_on(running)
+    assert tapes.captures == 1
+    assert tapes.replays == 8
+
+
+def _said(kind: type[Exception], text: str) -> NoReturn:
+    """Raise an error, and keep it nowhere."""
+    raise kind(text)
+
+
+def _hidden(kind: type[Exception], text: str) -> NoReturn:
+    """The same in a capture, which ends with an error of its own."""
+    try:
+        raise kind(text)
+    finally:
+        raise RuntimeError("capture_end was called before capture_begin")
+
+
+WAYS_TO_FAIL = pytest.mark.parametrize("fail", [_said, _hidden], ids=["said", "hidden by the end of the capture"])
+WANTS_OF_MEMORY = pytest.mark.parametrize(
+    "error",
+    [
+        (torch.OutOfMemoryError, "CUDA out of memory. Tried to allocate 2.00 GiB"),
+        (torch.AcceleratorError, "CUDA error: out of memory\nCUDA kernel errors might be reported later"),
+        (RuntimeError, "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    ],
+    ids=["its own kind", "of CUDA", "of cuBLAS"],
+)
+
+
+@WAYS_TO_FAIL
+@WANTS_OF_MEMORY
+def test_want_of_memory_does_not_end_captures(
+    doc_transformer: TranslationModel,
+    corpus: TokenizedCorpus,
+    caplog: pytest.LogCaptureFixture,
+    fail: Callable[[type[Exception], str], NoReturn],
+    error: tuple[type[Exception], str],
+) -> None:
+    """It is said as such, for a smaller batch to be tried, and later steps are captured again."""
+    tapes, full = Tapes(), [True]
+
+    def capture(step: Replay) -> Replay:
+        return tapes(step) if not full else fail(*error)
+
+    decoder = GraphDecoder(doc_transformer, capture)
+    batch = corpus.batch(range(5), doc_transformer.architecture)
+    with pytest.raises(torch.OutOfMemoryError, match=r"out of memory|ALLOC_FAILED"):
+        search(decoder, batch, SearchOptions(1), [6] * 5)
+    full.clear()
+    search(decoder, batch, SearchOptions(1), [6] * 5)
+    assert tapes.captures == 1
+    assert not caplog.records
+    assert decoder._frames._idle
+    decoder.free()
+    assert not decoder._frames._idle
+
+
+@WAYS_TO_FAIL
+@WANTS_OF_MEMORY
+def test_what_there_is_no_memory_for_leaves_nothing(
+    doc_transformer: TranslationModel,
+    corpus: TokenizedCorpus,
+    fail: Callable[[type[Exception], str], NoReturn],
+    error: tuple[type[Exception], str],
+) -> None:
+    """The frame that was begun is gone at once, without a collector of garbage: a smaller one needs its room."""
+    begun: list[Callable[[], object]] = []
+
+    def capture(step: Replay) -> Replay:
+        begun.append(weakref.ref(step.__self__))  # type: ignore[attr-defined]
+        fail(*error)
+
+    decoder = GraphDecoder(doc_transformer, capture)
+    batch = corpus.batch(range(5), doc_transformer.architecture)
+    gc.disable()
+    try:
+        with suppress(torch.OutOfMemoryError):
+            search(decoder, batch, SearchOptions(1), [6] * 5)
+        assert [frame() for frame in begun] == [None]
+    finally:
+        gc.enable()
+
+
+def test_memory_for_frames_is_bounded(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """Frames that nobody uses go when there are too many bytes of them, the oldest first; the last one stays."""
+    state = ModelDecoder(doc_transformer).start(corpus.batch(range(3), doc_transformer.architecture))
+    shape = Shape.of(state, 3)
+    with torch.inference_mode():
+        one, other = (Frame(shape, ModelDecoder(doc_transformer).step, Tapes(), torch.device("cpu")) for _ in range(2))
+    assert one.nbytes > 0
+    for limit, kept in ((0, [other]), (FRAME_BYTES, [other, one])):
+        frames = Frames(limit)
+        frames.give(one)
+        frames.give(other)
+        assert [frames.take(shape) for _ in kept] == kept
+        assert frames.take(shape) is None
+
+
+def test_a_decoder_goes_with_its_frames(doc_transformer: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """Nothing that a decoder has captured is left once nobody uses it, and no collector of garbage has to find it."""
+    decoder = GraphDecoder(doc_transformer, Tapes())
+    batch = corpus.batch(range(5), doc_transformer.architecture)
+    search(decoder, batch, SearchOptions(1), [6] * 5)
+    frames = weakref.ref(decoder._frames)
+    gc.disable()
+    try:
+        del decoder
+        assert frames() is None
+    finally:
+        gc.enable()

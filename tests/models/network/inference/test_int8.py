@@ -1,0 +1,94 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from models.kernels.machine import VNNI, supports_int8
+from models.network.inference.int8 import Int8Linear
+
+pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
+
+
+def layer(*, bias: bool = True) -> nn.Linear:
+    """A linear layer with random weights of very different rows."""
+    torch.manual_seed(1)
+    linear = nn.Linear(48, 40, bias=bias)
+    with torch.no_grad():
+        linear.weight *= torch.logspace(-3, 2, 40)[:, None]
+    return linear
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("bias", [True, False])
+def test_it_is_close_to_the_layer_it_replaces(*, bias: bool) -> None:
+    """Within two per cent of each output's size, four without VNNI, in any shape, whatever its weights."""
+    linear, x = layer(bias=bias), torch.randn(5, 7, 48)
+    expected, found = linear(x), Int8Linear(linear)(x)
+    assert found.shape == expected.shape
+    assert ((found - expected).abs().amax((0, 1)) / expected.abs().amax((0, 1))).max() < (0.02 if VNNI else 0.04)
+
+
+@torch.inference_mode()
+def test_a_row_depends_on_no_other() -> None:
+    """A batch mate a thousand times as large changes not one bit."""
+    int8, x = Int8Linear(layer()), torch.randn(9, 48)
+    x[4] *= 1000
+    together = int8(x)
+    assert all(torch.equal(int8(x[row : row + 1])[0], together[row]) for row in range(9))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize(("read", "given"), [(256, 256), (1024, 256), (256, 2048), (256, 2056), (40, 8), (7, 3)])
+def test_few_rows_give_what_many_give(read: int, given: int) -> None:
+    """To the bit; rows of very different sizes."""
+    torch.manual_seed(2)
+    int8, x = Int8Linear(nn.Linear(read, given)), torch.randn(300, read) * torch.logspace(-20, 9, 300)[:, None]
+    together = int8(x)
+    for rows in (1, 2, 3, 7, 64, 133):
+        assert torch.equal(torch.cat([int8(some) for some in x.split(rows)]), together)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("count", [1, 300])
+def test_a_row_of_zeros_gives_the_bias(count: int) -> None:
+    """There is nothing to scale it by; nor is there for what is hardly more."""
+    linear = nn.Linear(256, 256)
+    for size in (0.0, 1e-38, 1e-44):
+        assert torch.equal(Int8Linear(linear)(torch.full((count, 256), size)), linear.bias.detach().expand(count, -1))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("count", [1, 300])
+@pytest.mark.parametrize("broken", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_stays_none(count: int, broken: float) -> None:
+    """In the rows that have it, and there alone: who looks at the scores sees it."""
+    x = torch.randn(count, 256)
+    x[-1, 17] = broken
+    found = Int8Linear(nn.Linear(256, 256))(x).isfinite()
+    assert not found[-1].any()
+    assert found[:-1].all()
+
+
+@torch.inference_mode()
+def test_no_rows_give_none() -> None:
+    """A batch may have nothing to read."""
+    assert Int8Linear(layer())(torch.empty(0, 3, 48)).shape == (0, 3, 40)
+
+
+def test_a_cpu_without_vnni_multiplies_as_well(tmp_path: Path) -> None:
+    """A row has 7 bits there: within four per cent, each row alone."""
+    code = (
+        "from llvmlite import binding; known = binding.get_host_cpu_features; "
+        "binding.get_host_cpu_features = lambda: type(known())({**known(), 'avx512vnni': False}); "
+        "import torch; from models.network.inference.int8 import Int8Linear; "
+        "from models.kernels.machine import LEVELS; assert LEVELS == 63; "
+        "linear, x = torch.nn.Linear(200, 70), torch.randn(133, 200); int8 = Int8Linear(linear); "
+        "together, expected = int8(x), linear(x).detach(); "
+        "assert (together - expected).abs().max() < 0.04 * expected.abs().max(); "
+        "assert torch.equal(torch.cat([int8(row) for row in x.split(1)]), together)"
+    )
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, check=True)
