@@ -68,8 +68,8 @@ class OpenAccess:
 class Keyring:
     """Callers by the keys of a storage, which are read again and again.
 
-    While they cannot be read, those read last hold for `outage_seconds`, measured by `clock`, in seconds; `now` gives
-    the time of day, for the expiry of keys.
+    Those read last hold for `outage_seconds` after the first reading that fails, measured by `clock`, in seconds; `now`
+    gives the time of day, for the expiry of keys.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Keyring:
         self._snapshot: Snapshot | None = None
         self._read_at = clock()
         self._seconds_between = 0.0  # two readings
-        self._last_read_failed = True
+        self._failing_since: float | None = self._read_at
 
     @property
     def ready(self) -> bool:
@@ -119,11 +119,12 @@ class Keyring:
         try:
             found = await self._storage.read(None if self._snapshot is None else self._snapshot.version)
         except Exception:
-            self._last_read_failed = True
+            if self._failing_since is None:
+                self._failing_since = self._clock()
             raise
         self._snapshot = found or self._snapshot
         self._read_at = self._clock()
-        self._last_read_failed = False
+        self._failing_since = None
 
     @asynccontextmanager
     async def kept_fresh(self, every_seconds: float) -> AsyncIterator[None]:
@@ -152,7 +153,7 @@ class Keyring:
     async def _keep_fresh(self, every_seconds: float) -> None:
         while True:
             await asyncio.sleep(every_seconds)
-            failed_before = self._last_read_failed
+            failed_before = self._failing_since is not None
             try:
                 await self.refresh()
             except Exception as error:  # noqa: BLE001 - whatever it is, no revocation after it may be missed
@@ -164,7 +165,7 @@ class Keyring:
                     _log.info("keys_read_again")
 
     def _valid(self, record: KeyRecord | None) -> KeyRecord:
-        if record is None and (self._last_read_failed or self._outdated()):
+        if record is None and (self._failing_since is not None or self._outdated()):
             raise self._refusal("unavailable", KeysUnavailableError())
         if record is None:
             raise self._refusal("unknown", UnauthenticatedError())
@@ -176,8 +177,9 @@ class Keyring:
         return {} if self._snapshot is None or self._outdated() else self._snapshot.records
 
     def _outdated(self) -> bool:
-        grace = 0.0 if self._last_read_failed else self._seconds_between + _LONGEST_READ_SECONDS
-        return self._clock() - self._read_at > self._outage_seconds + grace
+        if self._failing_since is not None:
+            return self._clock() - self._failing_since > self._outage_seconds
+        return self._clock() - self._read_at > self._seconds_between + _LONGEST_READ_SECONDS + self._outage_seconds
 
     def _refusal(self, reason: Reason, error: ServiceError) -> ServiceError:
         self._metrics.authentication_failures.labels(reason).inc()

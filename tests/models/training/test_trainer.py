@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 import pytest
 import torch
@@ -38,6 +39,13 @@ BLOCKS: dict[str, dict[str, object]] = {
 }
 """Of a document of four sentences the last is alone in its block, and reads no memory."""
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def finished(command: list[str]) -> str:
+    """What a command printed that has to succeed; where it fails, the test shows why."""
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=PIPE, stderr=STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -90,7 +98,7 @@ def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: st
     config = load_config(broken)
     kill_after_checkpoints(broken, config.output, 7)
     kill_after_checkpoints(broken, config.output, 23)
-    subprocess.run(command_line("train", str(broken), "--resume"), env=ENVIRONMENT, check=True, capture_output=True)
+    finished(command_line("train", str(broken), "--resume"))
     assert_same_weights(config.output / "final", final)
     optimizers = [
         load_file(list_checkpoints(run)[-1] / "optimizer.safetensors") for run in (config.output, final.parent)
@@ -117,10 +125,10 @@ def test_two_processes_train_like_one_with_twice_the_batch(
     make_tokenizer(load_config(alone))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     printed = [
-        subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True, text=True)
+        finished(command)
         for command in (command_line("train", str(alone)), [*torchrun, "-m", "models", "train", str(pair)])
     ]
-    losses = [[float(x) for x in re.findall(r"loss (\d+\.\d+)", run.stdout + run.stderr)] for run in printed]
+    losses = [[float(x) for x in re.findall(r"loss (\d+\.\d+)", text)] for text in printed]
     assert len(losses[0]) == 6
     assert losses[1] == pytest.approx(losses[0], abs=2e-3)
     one, two = (weights(load_config(run).output / "final") for run in (alone, pair))

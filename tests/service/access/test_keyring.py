@@ -211,6 +211,7 @@ async def test_keys_that_can_be_read_hold_between_two_readings(file: KeyFile) ->
     watched.seconds = 2
     file._path.write_text("no keys")
     await refused(watched.keyring.refresh)
+    watched.seconds += 0.001
     with pytest.raises(KeysUnavailableError):
         watched.keyring.identify(key)
 
@@ -226,6 +227,23 @@ async def test_keys_that_are_seldom_read_hold_until_the_next_reading(file: KeyFi
         watched.seconds += 2
         with pytest.raises(KeysUnavailableError):
             watched.keyring.identify(key)
+
+
+async def test_outage_begins_with_the_first_reading_that_fails(table: KeyTable, mortal_redis: RedisServer) -> None:
+    """Not with the last good one: where keys are seldom read, one failed reading would lock everybody out at once."""
+    key, record = made("acme")
+    await table.add(record)
+    watched = Watched(table, outage_seconds=60)
+    await watched.keyring.refresh()
+    mortal_redis.kill()
+    watched.seconds = 900
+    await refused(watched.keyring.refresh)
+    watched.seconds = 900 + 60
+    await refused(watched.keyring.refresh)
+    assert admits(watched.keyring, key)
+    watched.seconds += 1
+    with pytest.raises(KeysUnavailableError):
+        watched.keyring.identify(key)
 
 
 async def test_disk_that_does_not_answer(file: KeyFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
