@@ -115,7 +115,8 @@ class TokenizedCorpus:
         Args:
             indices: of the sentences.
             reader: of the context.
-            neighbours: for each sentence the one whose context is read in place of its own; None where none is.
+            neighbours: for each sentence the one whose context is read in place of its own; None where none is. Its own
+                is read all the same where the other's holds the sentence itself, which would tell its translation.
         """
         rows = list(map(int, indices))
         read = (self._example(i, j, reader) for i, j in zip(rows, neighbours or rows, strict=True))
@@ -125,7 +126,7 @@ class TokenizedCorpus:
 
     def _example(self, index: int, neighbour: int | None, reader: ContextReader) -> Example:
         """Sentence `index` with what `reader` may read around `neighbour`, or with nothing."""
-        before, after = (slice(0), slice(0)) if neighbour is None else self._around(neighbour, reader)
+        before, after = self._read(index, neighbour, reader)
 
         def example(sentences: Sequence[Tokens]) -> Example:
             return Example(sentences[index], preceding=sentences[before], following=sentences[after])
@@ -135,6 +136,13 @@ class TokenizedCorpus:
             translations=self.targets[before] if reader.reads_target else (),
             own=None if (own := self._pieces(reader)) is None else example(own),
         )
+
+    def _read(self, index: int, neighbour: int | None, reader: ContextReader) -> tuple[slice, slice]:
+        """What is read before sentence `index`, and after it: its neighbour's, unless that has the sentence itself."""
+        if neighbour is None:
+            return slice(0), slice(0)
+        before, after = self._around(neighbour, reader)
+        return self._around(index, reader) if before.start <= index < after.stop else (before, after)
 
     def _around(self, index: int, reader: ContextReader) -> tuple[slice, slice]:
         """What `reader` may read before sentence `index`, and after it."""

@@ -40,17 +40,30 @@ def test_the_seed_decides() -> None:
     assert noise.neighbours(INDICES, (1, 2, 3)) != noise.neighbours(INDICES, (1, 2, 4))
 
 
-def test_a_batch_reads_the_contexts_that_it_is_told_to(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A sentence without a neighbour has no context, one with another's has that other's."""
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> TokenizedCorpus:
+    """Thirty documents of four sentences."""
     chooser = random.Random(2)
     texts = [["".join(chooser.choices("abcdef ", k=12)).strip() + "." for _ in range(4)] for _ in range(30)]
     documents = [Document(tuple(Sentence(text, text) for text in each)) for each in texts]
     config = TokenizerConfig(path=tmp_path_factory.mktemp("t"), kind="bpe", vocabulary=40, byte_fallback=False)
     every = [sentence for each in texts for sentence in each]
-    corpus, reader = TokenizedCorpus(documents, train_tokenizer(config, every, every), 99), Reader(2)
+    return TokenizedCorpus(documents, train_tokenizer(config, every, every), 99)
+
+
+def test_a_batch_reads_the_contexts_that_it_is_told_to(corpus: TokenizedCorpus) -> None:
+    """A sentence without a neighbour has no context, one with another's has that other's."""
+    reader = Reader(2)
     batch = corpus.batch([2, 7, 10], reader, [2, None, 5])
     assert batch.context["counts"].tolist() == [2, 0, 1]
     assert reader.seen == [[list(corpus.sources[i]) for i in read] for read in ([0, 1], [], [4])]
     plain = corpus.batch([2, 7, 10], reader)
     assert plain.source.tolist() == batch.source.tolist()
     assert plain.context["counts"].tolist() == [2, 2, 2]
+
+
+def test_no_sentence_reads_itself_as_its_context(corpus: TokenizedCorpus) -> None:
+    """Its own translation would be among what it reads: where another's context has it, it keeps its own."""
+    reader = Reader(2)
+    corpus.batch([4, 5, 6, 7], reader, [6, 7, 5, 4])
+    assert reader.seen == [[list(corpus.sources[i]) for i in read] for read in ([], [4], [4], [])]
