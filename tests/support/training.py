@@ -3,6 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
 from models.config import RunConfig
 from models.data.tokenizer import Tokenizer
 from models.engine.requests import Options
@@ -19,3 +23,16 @@ def train(config: RunConfig, **arguments: Any) -> Path:
 def candidate(config: RunConfig, tokenizer: Tokenizer, model: TranslationModel) -> WindowTranslator:
     """A model in training as a greedy translator."""
     return WindowTranslator(Runtime.of(config, tokenizer, model), Options(beam_size=1))
+
+
+def weights(folder: Path) -> dict[str, Tensor]:
+    """Tensors of a checkpoint."""
+    return load_file(folder / "model.safetensors")
+
+
+def assert_same_weights(one: Path, other: Path) -> None:
+    """Both checkpoints have the same tensors, to the bit."""
+    first, second = weights(one), weights(other)
+    assert first.keys() == second.keys()
+    for name, tensor in first.items():
+        assert torch.equal(tensor, second[name]), name

@@ -1,0 +1,130 @@
+"""A run comes to the same end however often its process is killed, and in however many processes it is trained."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import PIPE, STDOUT
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from models.config import load_config
+from models.training.checkpoints import list_checkpoints, load_checkpoint
+from models.training.run import make_tokenizer
+from tests.support.training import assert_same_weights, train, weights
+
+MakeRun = Callable[..., Path]
+BLOCKS: dict[str, dict[str, object]] = {
+    "architecture": {"kind": "global_local", "block_sentences": 3, "warm_start": True},
+    "training": {"step": "joint"},
+}
+"""Of a document of four sentences the last is alone in its block, and reads no memory."""
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def finished(command: list[str]) -> str:
+    """What a command printed that has to succeed; where it fails, the test shows why."""
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=PIPE, stderr=STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def command_line(*arguments: str) -> list[str]:
+    """The project's command line in a process of its own."""
+    return [sys.executable, "-m", "models", *arguments]
+
+
+def kill_after_checkpoints(run: Path, output: Path, count: int) -> None:
+    """Train in another process and kill it as soon as it has written so many checkpoints."""
+    process = subprocess.Popen(command_line("train", str(run), "--resume"), env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+    while process.poll() is None and _last_update(output) < count:
+        time.sleep(0.01)
+    assert process.poll() is None, "the run ended before it could be killed"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def _last_update(output: Path) -> int:
+    """Of the newest checkpoint; older ones are removed as training goes."""
+    return max((int(folder.name.rpartition("-")[2]) for folder in list_checkpoints(output)), default=0)
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: str) -> None:
+    """A run that is killed twice, at any moment, ends with the weights of one that was not, to the bit."""
+    settings = {"updates": 60, "dropout": 0.2, "accumulation": 2, "keep": 3, "optimizer": optimizer}
+    whole, broken = make_run("whole", training=settings), make_run("broken", training=settings)
+    make_tokenizer(load_config(whole))
+    final = train(load_config(whole))
+    config = load_config(broken)
+    kill_after_checkpoints(broken, config.output, 7)
+    kill_after_checkpoints(broken, config.output, 23)
+    finished(command_line("train", str(broken), "--resume"))
+    assert_same_weights(config.output / "final", final)
+    optimizers = [
+        load_file(list_checkpoints(run)[-1] / "optimizer.safetensors") for run in (config.output, final.parent)
+    ]
+    assert all(torch.equal(tensor, optimizers[1][name]) for name, tensor in optimizers[0].items())
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize(
+    ("optimizer", "sections"),
+    [("adam", {}), ("muon", {}), ("adam", BLOCKS)],
+    ids=["adam", "muon", "a batch without a memory"],
+)
+def test_two_processes_train_like_one_with_twice_the_batch(
+    make_run: MakeRun, optimizer: str, sections: dict[str, dict[str, object]]
+) -> None:
+    """Two torchrun processes give the losses and weights of one process that accumulates two batches."""
+    schedule = {"kind": "linear", "peak": 1e-3, "warmup": 1}
+    settings = {"updates": 6, "dropout": 0.0, "validate_every": 1, "optimizer": optimizer, "schedule": schedule}
+    settings |= sections.get("training", {})
+    architecture = {name: values for name, values in sections.items() if name != "training"}
+    alone = make_run("alone", training=settings | {"accumulation": 2}, **architecture)
+    pair = make_run("pair", training=settings, **architecture)
+    make_tokenizer(load_config(alone))
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    printed = [
+        finished(command)
+        for command in (command_line("train", str(alone)), [*torchrun, "-m", "models", "train", str(pair)])
+    ]
+    losses = [[float(x) for x in re.findall(r"loss (\d+\.\d+)", text)] for text in printed]
+    assert len(losses[0]) == 6
+    assert losses[1] == pytest.approx(losses[0], abs=2e-3)
+    one, two = (weights(load_config(run).output / "final") for run in (alone, pair))
+    for name, tensor in one.items():
+        torch.testing.assert_close(two[name], tensor, atol=1e-4, rtol=1e-3)
+
+
+def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> None:
+    """Validation is one process's work, but what it finds ends all of them, with the same learning rate until then."""
+    still = {"schedule": {"kind": "plateau", "peak": 1e-12, "warmup": 1, "patience": 2}, "validate_every": 1}
+    run = make_run("still", training=still | {"updates": 50, "patience": 5})
+    make_tokenizer(load_config(run))
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    subprocess.run([*torchrun, "-m", "models", "train", str(run)], env=ENVIRONMENT, check=True, timeout=120)
+    progress = load_checkpoint(load_config(run).output / "final").progress
+    assert (progress.stale, progress.plateaus) == (5, 2)
+
+
+def test_processes_that_do_not_see_the_same_checkpoints_do_not_train(make_run: MakeRun) -> None:
+    """One of them with a folder of its own would go on from other weights, and nothing would tell."""
+    runs = [make_run(f"run{rank}", training={"updates": 1000}) for rank in range(2)]
+    make_tokenizer(load_config(runs[0]))
+    kill_after_checkpoints(runs[0], load_config(runs[0]).output, 2)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    each = f"exec {sys.executable} -m models train {runs[0].parent}/run$RANK.yaml --resume"
+    ended = subprocess.run(
+        [*torchrun, "sh", "-c", each], env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode != 0
+    assert "they need one output folder" in ended.stderr
+    assert not list_checkpoints(load_config(runs[1]).output)
