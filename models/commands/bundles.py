@@ -1,5 +1,6 @@
 """Bundles: made of checkpoints, used on whole files."""
 
+import os
 import shutil
 import sys
 import tempfile
@@ -147,8 +148,11 @@ def _readable(file: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _writable(file: Path | None) -> Iterator[TextIO]:
-    """The standard output, or a file that appears when it is whole: what it replaces may be what is being read."""
-    if file is None:
+    """The standard output, or a file that appears when it is whole: what it replaces may be what is being read.
+
+    A link stays, and what it names is replaced; unless that is the standard output, as `/dev/stdout` is.
+    """
+    if file is None or _is_standard_output(file):
         if isinstance(sys.stdout, TextIOWrapper):  # as files are, whatever the locale says
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         yield sys.stdout
@@ -156,6 +160,7 @@ def _writable(file: Path | None) -> Iterator[TextIO]:
         with file.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
     else:
+        file = file.resolve()
         partial = file.with_name(f"{file.name}.partial")
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
@@ -164,6 +169,13 @@ def _writable(file: Path | None) -> Iterator[TextIO]:
             _leave(partial)
             raise
         partial.replace(file)
+
+
+def _is_standard_output(file: Path) -> bool:
+    try:
+        return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError):  # it is not there yet, or there is no standard output
+        return False
 
 
 def _leave(partial: Path) -> None:

@@ -66,16 +66,17 @@ def compare(
             found = f"{name}.{setting.context}"
             typer.echo(found)
             scores, accuracies = (out / f"{found}.{what}.json" for what in ("scores", "accuracies"))
+            lines, right = out / f"{found}.txt", out / f"{found}.outcomes"
             for figures_of_another in (scores, accuracies):
                 if not _stands(figures_of_another, model, _MODEL):
                     figures_of_another.unlink(missing_ok=True)
-            if not _stands(scores, corpus):
+            if not (_stands(scores, corpus) and lines.exists()):
                 figures, translations = translated(setting, documents, beam, options)
-                write_lines(translations, out / f"{found}.txt")
+                write_lines(translations, lines)
                 write_json(figures | {_INPUT: corpus, _MODEL: model}, scores)
-            if items and not _stands(accuracies, judgement):
+            if items and not (_stands(accuracies, judgement) and right.exists()):
                 figures, outcomes = judged(setting, items, "last")
-                write_outcomes(outcomes, out / f"{found}.outcomes")
+                write_outcomes(outcomes, right)
                 write_json(figures | {_INPUT: judgement, _MODEL: model}, accuracies)
 
 

@@ -75,7 +75,7 @@ class TokenizerConfig(Frozen):
     """Folder that holds, or will hold, the model files; relative to the working directory."""
     kind: Literal["unigram", "bpe"] = "unigram"
     """SentencePiece's model: a unigram language model (Kudo 2018), or byte-pair encoding (Sennrich et al. 2016)."""
-    vocabulary: int = Field(8000, ge=32)
+    vocabulary: int = Field(8000, ge=32, le=1_000_000)
     """Pieces of each model."""
     joint: bool = True
     """One model for both languages, in place of one each."""

@@ -3,13 +3,16 @@
 import os
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 from pydantic import ValidationError
 
 from models.config.run import RunConfig
 from models.errors import ConfigError
+
+_OF_TRUTH_VALUES: Final = "; without quotes, no, off, on and yes are truth values in YAML"
+"""What a Norwegian would like to know, whose language is `no`."""
 
 
 def data_folder() -> Path:
@@ -28,7 +31,8 @@ def load_config(path: Path) -> RunConfig:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "run"
-        raise ConfigError(f"{path}: {where}: {first['msg']}") from None
+        hint = _OF_TRUTH_VALUES if first["type"] == "string_type" and isinstance(first["input"], bool) else ""
+        raise ConfigError(f"{path}: {where}: {first['msg']}{hint}") from None
 
 
 class _UniqueKeys(yaml.SafeLoader):

@@ -98,7 +98,7 @@ class TrainingConfig(Frozen):
     """The longest gradient that is followed whole; a longer one is scaled down to this."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """What products are computed in; `auto`: bfloat16 where the device is fast in it, else float32."""
-    seed: int = Field(1, ge=0)
+    seed: int = Field(1, ge=0, lt=2**63)
     """Decides the order of the sentences; a step that goes on from another needs its own, or reads the same ones."""
     log_every: int = Field(50, ge=1)
     """Updates from one point of the curves to the next."""

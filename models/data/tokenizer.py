@@ -31,6 +31,11 @@ TARGET_FILE: Final = "tokenizer.target.model"
 _SAMPLE = 400_000
 """Sentences that SentencePiece learns from; its suffix array takes some 20 bytes for each of their characters."""
 _SAMPLE_SEED = 1
+_OPTIONS: Final = {
+    "vocab_size": "tokenizer.vocabulary",
+    "--character_coverage option": "tokenizer.character_coverage",
+}
+"""What SentencePiece's messages call by the names of its own command line, and what a run calls it."""
 _TRAINER_THREADS = 4  # a constant: the sums of unigram training depend on how the sentences are divided
 _BATCH_FOR_THREADS = 1000
 _DAMAGED = "is damaged, or is not a SentencePiece model"
@@ -171,6 +176,8 @@ def _train(config: TokenizerConfig, texts: Iterable[str], sample: int) -> senten
         )
     except (RuntimeError, OSError) as error:
         reason = str(error).rpartition("] ")[2] or str(error)
+        for theirs, ours in _OPTIONS.items():
+            reason = reason.replace(theirs, ours)
         raise DataError(
             f"no {config.kind} vocabulary of {config.vocabulary} pieces can be learnt from this text: {reason}"
         ) from None

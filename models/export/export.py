@@ -113,6 +113,8 @@ def _clear_up_after_killed_ones(out: Path) -> None:
 
 
 def _check_replaceable(out: Path) -> None:
+    if out.resolve() == Path.cwd():
+        raise BundleError(f"{out}: is the current folder, which cannot be replaced; export to another one")
     if out.exists() and not (out / MANIFEST).is_file() and not (out.is_dir() and not any(out.iterdir())):
         raise BundleError(f"{out}: is there and is no bundle; remove it, or export to another folder")
 

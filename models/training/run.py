@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import torch
 
@@ -110,12 +111,18 @@ def train(
 
 
 def _check_output(folder: Path, *, resume: bool) -> None:
-    """Leave what an earlier run has made as it is, or what `unpack` has."""
+    """Leave what an earlier run has made as it is, or what `unpack` has; find out now whether it can be written to."""
     if list_checkpoints(folder):
         if not resume:
             raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
     elif is_checkpoint(folder / "final"):
         raise CheckpointError(f"{folder}: has a final model, and no checkpoints to go on from; name another output")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot be written to: {error.strerror}") from error
 
 
 def _check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:

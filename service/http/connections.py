@@ -5,6 +5,7 @@ requests without waiting for an answer. Whoever offers another protocol than a W
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import httptools
@@ -13,6 +14,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 STUCK_SECONDS: Final = 10.0
 """In which the other side of a connection that is being closed has to read something of what is left."""
+
+
+LINGER_SECONDS: Final = 5.0
+"""In which the other side may end the body that it was sending when its answer had come, and the connection closes."""
 
 
 MOST_BARE_BYTES: Final = 65_536
@@ -47,7 +52,8 @@ class HttpProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, on a transport that does not wait for ever."""
-        super().connection_made(cast(asyncio.Transport, ImpatientTransport(cast(asyncio.Transport, transport))))
+        patient = ImpatientTransport(cast(asyncio.Transport, transport), is_sending=lambda: self._head_has_ended)
+        super().connection_made(cast(asyncio.Transport, patient))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and with it the waiting for a reader, and for an answer; uvicorn tells only the last request of it."""
@@ -110,7 +116,8 @@ class HttpProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse what was sent, and close; amid an answer without a word, which would be taken for a part of it."""
         running = self._answering
-        if running is not None and running.response_started and not running.response_complete:
+        amid = running is not None and running.response_started and not running.response_complete
+        if amid or self.transport.is_closing():
             self.transport.close()
         else:
             super().send_400_response(msg)
@@ -160,6 +167,8 @@ class HttpProtocol(HttpToolsProtocol):
             return
         self._bare_bytes, self._head_has_ended = 0, False
         super().on_message_complete()
+        if self.transport.is_closing():
+            self.transport.close()
 
 
 class _Parser(httptools.HttpRequestParser):
@@ -182,20 +191,41 @@ class _Parser(httptools.HttpRequestParser):
 class ImpatientTransport:
     """A transport whose `close` writes what is left, as long as the other side goes on reading it.
 
-    asyncio's waits without end, with the buffer in memory and the descriptor open.
+    asyncio's waits without end, with the buffer in memory and the descriptor open. And it closes at once though the
+    other side is in the middle of a body: its kernel then learns that nobody reads, and throws the answer away (RFC
+    9112, 9.6). So what still comes is read for a while, unless `close` is called again.
     """
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, is_sending: Callable[[], bool]) -> None:
+        """Wrap a transport; `is_sending` tells whether a body is still to come."""
         self._transport = transport
+        self._is_sending = is_sending
+        self._lingering: asyncio.TimerHandle | None = None
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the transport has
         return getattr(self._transport, name)
 
+    def is_closing(self) -> bool:
+        """Whether nothing more will be written."""
+        return self._lingering is not None or self._transport.is_closing()
+
     def close(self) -> None:
         """Close once all is written, or nothing more is."""
-        if not self._transport.is_closing():
-            self._transport.close()
-            self._watch(None)
+        if self._transport.is_closing():
+            return
+        if self._lingering is None and self._is_sending():
+            self._linger()
+            return
+        if self._lingering is not None:
+            self._lingering.cancel()
+        self._transport.close()
+        self._watch(None)
+
+    def _linger(self) -> None:
+        self._lingering = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.close)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._transport.resume_reading()
 
     def _watch(self, before: int | None) -> None:
         left = self._transport.get_write_buffer_size()

@@ -429,6 +429,23 @@ def test_translate_replaces_a_file_only_by_a_whole_one(bundle: Path, corpus: tup
     assert [file.name for file in tmp_path.iterdir()] == ["out"]
 
 
+def test_translate_writes_where_a_link_leads(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """A link stays one, and /dev/stdout gets the lines wherever it leads."""
+    text = run("translate", bundle, "--in", corpus[0]).stdout
+    file, link, stdout, redirected = (tmp_path / name for name in ("file", "link", "stdout", "redirected"))
+    file.write_text("before\n", encoding="utf-8")
+    link.symlink_to(file.name)
+    stdout.symlink_to("/proc/self/fd/1")
+    assert run("translate", bundle, "--in", corpus[0], "--out", link).returncode == 0
+    assert link.is_symlink()
+    assert file.read_text(encoding="utf-8") == text
+    with redirected.open("wb") as stream:
+        command = [sys.executable, "-m", "models", "translate", bundle, "--in", corpus[0], "--out", stdout]
+        subprocess.run(command, stdout=stream, check=True)
+    assert stdout.is_symlink()
+    assert redirected.read_text(encoding="utf-8") == text
+
+
 def test_strategies_of_translate(bundle: Path, corpus: tuple[Path, Path]) -> None:
     """`rerank` gives other translations than `sentence`, among whose it chooses."""
     given = ("translate", bundle, "--in", corpus[0], "--beam", "2", "--strategy")
@@ -473,7 +490,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         ("ja-en", "shipped"),
         ("ja-en", "step_thirteen"),
         ("en-ja", "en_ja/shipped"),
-        ("en-ja", "en_ja/step_eight"),
+        ("en-ja", "en_ja/step_ten"),
     ):
         done = run("unpack", ROOT / "models/pretrained" / bundle, configs / f"{name}.yaml")
         assert done.returncode == 0, done.stderr

@@ -136,6 +136,14 @@ def test_without_byte_fallback_unseen_characters_are_unknown(tmp_path: Path) -> 
     assert len(tokenizer.source_pieces) == 60
 
 
+def test_too_small_a_vocabulary_is_told_by_the_names_of_the_run(tmp_path: Path) -> None:
+    """SentencePiece speaks of options of its own command line."""
+    sources, targets = corpus()
+    config = TokenizerConfig(path=tmp_path, vocabulary=32)
+    with pytest.raises(DataError, match=r"Increase tokenizer\.vocabulary or decrease .* tokenizer\.character_coverage"):
+        train_tokenizer(config, sources, targets)
+
+
 def test_every_sentence_is_learnt_from(tmp_path: Path) -> None:
     """Characters of the first and of the last sentence are known without byte pieces."""
     sources, targets = corpus()

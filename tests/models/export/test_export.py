@@ -144,6 +144,13 @@ def test_only_a_bundle_is_replaced(checkpoint: Path, tmp_path: Path) -> None:
     assert (tmp_path / "work" / "thesis.txt").exists()
 
 
+def test_the_current_folder_is_not_replaced(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is in it would find themselves in a folder that is gone."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BundleError, match="the current folder"):
+        export_bundle(checkpoint, Path(), documents=documents())
+
+
 def test_a_bundle_that_cannot_be_replaced_stays(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

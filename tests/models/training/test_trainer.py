@@ -182,6 +182,13 @@ def test_an_earlier_run_is_never_overwritten(make_run: MakeRun) -> None:
         train(other, resume=True)
 
 
+def test_output_that_cannot_be_written_is_found_before_all_work(make_run: MakeRun, tmp_path: Path) -> None:
+    """And not at the first checkpoint, which may be an hour later."""
+    (tmp_path / "run").touch()
+    with pytest.raises(CheckpointError, match="run: cannot be written to: File exists"):
+        train(load_config(make_run("run", training={"updates": 2})))
+
+
 def test_final_model_without_checkpoints_is_never_overwritten(make_run: MakeRun) -> None:
     """As `unpack` makes one, or somebody who wants the room."""
     run = load_config(make_run("run", training={"updates": 2}))

@@ -28,7 +28,8 @@ async def app(
 ) -> None:
     """Answers GET with more than sockets hold, at once, and POST with how many header fields and bytes it has had.
 
-    At `/waits` there is no answer, and at `/begun` no more than its beginning, until the client leaves.
+    At `/refuses` the answer does not wait for the body. At `/waits` there is no answer, and at `/begun` no more than
+    its beginning, until the client leaves.
     """
     if scope["type"] == "websocket":
         await receive()
@@ -43,7 +44,9 @@ async def app(
         LEFT.append(scope["path"])
         return
     body = bytes(ANSWER)
-    if scope["method"] == "POST":
+    if scope["path"] == "/refuses":
+        body = b"too much"
+    elif scope["method"] == "POST":
         read, more = 0, True
         while more:
             message = await receive()
@@ -261,3 +264,23 @@ def test_who_reads_slowly_gets_everything(server: uvicorn.Server) -> None:
             read += len(chunk)
             pause.wait(0.05)
     assert read > ANSWER
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_who_is_refused_while_sending_can_read_why(
+    server: uvicorn.Server, monkeypatch: pytest.MonkeyPatch, *, whole: bool
+) -> None:
+    """Of a connection that is to close, too: what still comes is read, but not for ever."""
+    monkeypatch.setattr(connections, "LINGER_SECONDS", 60 if whole else 0.3)
+    size = 20_000_000
+    head = f"POST /refuses HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.settimeout(60)
+        connection.sendall(head.encode())
+        for _ in range(20 if whole else 1):
+            connection.sendall(bytes(size // 20))
+        answer = b""
+        while chunk := connection.recv(1000):
+            answer += chunk
+        assert answer.endswith(b"too much")
+        eventually(lambda: not server.server_state.connections, "it is gone")
