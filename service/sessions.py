@@ -4,9 +4,16 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from service.errors import DeadlineError, InvalidInputError, SessionConflictError, SessionsNotServedError
+from service.errors import (
+    DeadlineError,
+    InvalidInputError,
+    SessionConflictError,
+    SessionNotFoundError,
+    SessionsNotServedError,
+)
 from service.inference.admission import Admission
 from service.limits import check_length
 from service.model_changes import Models
@@ -51,7 +58,8 @@ class Sessions:
     async def create(self, tenant: str, request: SessionRequest, idempotency_key: str | None) -> SessionCreated:
         """Begin a document, or find the one that the tenant has begun with this key.
 
-        Without a key, nobody can guess the document's id.
+        Without a key, nobody can guess the document's id. With one, a document that is there is found though its model
+        is gone by now, or the queue is full.
 
         Raises:
             InvalidInputError: a time-to-live longer than allowed.
@@ -60,16 +68,14 @@ class Sessions:
             QueueFullError: sessions that are under way need the queue.
             AntecedentError: see `Catalogue.choose` and `ContextStore`.
         """
-        model = self._models.catalogue.choose(request.source_lang, request.target_lang, request.model)
-        if not model.manifest.serves_sessions:
-            raise SessionsNotServedError(model.name)
         ttl = request.ttl_seconds or self._settings.session_ttl_seconds
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds is at most {self._settings.session_max_ttl_seconds}")
-        self._admission.welcome()
-        session = Session(model.name, model.fingerprint, request.source_lang, request.target_lang, model.window, ttl)
         session_id = self._new_id() if idempotency_key is None else _id_of(tenant, idempotency_key)
-        state = await self._store.create(DocumentKey(tenant, session_id), session)
+        document = DocumentKey(tenant, session_id)
+        state = None if idempotency_key is None else await self._begun(document)
+        if state is None:
+            state = await self._store.create(document, self._session(request, ttl))
         if not _asked_for(state.session, request):
             raise SessionConflictError
         return SessionCreated(
@@ -78,6 +84,19 @@ class Sessions:
             window=state.session.window,
             next_position=state.next_position,
         )
+
+    async def _begun(self, document: DocumentKey) -> State | None:
+        with suppress(SessionNotFoundError):
+            return await self._store.read(document)
+        return None
+
+    def _session(self, request: SessionRequest, ttl: int) -> Session:
+        """What a new document is to be, if there is a model for it, and room."""
+        model = self._models.catalogue.choose(request.source_lang, request.target_lang, request.model)
+        if not model.manifest.serves_sessions:
+            raise SessionsNotServedError(model.name)
+        self._admission.welcome()
+        return Session(model.name, model.fingerprint, request.source_lang, request.target_lang, model.window, ttl)
 
     async def translate(
         self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None

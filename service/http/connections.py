@@ -147,10 +147,12 @@ class HttpProtocol(HttpToolsProtocol):
         """The head has ended, and its answer is waited for.
 
         Raises:
-            ValueError: too many are; the parser stops, and uvicorn answers with 400.
+            ValueError: it is too long, or too many are waited for; the parser stops, and uvicorn answers with 400.
         """
         if self._declines:
             return
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MOST_BARE_BYTES:
+            raise ValueError("header fields too large")
         self._bare_bytes, self._head_has_ended = 0, True
         super().on_headers_complete()
         if len(self.pipeline) > MOST_PIPELINED:

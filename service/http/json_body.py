@@ -33,9 +33,11 @@ class StrictRoute(APIRoute):
                 raise HTTPException(415, message, headers={"Accept-Encoding": "identity"})
             strict = _StrictRequest(request.scope, request.receive)
             try:
-                await strict.body()  # FastAPI would take it for a mistake of the client's that there is none
+                body = await strict.body()  # FastAPI would take it for a mistake of the client's that there is none
             except ClientDisconnect:
                 raise ClientLeftError from None
+            if not body:  # FastAPI would not look for JSON in it, and miss its members
+                raise HTTPException(400, "the body is empty, and must be JSON")
             return await handle(strict)
 
         return strictly

@@ -41,7 +41,7 @@ EVENTS: Final[dict[str, Any]] = {
 
 def wants_events(request: Request) -> bool:
     """Whether the client has asked for events rather than for the whole answer."""
-    weights = dict(map(_weighted, request.headers.get("accept", "").lower().split(",")))
+    weights = dict(map(_weighted, ",".join(request.headers.getlist("accept")).lower().split(",")))
     return weights.get(EVENT_STREAM, 0) > 0 and weights[EVENT_STREAM] >= weights.get("application/json", 0)
 
 

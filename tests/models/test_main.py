@@ -203,6 +203,11 @@ def test_compare_measures_what_is_not_there_yet(bundle: Path, corpus: tuple[Path
     assert done.returncode == 0, done.stderr
     assert figures(real) == kept
     assert figures(files["tiny.shuffled.scores.json"])["context"] == "shuffled"
+    lost = files["tiny.empty.txt"]
+    translations = lost.read_text(encoding="utf-8")
+    lost.unlink()
+    assert run("compare", bundle, *options).returncode == 0
+    assert lost.read_text(encoding="utf-8") == translations, "which figures without them do not replace"
     shutil.copytree(bundle, other := tmp_path / "other")
     manifest = json.loads((other / "manifest.json").read_text(encoding="utf-8"))
     (other / "manifest.json").write_text(json.dumps(manifest | {"scores": {"dev": 1.0}}), encoding="utf-8")

@@ -76,6 +76,13 @@ def test_events_make_up_the_whole_answer(client: httpx.Client, members: dict[str
     assert events[-1][1]["model"] == whole["model"]
 
 
+def test_fields_of_one_name_are_one_list(client: httpx.Client) -> None:
+    """A client may ask for events in the second of two `Accept` fields (RFC 9110, 5.3)."""
+    accept = [("Accept", "application/json;q=0.1"), ("Accept", "text/event-stream")]
+    answer = client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}, headers=accept)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+
+
 def test_every_event_is_one_line_however_lines_are_told_apart(client: httpx.Client) -> None:
     """JavaScript's `.` ends at U+2028, Python's `splitlines` at U+0085, too: texts have them, and the stream none."""
     text = "一。\u2028二。\u2029三\x85四。"

@@ -209,3 +209,14 @@ def test_session_is_told_that_its_model_is_gone(client: httpx.Client) -> None:
     assert say(client, begin(client), "b", 0).json()["translation"] == "B two"
     assert load(client, "one").status_code == 200
     assert say(client, session, "b", 1).json()["translation"] == expected("b", ["a"])
+
+
+def test_session_is_found_again_though_its_model_is_gone(client: httpx.Client) -> None:
+    """Its beginning, repeated with its key, gives what it gave; what it would begin anew has no model."""
+    assert load(client, "german").status_code == 200
+    begun = client.post("/v1/sessions", json=GERMAN, headers={"Idempotency-Key": "of a German one"})
+    assert client.delete("/v1/models/german").status_code == 204
+    again = client.post("/v1/sessions", json=GERMAN, headers={"Idempotency-Key": "of a German one"})
+    assert (again.status_code, again.json()) == (201, begun.json())
+    another = client.post("/v1/sessions", json=GERMAN, headers={"Idempotency-Key": "of another one"})
+    assert (another.status_code, another.json()["code"]) == (422, "language_pair_not_served")

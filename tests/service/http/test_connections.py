@@ -135,11 +135,12 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n
         [b"GET /", *[b"a" * 1000] * 1000],
         [BEGINNING, b"X: ", *[b"a" * 1000] * 1000],
         [BEGINNING, *[b"X: a\r\n"] * 20_000],
+        [BEGINNING + b"X: " + b"a" * 70_000 + b"\r\n\r\n"],
         [CHUNKED, b"1;", *[b"a" * 1000] * 1000],
         [CHUNKED, b"0\r\nX: ", *[b"a" * 1000] * 1000],
         [CHUNKED, b"0\r\n", *[b"X: a\r\n"] * 20_000],
     ],
-    ids=["path", "value", "fields", "chunk", "trailer", "trailers"],
+    ids=["path", "value", "fields", "whole", "chunk", "trailer", "trailers"],
 )
 def test_what_has_no_end_and_is_no_body_is_refused(server: uvicorn.Server, endless: list[bytes]) -> None:
     """Nobody can fill the memory before a key has been asked for."""
