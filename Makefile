@@ -105,7 +105,7 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 	$(PY) -m models train $(RUNS)/step_thirteen.yaml --resume
 	$(PY) -m models export runs/default/step_thirteen/final --sentence runs/default/step_twelve/final --out $(MODEL)
 
-train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, eight steps, export (variable: MINUTES a step)
+train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, ten steps, export (variable: MINUTES a step)
 	[ -e runs/en_ja/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml
 	[ -e runs/en_ja/document/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/sentence.yaml --resume $(BUDGET)
 	[ -e runs/en_ja/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/document.yaml --resume $(BUDGET)
@@ -115,8 +115,10 @@ train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer
 	[ -e runs/en_ja/mean/final ] || $(PY) -m models train $(RUNS)/en_ja/step_six.yaml --resume
 	[ -e runs/en_ja/mean/final ] || $(PY) -m models average runs/en_ja/step_five/final runs/en_ja/step_six/final runs/en_ja/step_six/final --name en-ja-mean --out runs/en_ja/mean/final
 	[ -e runs/en_ja/step_eight/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_seven.yaml --resume
-	$(PY) -m models train $(RUNS)/en_ja/step_eight.yaml --resume
-	$(PY) -m models export runs/en_ja/step_eight/final --sentence runs/en_ja/step_seven/final --out models/pretrained/en-ja
+	[ -e runs/en_ja/step_nine/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_eight.yaml --resume
+	[ -e runs/en_ja/step_ten/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_nine.yaml --resume
+	$(PY) -m models train $(RUNS)/en_ja/step_ten.yaml --resume
+	$(PY) -m models export runs/en_ja/step_ten/final --sentence runs/en_ja/step_nine/final --out models/pretrained/en-ja
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems
