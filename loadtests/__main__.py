@@ -15,7 +15,7 @@ from loadtests.commands import measurements, profiles
 from models.errors import AntecedentError
 
 app = typer.Typer(
-    help="Put load and faults on a service that is started for it, and see what must hold.",
+    help="Put load and faults on a service that is started for the test, and check the requirements.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

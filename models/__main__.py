@@ -17,7 +17,7 @@ from models.commands.training import average, bert, describe, survey, tokenizer,
 from models.errors import AntecedentError
 
 app = typer.Typer(
-    help="Train, evaluate, export and use context-aware translation models. BUNDLE is a bundle or a checkpoint.",
+    help="Train, evaluate, export and use context-aware translation models. BUNDLE can also be a checkpoint.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

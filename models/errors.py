@@ -23,13 +23,13 @@ class AntecedentError(Exception):
 
 
 class ConfigError(AntecedentError):
-    """A configuration file that is missing, malformed or contradicts itself."""
+    """A configuration file is missing, is malformed, or contradicts itself."""
 
     code = "invalid_config"
 
 
 class DataError(AntecedentError):
-    """A corpus that cannot be read as aligned documents; names the file and the line (from 1)."""
+    """A corpus cannot be read as aligned documents; the message names the file and the line (from 1)."""
 
     code = "invalid_data"
 
@@ -41,55 +41,55 @@ class DataError(AntecedentError):
 
 
 class CheckpointError(AntecedentError):
-    """A checkpoint that is damaged, foreign, or does not fit the configuration."""
+    """A checkpoint is damaged, has another format, or does not fit the configuration."""
 
     code = "invalid_checkpoint"
 
 
 class DivergedError(AntecedentError):
-    """A training whose loss or gradients are no numbers any more; nothing has been moved by them."""
+    """The loss or the gradients of a training are no longer finite; the weights were not updated with them."""
 
     code = "training_diverged"
 
 
 class PictureError(AntecedentError):
-    """A picture that cannot be drawn of what is given."""
+    """A picture cannot be drawn from the given input."""
 
     code = "invalid_picture"
 
 
 class ClusterError(AntecedentError):
-    """A cluster that cannot be reached, or that could not finish what it was given."""
+    """The cluster cannot be reached, or could not finish its work."""
 
     code = "cluster_failed"
     retryable = True
 
 
 class BundleError(AntecedentError):
-    """A bundle that cannot be served: damaged, of an unknown format, or of another language pair."""
+    """The bundle cannot be served: it is damaged, or has an unknown format or another language pair."""
 
     code = "invalid_bundle"
 
 
 class SelfTestError(BundleError):
-    """A bundle that loads, but does not translate as it should; says what is wrong."""
+    """The bundle can be loaded, but does not translate as it should; the message says what is wrong."""
 
     code = "self_test_failed"
 
 
 class RequestError(AntecedentError):
-    """A single request that cannot be translated; its batch mates are not affected."""
+    """A single sentence cannot be translated; the others in its batch are not affected."""
 
     code = "invalid_request"
 
 
 class SentenceTooLongError(RequestError):
-    """A sentence that exceeds the model's length and has no clause boundary at which to split it."""
+    """A sentence is too long for the model, and has no clause boundary at which it could be split."""
 
     code = "sentence_too_long"
 
 
 class UnsupportedOptionError(RequestError):
-    """An option that this model or strategy does not offer."""
+    """This model or strategy does not support the option."""
 
     code = "unsupported_option"

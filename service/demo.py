@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class DemoError(AntecedentError):
-    """The demonstration cannot go on; the message says why."""
+    """The demonstration cannot continue; the message says why."""
 
     code = "demo_failed"
 

@@ -187,7 +187,9 @@ class Documents:
     def _check_context(self, context: Sequence[str]) -> None:
         settings = self._settings
         if len(context) > settings.max_context_sentences:
-            raise InvalidInputError(f"{len(context)} context sentences; at most {settings.max_context_sentences}")
+            raise InvalidInputError(
+                f"the context has {len(context)} sentences; at most {settings.max_context_sentences} are accepted"
+            )
         for position, sentence in enumerate(context):
             check_length(sentence, settings.max_sentence_characters, f"context sentence {position}")
 

@@ -10,19 +10,19 @@ from models.errors import AntecedentError
 
 
 class SettingsError(AntecedentError):
-    """A setting that is wrong or missing; the service does not start."""
+    """A setting is wrong or missing, so the service does not start."""
 
     code = "invalid_settings"
 
 
 class KeyStorageError(AntecedentError):
-    """The keys, as they are stored, cannot be read or written; says what is wrong with them."""
+    """The stored keys cannot be read or written; the message says why."""
 
     code = "key_storage_failed"
 
 
 class StartupError(AntecedentError):
-    """Something that the service needs cannot be started, or is in use already."""
+    """Something that the service needs cannot be started, or is already in use."""
 
     code = "startup_failed"
 
@@ -43,20 +43,20 @@ class ServiceError(AntecedentError):
 
 
 class InvalidInputError(ServiceError):
-    """A request that does not match its schema or exceeds a limit."""
+    """The request does not match its schema, or exceeds a limit."""
 
     code = "invalid_input"
     status = 422
 
 
 class UnauthenticatedError(ServiceError):
-    """No key, or none that is valid; all of these look alike, so that nobody learns which keys there are."""
+    """The key is missing or invalid; the answer does not say which, so that nobody learns which keys exist."""
 
     code = "unauthenticated"
     status = 401
 
     def __init__(self) -> None:
-        super().__init__("a valid key is needed: give it as Authorization: Bearer KEY")
+        super().__init__("a valid key is required: send it as Authorization: Bearer KEY")
 
     def headers(self) -> dict[str, str]:
         """Names the scheme, as every 401 must."""
@@ -64,14 +64,14 @@ class UnauthenticatedError(ServiceError):
 
 
 class ForbiddenError(ServiceError):
-    """A valid key without the scope that the request needs."""
+    """The key is valid, but does not have the scope that the request requires."""
 
     code = "forbidden"
     status = 403
 
 
 class KeysUnavailableError(ServiceError):
-    """The keys cannot be read at the moment, and this one is not among those that are known."""
+    """The keys cannot be read at the moment, and this one is not among those already known."""
 
     code = "keys_unavailable"
     status = 503
@@ -79,41 +79,39 @@ class KeysUnavailableError(ServiceError):
     retry_after = 1
 
     def __init__(self) -> None:
-        super().__init__("keys cannot be checked at the moment: try again soon")
+        super().__init__("the key cannot be checked at the moment: try again soon")
 
 
 class LanguagePairError(ServiceError):
-    """No bundle, or not the one asked for, serves the language pair; `pairs` are those that are served."""
+    """No model, or not the one that was asked for, serves the language pair; `pairs` lists those that are served."""
 
     code = "language_pair_not_served"
     status = 422
 
 
 class ModelNotFoundError(ServiceError):
-    """No bundle of that name is loaded; `models` are those that are."""
+    """No model of that name is loaded; `models` lists those that are."""
 
     code = "model_not_found"
     status = 404
 
     def __init__(self, loaded: Iterable[str]) -> None:
         names = sorted(loaded)
-        super().__init__(f"no model of that name is loaded; loaded are {', '.join(names)}", models=names)
+        super().__init__(f"no model of that name is loaded; available: {', '.join(names)}", models=names)
 
 
 class SessionModelNotLoadedError(ServiceError):
-    """The bundle that a session, on `model`, began with is not loaded any more, or another one has its name."""
+    """The model that the session began with, `model`, is no longer loaded, or another bundle now has its name."""
 
     code = "session_model_not_loaded"
     status = 409
 
     def __init__(self, *, model: str) -> None:
-        super().__init__(
-            "the model that this session began with is not loaded any more: begin a new session", model=model
-        )
+        super().__init__("the model that this session began with is no longer loaded: begin a new session", model=model)
 
 
 class ModelNotReadyError(ServiceError):
-    """Another replica has loaded the bundle of a session already; this one has yet to."""
+    """Another replica has already loaded the model of the session, but this one has not yet."""
 
     code = "model_not_ready"
     status = 503
@@ -125,7 +123,7 @@ class ModelNotReadyError(ServiceError):
 
 
 class ModelChangeInProgressError(ServiceError):
-    """One administrator at a time changes the models."""
+    """Another change of the models is in progress; there can be only one at a time."""
 
     code = "model_change_in_progress"
     status = 409
@@ -133,11 +131,11 @@ class ModelChangeInProgressError(ServiceError):
     retry_after = 5
 
     def __init__(self) -> None:
-        super().__init__("another change of the models is in progress: see what it has led to, then try again")
+        super().__init__("another change of the models is in progress: look at its result, then try again")
 
 
 class ModelChangesDisabledError(ServiceError):
-    """The models of this service are those of its settings."""
+    """The models of this service are fixed in its settings."""
 
     code = "model_changes_disabled"
     status = 403
@@ -147,34 +145,36 @@ class ModelChangesDisabledError(ServiceError):
 
 
 class BundleNotFoundError(ServiceError):
-    """There is no bundle of that name under the bundle root."""
+    """There is no bundle of that name in the bundle root."""
 
     code = "bundle_not_found"
     status = 404
 
 
 class ModelRecordError(ServiceError):
-    """What is under `key` in Redis, the models that all replicas shall serve, is of no form that this release knows."""
+    """The record in Redis of the models that all replicas should serve has a format unknown to this release."""
 
     code = "invalid_model_record"
     status = 500
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"{key} in Redis cannot be read: delete it, and what ANTECEDENT_BUNDLES names is served")
+        super().__init__(f"{key} in Redis cannot be read: delete it to serve what ANTECEDENT_BUNDLES names")
 
 
 class SessionsNotServedError(ServiceError):
-    """A model, `model`, that reads the sentences that follow, and so translates whole documents only."""
+    """The model, `model`, also reads the sentences that follow, so it translates only whole documents."""
 
     code = "sessions_not_served"
     status = 409
 
     def __init__(self, model: str) -> None:
-        super().__init__(f"{model} reads the sentences that follow, so it translates whole documents only", model=model)
+        super().__init__(
+            f"{model} also reads the sentences that follow, so it translates only whole documents", model=model
+        )
 
 
 class LastModelError(ServiceError):
-    """A service without a model would be of no use to anybody."""
+    """The last model cannot be unloaded, since nothing could be translated without it."""
 
     code = "last_model"
     status = 409
@@ -184,82 +184,82 @@ class LastModelError(ServiceError):
 
 
 class SessionNotFoundError(ServiceError):
-    """A session that never was, has been deleted, or has outlived its time-to-live."""
+    """The session never existed, has been deleted, or has expired."""
 
     code = "session_not_found"
     status = 404
 
     def __init__(self) -> None:
-        super().__init__("no such session: it never was, was deleted, or outlived its time-to-live")
+        super().__init__("no such session: it never existed, was deleted, or has expired")
 
 
 class SessionConflictError(ServiceError):
-    """An idempotency key with which a session of another model, language pair or time-to-live was begun."""
+    """The idempotency key belongs to a session with another model, language pair or time-to-live."""
 
     code = "session_conflict"
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("with this idempotency key another session was begun: its model, languages or ttl differ")
+        super().__init__("this idempotency key belongs to another session: its model, languages or time-to-live differ")
 
 
 class PositionConflictError(ServiceError):
-    """A position, or an idempotency key, that has another text already; `next_position` comes next."""
+    """The position or idempotency key already has another text; `next_position` comes next."""
 
     code = "position_conflict"
     status = 409
 
 
 class PositionGapError(ServiceError):
-    """A position beyond the next one, or a sentence that a Redis has lost; `next_position` comes next."""
+    """The position is beyond the next one, or Redis has lost the sentence; `next_position` comes next."""
 
     code = "position_gap"
     status = 409
 
 
 class PositionExpiredError(ServiceError):
-    """A retry of a sentence so old that it is no longer kept; `next_position` comes next."""
+    """A retry of a sentence that is so old that it is no longer kept; `next_position` comes next."""
 
     code = "position_expired"
     status = 410
 
 
 class SentenceNotFoundError(ServiceError):
-    """A position that has no sentence yet; `next_position` comes next."""
+    """There is no sentence at this position yet; `next_position` comes next."""
 
     code = "sentence_not_found"
     status = 404
 
 
 class SentenceFailedError(ServiceError):
-    """A sentence, at `failed_position`, that could not be translated: this one, or one without which it cannot be."""
+    """The sentence at `failed_position` could not be translated: it is this one, or one that this one needs."""
 
     code = "sentence_failed"
     status = 409
 
     def __init__(self, position: int) -> None:
         super().__init__(
-            f"the sentence at position {position} could not be translated: send it again, or correct it, and then this"
-            " one",
+            f"the sentence at position {position} could not be translated: send it again or correct it, and then send"
+            " this one",
             failed_position=position,
         )
 
 
 class SessionFullError(ServiceError):
-    """A session that has as many sentences as it may have."""
+    """The session has reached its maximum number of sentences."""
 
     code = "session_full"
     status = 409
 
     def __init__(self, sentences: int) -> None:
         super().__init__(
-            f"this session has {sentences} sentences, as many as it may have: begin another one",
+            f"this session has {sentences} sentences, which is the maximum: begin a new session",
             next_position=sentences,
         )
 
 
 class SessionRateLimitedError(ServiceError):
-    """A session that has got as many sentences in a minute as it may get."""
+    """The session has reached its limit of sentences per minute."""
 
     code = "session_rate_limited"
     status = 429
@@ -268,18 +268,18 @@ class SessionRateLimitedError(ServiceError):
 
     def __init__(self, seconds: int) -> None:
         self.retry_after = seconds
-        super().__init__(f"this session has got as many sentences in a minute as it may get: try again in {seconds} s")
+        super().__init__(f"this session has reached its limit of sentences per minute: try again in {seconds} s")
 
 
 class InvalidMessageError(ServiceError):
-    """A message of a stream that is no sentence."""
+    """A message on a stream is not a sentence."""
 
     code = "invalid_message"
     status = 422
 
 
 class TooManyStreamsError(ServiceError):
-    """As many streams are open at this replica as may be."""
+    """This replica has reached its limit of open streams."""
 
     code = "too_many_streams"
     status = 503
@@ -287,11 +287,13 @@ class TooManyStreamsError(ServiceError):
     retry_after = 1
 
     def __init__(self) -> None:
-        super().__init__("as many streams are open as may be: try again in a moment, or at another replica")
+        super().__init__(
+            "this replica has reached its limit of open streams: try again in a moment, or at another replica"
+        )
 
 
 class QueueFullError(ServiceError):
-    """As many sentences wait as may wait; to begin a session, nearly as many."""
+    """The queue is full, or too full to begin another session."""
 
     code = "queue_full"
     status = 429
@@ -299,31 +301,33 @@ class QueueFullError(ServiceError):
     retry_after = 1
 
     def __init__(self) -> None:
-        super().__init__("as many sentences wait as may wait: try again in a moment")
+        super().__init__("the queue is full: try again in a moment")
 
 
 class OriginNotAllowedError(ServiceError):
-    """A WebSocket opened by a web page whose origin may not use the service."""
+    """A web page whose origin is not allowed tried to open a WebSocket."""
 
     code = "origin_not_allowed"
     status = 403
 
     def __init__(self) -> None:
-        super().__init__("pages of this origin may not open a WebSocket here; ANTECEDENT_CORS_ORIGINS names others")
+        super().__init__(
+            "pages of this origin may not open a WebSocket here; ANTECEDENT_CORS_ORIGINS lists those that may"
+        )
 
 
 class HostNotAllowedError(ServiceError):
-    """A service without keys that was called by another name than this machine's."""
+    """A service without keys was called by a host name other than that of its own machine."""
 
     code = "host_not_allowed"
     status = 403
 
     def __init__(self) -> None:
-        super().__init__("a service without keys (ANTECEDENT_KEYS) answers to localhost, 127.0.0.1 and [::1] alone")
+        super().__init__("a service without keys (ANTECEDENT_KEYS) can be called only as localhost, 127.0.0.1 or [::1]")
 
 
 class RateLimitedError(ServiceError):
-    """A key has spent its sentences of the minute; `RateLimit` says how it stands."""
+    """The key has reached its limit of sentences per minute; the header `RateLimit` gives its state."""
 
     code = "rate_limited"
     status = 429
@@ -341,7 +345,7 @@ class RateLimitedError(ServiceError):
 
 
 class ConcurrencyLimitError(ServiceError):
-    """A key has as many requests and streams under way as it may have."""
+    """The key has reached its limit of requests and streams at the same time."""
 
     code = "too_many_requests_at_once"
     status = 429
@@ -350,7 +354,7 @@ class ConcurrencyLimitError(ServiceError):
 
 
 class StoreUnavailableError(ServiceError):
-    """Redis is away; sessions wait, whole documents go on."""
+    """Redis is unavailable; sessions have to wait, but whole documents are translated."""
 
     code = "session_store_unavailable"
     status = 503
@@ -358,11 +362,13 @@ class StoreUnavailableError(ServiceError):
     retry_after = 1
 
     def __init__(self) -> None:
-        super().__init__("the store of the sessions is away: try again in a moment; whole documents are served")
+        super().__init__(
+            "the session store is unavailable: try again in a moment; whole documents are still translated"
+        )
 
 
 class ShuttingDownError(ServiceError):
-    """This replica is about to end."""
+    """This replica is shutting down."""
 
     code = "shutting_down"
     status = 503
@@ -370,11 +376,11 @@ class ShuttingDownError(ServiceError):
     retry_after = 1
 
     def __init__(self) -> None:
-        super().__init__("this replica is shutting down: try again, at another one")
+        super().__init__("this replica is shutting down: try again at another one")
 
 
 class DeadlineError(ServiceError):
-    """A sentence waited longer for its translation than is allowed."""
+    """A sentence was not translated within the service's deadline."""
 
     code = "deadline_exceeded"
     status = 504
@@ -386,7 +392,7 @@ class DeadlineError(ServiceError):
 
 
 class OwnDeadlineError(ServiceError):
-    """The `deadline_seconds` of the request itself were over before its answer."""
+    """There was no answer within the `deadline_seconds` of the request."""
 
     code = "own_deadline_exceeded"
     status = 504
@@ -398,20 +404,20 @@ class OwnDeadlineError(ServiceError):
 
 
 class WorkerDiedError(ServiceError):
-    """The process that was translating has died; after the second one the request is given up."""
+    """The process that was translating died, and so did the one that tried again; the request is given up."""
 
     code = "worker_died"
     status = 500
 
     def __init__(self) -> None:
-        super().__init__("the process that translated a sentence died, and so did the one that tried it again")
+        super().__init__("the process that was translating a sentence died, and so did the one that tried again")
 
 
 class ClientLeftError(ServiceError):
-    """The client closed its connection before the answer; nobody reads this."""
+    """The client closed its connection before the answer, so nobody reads this."""
 
     code = "client_left"
     status = 499
 
     def __init__(self) -> None:
-        super().__init__("the client left before its answer")
+        super().__init__("the client closed its connection before the answer")

@@ -33,30 +33,32 @@ _UNLIMITED_WIDTH = 10_000
 _R = TypeVar("_R")
 
 app = typer.Typer(
-    help=f"Make, list and revoke API keys. {PREFIX}KEYS says where they are: file or redis.",
+    help=f"Create, list and revoke API keys. {PREFIX}KEYS says where they are stored: file or redis.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     add_completion=False,
 )
 
-Scopes = Annotated[list[str] | None, typer.Option(help="translate (the default) or admin; can be given twice.")]
-Days = Annotated[int | None, typer.Option(min=1, max=36_500, help="Until it expires; without it, never.")]
+Scopes = Annotated[list[str] | None, typer.Option(help="translate (the default) or admin; repeat for both.")]
+Days = Annotated[
+    int | None, typer.Option(min=1, max=36_500, help="Days until the key expires. Default: it never expires.")
+]
 Limit = Annotated[
-    int | None, typer.Option(min=1, max=MOST_ALLOWED, help="The key's own limit; without it, the service's.")
+    int | None, typer.Option(min=1, max=MOST_ALLOWED, help="Limit of this key. Default: the service's setting.")
 ]
 
 
 @app.command()
 def create(
-    tenant: Annotated[str, typer.Option(help="Whose key; keys of one tenant share its sessions.")],
+    tenant: Annotated[str, typer.Option(help="Who the key belongs to; all keys of a tenant share its sessions.")],
     scope: Scopes = None,
     expires_days: Days = None,
-    label: Annotated[str | None, typer.Option(help="What it is for, to be told apart in the list.")] = None,
+    label: Annotated[str | None, typer.Option(help="A note on what the key is for, shown in the list.")] = None,
     sentences_per_minute: Limit = None,
     concurrency: Limit = None,
 ) -> None:
-    """Make a key and print it; it is never shown again."""
+    """Create a key and print it; it is never shown again."""
     now = datetime.now(UTC).replace(microsecond=0)
     key = Key.new()
     settings = load_settings()
@@ -73,23 +75,27 @@ def create(
     _in_storage(settings, lambda storage: storage.add(record))
     print(key.reveal())
     seconds = settings.keys_refresh_seconds
-    print(f"key {key.id} of {tenant}: not shown again; valid within {seconds:g} seconds", file=sys.stderr)
+    print(
+        f"key {key.id} of {tenant}: will not be shown again; becomes valid within {seconds:g} seconds", file=sys.stderr
+    )
 
 
 @app.command("list")
 def list_keys() -> None:
-    """Print all keys but their secrets, which are not kept."""
+    """List all keys, without their secrets, which are not stored."""
     found = _in_storage(load_settings(), lambda storage: storage.read())
     _print(found.records if found is not None else {}, datetime.now(UTC))
 
 
 @app.command()
-def revoke(key: Annotated[str, typer.Argument(metavar="ID", help="As in the list; a whole key will do.")]) -> None:
-    """Make a key invalid, for good."""
+def revoke(
+    key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key as in the list, or the whole key.")],
+) -> None:
+    """Revoke a key for good."""
     settings, key_id = load_settings(), key_id_of(key)
     if not _in_storage(settings, lambda storage: storage.remove(key_id)):
         raise KeyStorageError(f"there is no key {key_id}")
-    print(f"key {key_id}: refused within {settings.keys_refresh_seconds:g} seconds", file=sys.stderr)
+    print(f"key {key_id}: will be refused within {settings.keys_refresh_seconds:g} seconds", file=sys.stderr)
 
 
 def main() -> int:
@@ -113,7 +119,7 @@ def _record(**fields: object) -> KeyRecord:
 
 
 def _failed(error: AntecedentError, status: int) -> int:
-    said = "Redis is away, or cannot serve: try again" if isinstance(error, StoreUnavailableError) else str(error)
+    said = "Redis is unavailable: try again" if isinstance(error, StoreUnavailableError) else str(error)
     print(f"error: {said}", file=sys.stderr)
     return status
 
@@ -134,7 +140,7 @@ async def _storage(settings: Settings) -> AsyncIterator[KeyStorage]:
         async with open_redis(settings, Metrics()) as commands:
             yield KeyTable(commands)
     else:
-        raise SettingsError(f"{PREFIX}KEYS is none: set it to file or redis, as for the service")
+        raise SettingsError(f"{PREFIX}KEYS is none: set it to file or redis, the same as for the service")
 
 
 def _print(records: Mapping[str, KeyRecord], now: datetime) -> None:

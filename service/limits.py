@@ -23,4 +23,4 @@ def check_number(sentences: int, most: int) -> None:
         InvalidInputError: says how many there may be.
     """
     if sentences > most:
-        raise InvalidInputError(f"the document has more than {most} sentences, which is the most that are accepted")
+        raise InvalidInputError(f"the document has more than {most} sentences, which is the maximum")

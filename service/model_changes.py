@@ -269,7 +269,7 @@ class Models:
     async def _launch(self, wanted: WantedModel, *, one_by_one: bool) -> Model:
         folder, manifest = await self._folders.read(wanted.bundle)
         if (manifest.name, manifest.fingerprint) != (wanted.name, wanted.fingerprint):
-            raise BundleError(f"{folder}: holds another bundle than the one that is wanted; load it anew")
+            raise BundleError(f"{folder}: does not contain the bundle that is wanted; load it again")
         return await self._fleet.launch(wanted.bundle, folder, manifest, one_by_one=one_by_one)
 
     async def _wanted(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:

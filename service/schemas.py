@@ -14,7 +14,7 @@ def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("must not hold half a surrogate pair") from None
+        raise ValueError("must not contain half of a surrogate pair") from None
     return text
 
 
@@ -39,11 +39,13 @@ Language = Annotated[
     Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=32, description="ISO 639 code.", examples=["ja"]),
     AfterValidator(str.lower),
 ]
-ModelName = Annotated[str, Field(min_length=1, max_length=128, description="A bundle by name; default: by pair.")]
+ModelName = Annotated[
+    str, Field(min_length=1, max_length=128, description="Name of a model. Default: by language pair.")
+]
 
 BundleName = Annotated[
     str,
-    Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=128, description="A folder under the bundle root."),
+    Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=128, description="Name of a folder in the bundle root."),
 ]
 ModelState = Literal["serving", "no_worker"]
 
@@ -55,38 +57,38 @@ class Body(BaseModel):
 
 
 class DocumentRequest(Body):
-    """A whole document, as text that is split here or as the caller's sentences, whose boundaries are kept."""
+    """A whole document: as text, which the service splits into sentences, or as sentences, which it does not split."""
 
     source_lang: Language
     target_lang: Language
     text: Text | None = Field(None, examples=["紫式部は宮廷に仕えた。源氏物語を書いた。"])
-    """The document as text; exactly one of `text` and `sentences` is given."""
+    """The document as text. Give either `text` or `sentences`."""
     sentences: Texts | None = None
     """The document as sentences."""
     context: Texts = []
-    """Source sentences that precede the document and are not translated, oldest first.
+    """Source sentences that precede the document, oldest first. They are not translated.
 
-    A model that reads translations of preceding sentences finds none for these.
+    If the model also reads the translations of preceding sentences, these have none.
     """
     model: ModelName | None = None
     strategy: Strategy = "direct"
-    """How the model translates.
+    """How to translate.
 
-    `direct` reads the preceding sentences; `sentence` translates each sentence alone; `rerank` translates each alone,
-    as often as the beam is wide, and chooses with the preceding sentences.
+    `direct` reads the preceding sentences. `sentence` translates each sentence alone. `rerank` translates each sentence
+    alone, in as many ways as the beam is wide, and uses the preceding sentences to choose one of them.
     """
     beam_size: BeamSize | None = None
-    """Hypotheses that search keeps; default: the model's, or 1 with drafts."""
+    """Hypotheses that the search keeps. Default: the model's own, or 1 with drafts."""
     drafts: Drafts | None = None
-    """What the translation of each of `sentences` may be, as it was before an edit; null where there is none.
+    """A draft translation for each of `sentences`, such as the one before an edit; null where there is none.
 
-    Translations are what they are without drafts with `beam_size` 1: of a draft, as much is kept as agrees with that,
-    and only what comes after it is decoded.
+    Drafts do not change the result, which is the same as without them and with `beam_size` 1. The part of a draft that
+    agrees with the result is kept, and only what comes after it is decoded.
     """
     deadline_seconds: Deadline | None = None
-    """The answer is of no use later: work on it then ends, and the error is `own_deadline_exceeded`.
+    """How long the client waits for the answer. After that, the work ends, with the error `own_deadline_exceeded`.
 
-    Without it, only the service's own deadline of each sentence holds, which holds in any case.
+    The service's own deadline for each sentence applies in any case.
     """
 
     @model_validator(mode="after")
@@ -100,9 +102,9 @@ class DocumentRequest(Body):
         if self.drafts is None:
             return self
         if self.sentences is None or len(self.drafts) != len(self.sentences):
-            raise ValueError("drafts go with sentences: as many of them, null where there is none")
+            raise ValueError("drafts need sentences, and one entry for each: null where there is no draft")
         if self.strategy != "direct" or self.beam_size not in (None, 1):
-            raise ValueError("drafts go with the strategy direct and a beam_size of 1, the default with them")
+            raise ValueError("drafts need the strategy direct and a beam_size of 1, which is their default")
         return self
 
 
@@ -113,9 +115,9 @@ class TranslatedSentence(Body):
     source: str
     translation: str
     score: float | None
-    """Mean log-probability per token, end of sentence included; null where the translation is a correction."""
+    """Mean log-probability per token, including the end of sentence; null if the translation is a correction."""
     context_size: int
-    """How many preceding sentences the model has used; 0 for a correction."""
+    """How many preceding sentences the model used; 0 for a correction."""
 
 
 class DocumentAnswer(Body):
@@ -124,29 +126,29 @@ class DocumentAnswer(Body):
     id: str
     model: str
     text: str
-    """The translations, with white space and list marks of the original; given sentences are one on each line."""
+    """The translations, with the white space and list marks of the original. Sentences are returned one per line."""
     sentences: list[TranslatedSentence]
 
 
 class StreamedSentence(TranslatedSentence):
-    """A sentence of a document, as soon as it and all before it are translated: the event `sentence`.
+    """The event `sentence`: a sentence of a document, sent once it and all sentences before it are translated.
 
-    The document's text is `before` and `translation` of all sentences in order, and `after` of the end.
+    The document's text is `before` and `translation` of all sentences in order, and then `after` of the event `done`.
     """
 
     before: str
-    """What stands between the previous translation and this one: white space, list marks."""
+    """What goes between the previous translation and this one, such as white space and list marks."""
 
 
 class DocumentEnd(Body):
-    """The end of a document that came sentence by sentence: the event `done`."""
+    """The event `done`: the end of a document that was sent sentence by sentence."""
 
     id: str
     model: str
     sentences: int
-    """How many there were."""
+    """How many sentences the document has."""
     after: str
-    """What stands after the last translation."""
+    """What goes after the last translation."""
 
 
 class SessionRequest(Body):
@@ -156,7 +158,7 @@ class SessionRequest(Body):
     target_lang: Language
     model: ModelName | None = None
     ttl_seconds: Seconds | None = None
-    """The session is forgotten this long after its last call; default: the service's."""
+    """The session expires this long after its last call. Default: the service's setting."""
 
 
 class SessionCreated(Body):
@@ -174,22 +176,22 @@ class SentenceRequest(Body):
 
     text: Text = Field(examples=["源氏物語を書いた。"])
     position: Position | None = None
-    """Where it belongs; without one it is appended."""
+    """The position of the sentence in the document. Without it, the sentence is appended."""
     deadline_seconds: Deadline | None = None
-    """The answer is of no use later: the sentence is then given back, and the error is `own_deadline_exceeded`.
+    """How long the client waits for the answer. After that, the error is `own_deadline_exceeded`.
 
-    It can be sent again at its position.
+    The sentence can be sent again at its position.
     """
 
 
 class Correction(Body):
-    """A translation of the client's own."""
+    """The client's own translation of a sentence."""
 
     translation: Text = Field(examples=["She wrote The Tale of Genji."])
 
 
 class KeptSentence(Body):
-    """A sentence that a session keeps; what belongs to its translation is null while there is none."""
+    """A sentence that a session keeps. Until it is translated, the members that depend on its translation are null."""
 
     position: int
     source: str
@@ -199,7 +201,7 @@ class KeptSentence(Body):
 
 
 class SessionState(Body):
-    """A session as it stands."""
+    """The current state of a session."""
 
     session_id: str
     model: str
@@ -218,30 +220,30 @@ class ModelRequest(Body):
 
 
 class ModelInfo(Body):
-    """A model that is loaded at the replica that answers."""
+    """A model that is loaded at the answering replica."""
 
     name: str
     source_lang: str
     target_lang: str
     window: int
-    """How many preceding sentences it reads."""
+    """How many preceding sentences the model reads."""
     reads_target_context: bool
-    """Whether it reads their translations too."""
+    """Whether it also reads their translations."""
     serves_sessions: bool
-    """Whether a document may grow sentence by sentence; else it translates whole documents only."""
+    """Whether it can translate sessions. If not, it translates only whole documents."""
     licence: str
     attribution: str
-    """Whom the licence asks to name."""
+    """Whom the licence requires to be credited."""
     fingerprint: str
-    """Tells its bundle from every other, also of the same name."""
+    """Identifies its bundle, even among bundles of the same name."""
     default: bool
-    """Whether it serves its language pair where no model is named."""
+    """Whether it serves its language pair if a request names no model."""
     state: ModelState
-    """`no_worker` while all of its processes are being started anew."""
+    """`no_worker` while all of its processes are being restarted."""
 
 
 class ModelToLoad(Body):
-    """A model that all replicas shall serve and that the one that answers could not load; it tries again."""
+    """A model that all replicas should serve, but the answering replica could not load. It keeps trying."""
 
     name: str
     code: str
@@ -249,15 +251,15 @@ class ModelToLoad(Body):
 
 
 class ModelList(Body):
-    """All models of the replica that answers."""
+    """All models of the answering replica."""
 
     models: list[ModelInfo]
     not_loaded: list[ModelToLoad]
-    """In their places older bundles of the same names may be served."""
+    """Older bundles of the same names may be served in their place."""
 
 
 class Limits(Body):
-    """What a request may have at most; more is refused."""
+    """The limits of a request. A request beyond them is refused."""
 
     max_document_sentences: int
     max_context_sentences: int
@@ -271,21 +273,21 @@ class Limits(Body):
 
 
 class ServiceInfo(Body):
-    """Which release this is, and what it accepts."""
+    """The release of the service, and the limits of a request."""
 
     version: str
     limits: Limits
 
 
 class Health(Body):
-    """Whether a probe holds, and if not, why."""
+    """The result of a probe, and the reasons if it failed."""
 
     status: Literal["ok", "unavailable"]
     reasons: list[str] = []
 
 
 class Dependency(Body):
-    """One of the things that the service needs."""
+    """Something that the service depends on."""
 
     name: str
     status: Literal["up", "down"]
@@ -293,14 +295,14 @@ class Dependency(Body):
 
 
 class Dependencies(Body):
-    """All of them."""
+    """Everything that the service depends on."""
 
     status: Literal["ok", "degraded"]
     dependencies: list[Dependency]
 
 
 class Problem(BaseModel):
-    """An error as RFC 9457 has it; some have further members, such as `next_position`."""
+    """An error as defined by RFC 9457. Some errors have further members, such as `next_position`."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
@@ -309,7 +311,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     code: str
-    """What went wrong, in a word that never changes."""
+    """What went wrong, as a code that never changes."""
     retryable: bool
     """Whether the same request may succeed later."""
     request_id: str

@@ -45,128 +45,130 @@ class Settings(BaseSettings):
     )
 
     host: str = "127.0.0.1"
-    """Address to listen on. Anything but loopback needs `ANTECEDENT_REDIS_URL` and `ANTECEDENT_KEYS`."""
+    """Address to listen on. Any address but loopback requires `ANTECEDENT_REDIS_URL` and `ANTECEDENT_KEYS`."""
     port: int = Field(8000, ge=0, le=65535)
-    """Port to listen on; 0 takes a free one."""
+    """Port to listen on; 0 chooses a free one."""
     bundles: Annotated[tuple[Path, ...], NoDecode] = Field((_SHIPPED_BUNDLE,), min_length=1)
-    """Folders of the bundles to serve, separated like `PATH`; the first of a language pair is the pair's default."""
+    """Folders of the bundles to serve, separated as in `PATH`. The first of a language pair is its default."""
     bundle_root: Path | None = None
-    """Folder of the bundles that may be loaded at run time, and named in `ANTECEDENT_BUNDLES`; without it, none may."""
+    """Folder of the bundles that can be loaded at run time, or given by name in `ANTECEDENT_BUNDLES`. If unset, neither
+    is possible."""
     models_refresh_seconds: float = Field(2, gt=0)
-    """How often a replica looks whether the models have been changed at another one."""
+    """How often a replica checks whether the models have been changed at another replica."""
     workers: int = Field(default_factory=_cores, ge=1)
-    """Worker processes for each bundle, one thread each; the default is one for each CPU core."""
+    """Worker processes per bundle, each with one thread. The default is one per CPU core."""
     device: str = Field("cpu", pattern=r"^(cpu|cuda(:\d+)?)$")
-    """Where the workers translate: `cpu`, `cuda` or, of several GPUs, for example `cuda:1`."""
+    """Where the workers translate: `cpu`, `cuda`, or one of several GPUs, such as `cuda:1`."""
     compute_type: str = "auto"
-    """Arithmetic of the workers: `auto`, `int8`, `float32` or `bfloat16`; on all replicas alike."""
+    """Arithmetic of the workers: `auto`, `int8`, `float32` or `bfloat16`. Must be the same on all replicas."""
     worker_memory_mib: int | None = Field(None, ge=1)
-    """A worker that holds more mebibytes than this is replaced once it has nothing left to do; without it, none is."""
+    """A worker that uses more memory than this, in MiB, is replaced once it is idle. If unset, there is no limit."""
     worker_start_seconds: float = Field(120, gt=0)
     """A worker that takes longer than this to load its bundle is killed, and the bundle is refused."""
     worker_timeout_seconds: float = Field(120, gt=0)
-    """A worker that has sentences and answers none for longer than this is killed and started anew."""
+    """A worker that has sentences but answers none for longer than this is killed and restarted."""
 
     redis_url: SecretStr | None = None
-    """Redis that keeps the sessions, alone, behind Sentinel or a Cluster; without it, on loopback, one of our own."""
+    """Redis server, Sentinel or Cluster for the sessions. If unset, a service on loopback starts its own Redis."""
     redis_password_file: Path | None = None
-    """File with the password of the URL's user, instead of one in the URL; read for each new connection."""
+    """File with the password of the URL's user, instead of one in the URL. It is read for each new connection."""
     redis_ca_file: Path | None = None
-    """Certificates, in PEM, that a Redis over TLS must be signed by; without it, the machine's."""
+    """CA certificates (PEM) for a Redis over TLS. If unset, those of the system apply."""
     redis_certificate_file: Path | None = None
-    """Certificate, in PEM, that the service shows to a Redis that asks for one."""
+    """Client certificate (PEM), for a Redis that asks for one."""
     redis_key_file: Path | None = None
-    """Private key, in PEM, of that certificate, unless it is in the same file."""
+    """Private key (PEM) of the client certificate, unless it is in the same file."""
     redis_check_hostname: bool = True
-    """Whether the certificate of Redis must name the host that was connected to."""
+    """Whether the certificate of Redis must name the host that the service connects to."""
     redis_timeout_seconds: float = Field(2, gt=0)
-    """How long Redis may take to accept a connection or to answer a command."""
+    """How long Redis may take to accept a connection or answer a command."""
     redis_total_seconds: float = Field(3, gt=0)
-    """How long a call on Redis may take, its repetitions included; then the request is answered 503."""
+    """How long a call to Redis may take, including retries. After that, the request is answered with 503."""
     redis_connections: int = Field(64, ge=1)
-    """Connections to Redis, for each node of a Cluster; further calls wait for one."""
+    """Connections to Redis, or to each node of a Cluster. Further calls wait for a free one."""
     redis_folder: Path = Path("~/.local/state/antecedent/redis")
-    """Where the service's own Redis keeps its append-only file."""
+    """Folder in which the service's own Redis keeps its append-only file."""
     redis_max_memory_mb: int = Field(512, ge=1)
-    """Memory of the service's own Redis, in MiB; while it is full, what would need more is answered 503."""
+    """Memory of the service's own Redis, in MiB. While it is full, requests that need more are answered with 503."""
 
     keys: Literal["none", "file", "redis"] = "none"
-    """Where the API keys are: `file`, `redis`, or `none`, with which everyone on this machine may do everything."""
+    """Where the API keys are stored: `file` or `redis`. With `none`, everyone on this machine may do everything."""
     keys_file: Path = Path("~/.local/state/antecedent/keys.json")
-    """The file of the keys, where `ANTECEDENT_KEYS` is `file`."""
+    """File of the keys, if `ANTECEDENT_KEYS` is `file`."""
     keys_refresh_seconds: float = Field(2, gt=0)
-    """How often a replica looks whether keys have changed: within this time a key is valid, or revoked, everywhere."""
+    """How often a replica checks whether keys have changed. A new or revoked key takes effect within this time."""
     keys_outage_seconds: float = Field(600, ge=0)
-    """While Redis is away, how long the keys that were read from it last go on being valid."""
+    """How long the keys that were last read from Redis stay valid while Redis is unavailable."""
 
     batch_characters: int = Field(8192, ge=1)
-    """Characters of a batch, context included; a single longer sentence is a batch of its own."""
+    """Most characters in a batch, including context. A single longer sentence is a batch of its own."""
     batch_sentences: int = Field(64, ge=1)
-    """Most sentences of a batch. A worker may have this many of sessions and, besides, this many of documents."""
+    """Most sentences in a batch. A worker may have this many from sessions, and as many again from documents."""
     batch_wait_ms: float = Field(1, ge=0)
-    """How long a sentence waits for others to share its batch while a worker is idle, in milliseconds."""
+    """How long, in milliseconds, a sentence waits for others to share its batch while a worker is idle."""
     queue_limit: int = Field(512, ge=1)
-    """A request of n sentences (its session's that still wait included) gets 429 if this many or more would go before
-    it, counting at most n of each other document or session."""
+    """A request of n sentences (including those of its session that are still waiting) is answered with 429 if at least
+    this many would go before it. At most n sentences of each other document or session are counted."""
     document_concurrency: int = Field(64, ge=1)
-    """Sentences of one document that wait, are at a worker, or are not yet read; fewer where many documents wait."""
+    """Most sentences of one document that are waiting, at a worker, or translated but not yet read by the client. It is
+    fewer if many documents are waiting."""
     deadline_seconds: float = Field(60, gt=0)
-    """Longest time from a sentence's entry into the queue to its translation; then the request fails with 504."""
+    """Longest time from a sentence's entry into the queue to its translation. After that, the request gets 504."""
     drain_seconds: int = Field(25, ge=1)
-    """After SIGTERM, how long requests in flight may take to finish."""
+    """How long requests in flight may take to finish after SIGTERM."""
 
     session_ttl_seconds: int = Field(86_400, ge=1, le=_MOST_SECONDS)
-    """A session is forgotten this long after its last call, unless its creator asks for another time."""
+    """A session expires this long after its last call, unless its creator asked for another time-to-live."""
     session_max_ttl_seconds: int = Field(604_800, ge=1, le=_MOST_SECONDS)
     """Longest time-to-live that the creator of a session may ask for."""
     session_lease_seconds: float = Field(5, ge=_LEAST_LEASE_SECONDS)
-    """After a replica has died, how long the sentences of a session that it was translating are left to it; at least
+    """How long the session sentences that a replica was translating stay reserved for it after it has died; at least
     0.1."""
 
     stream_limit: int = Field(1000, ge=1)
-    """Streams open at a time at one replica; beyond it 503."""
+    """Most streams open at the same time at one replica. Further ones are answered with 503."""
     stream_in_flight: int = Field(32, ge=1)
-    """Sentences of one stream that are under way at a time; beyond it the service stops reading the stream."""
+    """Most sentences of one stream under way at the same time. At this limit, the service stops reading the stream."""
     stream_idle_seconds: float = Field(300, gt=0)
-    """A stream on which no sentence has come for this long is closed, as are events that nobody has read."""
+    """A stream that has brought no sentence for this long is closed, as are events that nobody reads for this long."""
     stream_ping_seconds: float = Field(20, gt=0)
-    """How often a stream is pinged, and how long its client may take to answer before the stream is closed. Events of
-    a document get a comment as often, so that nothing on the way takes their connection for dead."""
+    """How often a stream is pinged, and how long its client may take to answer before the stream is closed. The events
+    of a document get a comment just as often, so that no proxy takes the connection for dead."""
     stream_message_bytes: int = 65_536
-    """Bytes of a message on a stream: at least 12 for each of `ANTECEDENT_MAX_SENTENCE_CHARACTERS`, and 256 more."""
+    """Most bytes in a message on a stream: at least 12 for each of `ANTECEDENT_MAX_SENTENCE_CHARACTERS`, plus 256."""
 
     sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
-    """Sentences that a key without a limit of its own may have translated in any 60 seconds; 0: any number."""
+    """Most sentences in any 60 seconds for a key without a limit of its own; 0 means no limit."""
     concurrency_per_key: int = Field(0, ge=0, le=MOST_ALLOWED)
-    """Requests and streams that a key without a limit of its own may have under way at a time; 0: any number."""
+    """Most requests and streams at the same time for a key without a limit of its own; 0 means no limit."""
     session_sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
-    """Sentences a minute that a session may get: as many at once, and then evenly; 0: any number."""
+    """Sentences per minute of a session: as many at once, and then at an even rate; 0 means no limit."""
     concurrency_lease_seconds: float = Field(30, ge=_LEAST_LEASE_SECONDS)
-    """What a replica that has died was doing counts against its keys' concurrency for this long; at least 0.1."""
+    """How long the work of a replica that has died still counts against its keys' concurrency; at least 0.1."""
 
     max_document_sentences: int = Field(5000, ge=1)
-    """Sentences of a document, those of its `context` not counted."""
+    """Most sentences in a document, not counting its `context`."""
     max_session_sentences: int = Field(10_000, ge=1)
-    """Sentences of a session."""
+    """Most sentences in a session."""
     max_context_sentences: int = Field(64, ge=0)
-    """Sentences in the `context` of a document."""
+    """Most sentences in the `context` of a document."""
     max_sentence_characters: int = Field(1000, ge=1)
-    """Characters of a sentence."""
+    """Most characters in a sentence."""
     max_translation_characters: int = Field(8000, ge=1)
-    """Characters of a draft, or of a translation that a client has corrected."""
+    """Most characters in a draft, or in a client's correction of a translation."""
     max_body_bytes: int = Field(4_194_304, ge=1)
-    """Bytes of a request's body."""
+    """Most bytes in a request's body."""
     max_json_depth: int = Field(16, ge=3, le=500)
-    """Arrays and objects inside one another in a request's body."""
+    """How deep arrays and objects may be nested in a request's body."""
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
-    """Origins, separated by commas, as browsers send them, whose pages may call the service; `*` alone names all."""
+    """Origins whose pages may call the service, separated by commas, as browsers send them; `*` alone allows all."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Least severity of the log lines that are written; workers write warnings and errors, whatever it is."""
+    """Lowest severity that is logged. Workers log warnings and errors, whatever this is set to."""
     otlp_endpoint: str | None = None
-    """Collector of OpenTelemetry traces, by OTLP over HTTP: `http://localhost:4318`, for example. Without it, none."""
+    """Collector of OpenTelemetry traces, by OTLP over HTTP, such as `http://localhost:4318`. If unset, no traces."""
     trace_sample_ratio: float = Field(1, ge=0, le=1)
-    """Of the traces that begin here, the share that is recorded; a request with a `traceparent` follows its sender."""
+    """Share of the traces beginning here that is recorded. A request with a `traceparent` follows its sender."""
 
     @field_validator("bundles", mode="before")
     @classmethod
@@ -185,9 +187,9 @@ class Settings(BaseSettings):
             if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
                 raise ValueError("an origin is *, or a scheme and a host without a path: https://app.example.org")
             if origin != "*" and "*" in origin:
-                raise ValueError(f"{origin}: * is no part of an origin; name each, or all of them by * alone")
+                raise ValueError(f"{origin}: * cannot be part of an origin; list each origin, or use * alone for all")
             if re.fullmatch(r"http:.*:0*80|https:.*:0*443", origin):
-                raise ValueError(f"{origin}: no browser names the port that its scheme has anyway; leave it out")
+                raise ValueError(f"{origin}: browsers do not send the default port of a scheme; leave it out")
         return tuple(origin.lower() for origin in value)
 
     @field_validator("bundle_root", mode="before")
@@ -199,14 +201,14 @@ class Settings(BaseSettings):
     @classmethod
     def _expand_home(cls, value: Path) -> Path:
         if value == Path():  # what an empty variable is read as; what users say is not written wherever one stands
-            raise ValueError("is empty, and must name a place")
+            raise ValueError("is empty, but must be a path")
         return value.expanduser()
 
     @field_validator("otlp_endpoint")
     @classmethod
     def _http_collector(cls, value: str | None) -> str | None:
         if value and not value.startswith(("http://", "https://")):
-            raise ValueError("a collector's address begins with http:// or https://")
+            raise ValueError("the address of a collector must begin with http:// or https://")
         return value or None
 
     @field_validator("redis_url", "worker_memory_mib", *_REDIS_FILES, mode="before")
@@ -250,8 +252,8 @@ class Settings(BaseSettings):
         least = _CHARACTER_BYTES * self.max_sentence_characters + _ENVELOPE_BYTES
         if self.stream_message_bytes < least:
             raise ValueError(
-                f"{PREFIX}STREAM_MESSAGE_BYTES must be at least {least}, so that a message has room for any sentence of"
-                f" {PREFIX}MAX_SENTENCE_CHARACTERS, {self.max_sentence_characters}"
+                f"{PREFIX}STREAM_MESSAGE_BYTES must be at least {least}, so that any sentence fits into a message:"
+                f" {PREFIX}MAX_SENTENCE_CHARACTERS is {self.max_sentence_characters}"
             )
         return self
 
@@ -277,7 +279,7 @@ def _refuse_unknown(names: Iterable[str]) -> None:
     for name in (each.removeprefix(PREFIX) for each in map(str.upper, names) if each.startswith(PREFIX)):
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"; is it {PREFIX}{near[0]}?" if near else ""
+            hint = f"; did you mean {PREFIX}{near[0]}?" if near else ""
             raise SettingsError(f"{PREFIX}{name}: there is no such setting{hint}")
 
 

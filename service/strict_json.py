@@ -48,7 +48,7 @@ def parse(text: bytes, limits: JsonLimits) -> Any:  # noqa: ANN401 - any JSON va
     except UnicodeDecodeError as error:
         _refuse(f"is not UTF-8 from byte {error.start} on")
     except json.JSONDecodeError as error:
-        _refuse(f"is no JSON from line {error.lineno}, column {error.colno} on")
+        _refuse(f"is not JSON from line {error.lineno}, column {error.colno} on")
 
 
 def outside_strings(text: bytes) -> bytes:
@@ -76,12 +76,12 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         _refuse(f"has an object with more than {_MOST_NAMES} names")
     members = dict(pairs)
     if len(members) < len(pairs):
-        _refuse("has an object with a name that stands in it twice")
+        _refuse("has an object in which a name occurs twice")
     return members
 
 
 def _no_constant(_name: str) -> NoReturn:
-    _refuse("has NaN or Infinity, which JSON does not know")
+    _refuse("has NaN or Infinity, which are not JSON")
 
 
 def _integer(digits: str) -> int:
@@ -93,7 +93,7 @@ def _integer(digits: str) -> int:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        _refuse("has a number beyond those of double precision")
+        _refuse("has a number that is too large for double precision")
     return number
 
 

@@ -28,17 +28,19 @@ from loadtests.stage import Setting
 
 
 def order(
-    sessions: Annotated[int, typer.Option(min=1, help="At the same time.")] = 200,
-    sentences: Annotated[int, typer.Option(min=1, help="Of each session.")] = 50,
+    sessions: Annotated[int, typer.Option(min=1, help="Number of sessions at the same time.")] = 200,
+    sentences: Annotated[int, typer.Option(min=1, help="Sentences per session.")] = 50,
     replicas: Replicas = 2,
-    redis_kills: Annotated[int, typer.Option(min=0, help="Redis is killed and started again so often.")] = 3,
-    replica_kills: Annotated[int, typer.Option(min=0, help="A replica is killed and started again so often.")] = 2,
-    target_context: Annotated[bool, typer.Option("--target-context", help="The model reads translations too.")] = False,
+    redis_kills: Annotated[int, typer.Option(min=0, help="How often Redis is killed and restarted.")] = 3,
+    replica_kills: Annotated[int, typer.Option(min=0, help="How often a replica is killed and restarted.")] = 2,
+    target_context: Annotated[
+        bool, typer.Option("--target-context", help="Use a model that also reads translations.")
+    ] = False,
     seed: Seed = 1,
     bundle: Bundle = SHIPPED,
     report: ReportFolder = None,
 ) -> None:
-    """Order, loss, duplication, isolation: sessions of clients that misbehave, while Redis and replicas are killed."""
+    """Order, loss, duplication, isolation: sessions of misbehaving clients, while Redis and replicas are killed."""
     plan = order_test.Plan(sessions, sentences, replicas, redis_kills, replica_kills, target_context, seed=seed)
     with shares() as done:
         found = order_test.run(plan, bundle, done)
@@ -46,17 +48,17 @@ def order(
 
 
 def throughput(
-    rounds: Annotated[int, typer.Option(min=1, help="That are counted; one more comes before them.")] = 5,
-    documents: Annotated[int, typer.Option(min=1, help="Of each round, at the same time.")] = 8,
-    sentences: Annotated[int, typer.Option(min=1, help="Of each document.")] = 40,
-    single: Annotated[int, typer.Option(min=3, help="Sentences one at a time, for the time that HTTP adds.")] = 100,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds that count; one more goes before them.")] = 5,
+    documents: Annotated[int, typer.Option(min=1, help="Documents per round, all at the same time.")] = 8,
+    sentences: Annotated[int, typer.Option(min=1, help="Sentences per document.")] = 40,
+    single: Annotated[int, typer.Option(min=3, help="Single sentences, to measure the time that HTTP adds.")] = 100,
     workers: Workers = 2,
     seed: Seed = 1,
     bundle: Bundle = SHIPPED,
     source: Source = None,
     report: ReportFolder = None,
 ) -> None:
-    """Sentences per second over HTTP and time of a sentence, against the runtime called directly in the same run."""
+    """Measure throughput and latency over HTTP, against the runtime called directly in the same run."""
     plan = throughput_test.Plan(rounds, documents, sentences, single, workers, seed=seed)
     chosen = sentences_of(source, bundle)
     with tqdm(total=rounds + 1 + single, unit=" steps", disable=None) as bar:
@@ -65,16 +67,16 @@ def throughput(
 
 
 def sizing(
-    seconds: Annotated[float, typer.Option(min=1, help="Of each of the two measurements of speed.")] = 30,
-    sessions: Annotated[int, typer.Option(min=1, help="Of which the memory in Redis is measured.")] = 200,
-    streams: Annotated[int, typer.Option(min=1, help="Of which the memory in the HTTP process is measured.")] = 300,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds for each of the two measurements of speed.")] = 30,
+    sessions: Annotated[int, typer.Option(min=1, help="Sessions, to measure their memory in Redis.")] = 200,
+    streams: Annotated[int, typer.Option(min=1, help="Streams, to measure their memory in the HTTP process.")] = 300,
     documents: Count = 60,
     corpus: Corpus = None,
     seed: Seed = 1,
     bundle: Bundle = SHIPPED,
     report: ReportFolder = None,
 ) -> None:
-    """Figures to plan a deployment with: speed of a worker, memory of each process, Redis bytes of a session."""
+    """Measure figures for planning a deployment: speed of a worker, memory of processes, size of a session in Redis."""
     plan = sizing_test.Plan(seconds, sessions, streams=streams, seed=seed)
     chosen = documents_of(corpus, documents, seed, bundle)
     with shares() as done:
@@ -83,12 +85,10 @@ def sizing(
 
 
 def fuzz(
-    cases: Annotated[
-        int, typer.Option(min=1, help="Drawn at random for each operation, beside the systematic ones.")
-    ] = 1000,
+    cases: Annotated[int, typer.Option(min=1, help="Random cases per operation, besides the systematic ones.")] = 1000,
     seed: Seed = 1,
     bundle: Bundle = SHIPPED,
     report: ReportFolder = None,
 ) -> None:
-    """The HTTP interface under made-up requests: no 5xx, and no answer outside the OpenAPI document."""
+    """Send generated requests to the HTTP interface: no 5xx, and no answer that differs from the OpenAPI document."""
     end(fuzz_test.run(fuzz_test.Plan(cases, seed), bundle), report)

@@ -42,24 +42,25 @@ def _writable(folder: Path | None) -> Path | None:
 
 ReportFolder = Annotated[
     Path | None,
-    typer.Option("--report", metavar="DIR", help="Write a page and JSON there.", callback=_writable),
+    typer.Option("--report", metavar="DIR", help="Write the report there, as a page and as JSON.", callback=_writable),
 ]
-Seed = Annotated[int, typer.Option(help="Of everything that is left to chance.")]
-Workers = Annotated[int, typer.Option(min=1, help="Worker processes of each replica.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything that is random.")]
+Workers = Annotated[int, typer.Option(min=1, help="Worker processes per replica.")]
 Source = Annotated[
-    Path | None, typer.Option("--source", metavar="F", help="Sentences, one on each line; Japanese ones without it.")
+    Path | None, typer.Option("--source", metavar="F", help="Sentences, one per line. Default: Japanese ones.")
 ]
 Corpus = Annotated[
     Path | None,
-    typer.Option("--corpus", metavar="F", help="Documents, a sentence a line; made up, in Japanese, without it."),
+    typer.Option("--corpus", metavar="F", help="Documents, one sentence per line. Default: made up, in Japanese."),
 ]
-Count = Annotated[int, typer.Option("--documents", min=1, help="That users choose from.")]
-Replicas = Annotated[int, typer.Option(min=1, help="Service processes.")]
+Count = Annotated[int, typer.Option("--documents", min=1, help="Number of documents that users choose from.")]
+Replicas = Annotated[int, typer.Option(min=1, help="Number of service processes.")]
 StandIn = Annotated[
-    float | None, typer.Option("--stand-in-ms", min=0, help="A stand-in for the model, and its time for a sentence.")
+    float | None,
+    typer.Option("--stand-in-ms", min=0, help="Replace the model by a stand-in that takes this long per sentence."),
 ]
-Rate = Annotated[float, typer.Option(min=0.1, help="Sentences a second that users bring.")]
-Seconds = Annotated[float, typer.Option(min=1, help="That users keep coming.")]
+Rate = Annotated[float, typer.Option(min=0.1, help="Sentences per second that users send.")]
+Seconds = Annotated[float, typer.Option(min=1, help="How long users keep coming.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def documents_of(corpus: Path | None, count: int, seed: int, bundle: Path) -> Do
     rng = random.Random(seed)  # noqa: S311 - to be the same again, not to be secret
     if corpus is not None:
         return from_corpus(rng, corpus, count)
-    _need_japanese(bundle, "documents are made up in Japanese: name others with --corpus")
+    _need_japanese(bundle, "the made-up documents are Japanese: give others with --corpus")
     return made_up(rng, count)
 
 
@@ -146,7 +147,7 @@ def sentences_of(source: Path | None, bundle: Path) -> Sequence[str]:
         BundleError, LoadTestError: the bundle cannot be read, or there is no file and it translates no Japanese.
     """
     if source is None:
-        _need_japanese(bundle, "the sentences at hand are Japanese: name others with --source")
+        _need_japanese(bundle, "the default sentences are Japanese: give others with --source")
     file = source or SAMPLE
     lines = [decode_line(file, number, line) for number, line in enumerate(read_lines(file), start=1)]
     sentences = [line for line in lines if line]

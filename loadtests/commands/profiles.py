@@ -14,7 +14,7 @@ from loadtests.report import Report
 
 @profile(documents=10)
 def smoke(common: Common, rate: Rate = 10, seconds: Seconds = 30) -> Report:
-    """Half a minute of all kinds of user: everybody is served as must be."""
+    """Half a minute with all kinds of users: all of them must be served correctly."""
     plan = endurance.Plan(rate, seconds, seed=common.seed)
     with shares() as done:
         return endurance.smoke(plan, common.setting, common.choice(), done)
@@ -24,9 +24,9 @@ def smoke(common: Common, rate: Rate = 10, seconds: Seconds = 30) -> Report:
 def soak(
     common: Common,
     rate: Rate = 30,
-    minutes: Annotated[float, typer.Option(min=0.5, help="That users keep coming.")] = 60,
+    minutes: Annotated[float, typer.Option(min=0.5, help="How long users keep coming.")] = 60,
 ) -> Report:
-    """Load that the service can bear, for long: neither memory nor file descriptors grow."""
+    """Sustainable load for a long time: neither memory nor file descriptors may grow."""
     plan = endurance.Plan(rate, 60 * minutes, sample_seconds=5, seed=common.seed)
     with shares() as done:
         return endurance.soak(plan, common.setting, common.choice(), done)
@@ -35,27 +35,29 @@ def soak(
 @profile()
 def capacity(
     common: Common,
-    first_rate: Annotated[float, typer.Option(min=0.1, help="Sentences a second that are tried first.")] = 20,
-    seconds: Annotated[float, typer.Option(min=1, help="Of each rate.")] = 30,
-    within: Annotated[float, typer.Option(min=0.1, help="Seconds for 99 % of the spoken sentences.")] = 2,
+    first_rate: Annotated[float, typer.Option(min=0.1, help="Sentences per second to begin with.")] = 20,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds at each rate.")] = 30,
+    within: Annotated[
+        float, typer.Option(min=0.1, help="Seconds within which 99 % of the live sentences must be answered.")
+    ] = 2,
 ) -> Report:
-    """The knee: the highest rate of arrivals at which users still get their answers in time."""
+    """Find the knee: the highest arrival rate at which users still get their answers in time."""
     plan = capacity_test.Plan(first_rate, seconds, within, common.seed)
     return capacity_test.run(
         plan,
         common.setting,
         common.choice(),
-        lambda rate: print(f"trying {rate:.1f} sentences a second", file=sys.stderr),
+        lambda rate: print(f"trying {rate:.1f} sentences per second", file=sys.stderr),
     )
 
 
 @profile()
 def overload(
     common: Common,
-    seconds: Annotated[float, typer.Option(min=1, help="Of each of the two measurements.")] = 30,
-    excess: Annotated[float, typer.Option(min=1, help="Arrivals as a multiple of the capacity.")] = 3,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds for each of the two measurements.")] = 30,
+    excess: Annotated[float, typer.Option(min=1, help="Arrival rate as a multiple of the capacity.")] = 3,
 ) -> Report:
-    """Three times the capacity: the excess is refused at once, what is admitted is served, and throughput stays."""
+    """Overload: the excess is refused at once, what is admitted is served, and throughput must not drop."""
     plan = overload_test.Plan(seconds=seconds, excess=excess, seed=common.seed)
     with shares() as done:
         return overload_test.run(plan, common.setting, common.choice(), done)
@@ -63,7 +65,7 @@ def overload(
 
 @profile(replicas=2, workers=1, documents=30)
 def faults(common: Common, rate: Rate = 20, seconds: Seconds = 150) -> Report:
-    """Redis killed, paused, slow, full, unable to write; a worker, a replica killed; clocks wrong: nothing is lost."""
+    """Redis dead, paused, slow, full or not writable, a worker or replica killed, clocks wrong: nothing may be lost."""
     plan = disturbance.Plan(rate, seconds, seed=common.seed)
     with shares() as done:
         return disturbance.faults(plan, common.setting, common.choice(), done)
@@ -76,7 +78,7 @@ def rolling(
     seconds: Seconds = 120,
     rounds: Annotated[int, typer.Option(min=1, help="How often each replica is restarted.")] = 2,
 ) -> Report:
-    """Rolling restart under load: no request fails."""
+    """Rolling restart under load: no request may fail."""
     plan = disturbance.Plan(rate, seconds, rounds, common.seed)
     with shares() as done:
         return disturbance.rolling(plan, common.setting, common.choice(), done)

@@ -157,7 +157,7 @@ def _work(runtime: Runtime, documents: Sequence[Document], length: int | None) -
     requests = list(_requests(documents, runtime.manifest.window))
     work = [part for prepared in runtime.prepare(requests, Options()) for part in prepared.parts]
     if not work:
-        raise DataError("there is no sentence to measure with")
+        raise DataError("there are no sentences to measure with")
     return work if length is None else [replace(request, max_length=length) for request in work]
 
 

@@ -91,7 +91,7 @@ class CorpusFile:
             stream.seek(part.offset)
             text = stream.read(part.size)
         if self._key(text) != part.key:
-            raise DataError("has changed since its translation was begun", self.name, part.line)
+            raise DataError("has changed since its translation began", self.name, part.line)
         return text
 
     def _key(self, text: bytes) -> str:

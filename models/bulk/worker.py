@@ -74,7 +74,7 @@ class PartTranslator:
             settings.bundle, device=settings.device, compute_type=settings.compute_type, threads=settings.threads
         )
         if self._runtime.manifest.fingerprint != settings.fingerprint:
-            raise BundleError(f"{settings.bundle}: is another bundle on this node than where the job was started")
+            raise BundleError(f"{settings.bundle}: the bundle on this node is not the one where the job was started")
         self._settings = settings
         self._begin = begin
         self._runtime.check(TranslationRequest("."), settings.options)

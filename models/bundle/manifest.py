@@ -125,7 +125,7 @@ class Manifest(Frozen):
         if version != FORMAT_VERSION:
             raise BundleError(
                 f"{folder}: has bundle format {version!r}, but this release reads format {FORMAT_VERSION} only;"
-                " use the release that it was exported with, or export it anew"
+                " use the release that it was exported with, or export it again"
             )
         try:
             return cls.model_validate(values)
@@ -146,21 +146,23 @@ class Manifest(Frozen):
             BundleError: one is missing, has other content, or is there although the manifest does not name it.
         """
         if unknown := _read_by_runtime(folder) - self.files.keys():
-            raise BundleError(f"{folder}: {min(unknown)} is not part of the bundle; remove it, or copy the bundle anew")
+            raise BundleError(
+                f"{folder}: {min(unknown)} is not part of the bundle; remove it, or copy the bundle again"
+            )
         for name, checksum in self.files.items():
             try:
                 found = sha256(folder / name)
             except OSError as error:
-                raise BundleError(f"{folder}: {name} cannot be read: {error.strerror}; copy the bundle anew") from None
+                raise BundleError(f"{folder}: {name} cannot be read: {error.strerror}; copy the bundle again") from None
             if found != checksum:
-                raise BundleError(f"{folder}: {name} is damaged: its checksum does not match; copy the bundle anew")
+                raise BundleError(f"{folder}: {name} is damaged: its checksum does not match; copy the bundle again")
 
 
 def _read(folder: Path) -> dict[str, Any]:
     try:
         values = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise BundleError(f"{folder}: is no bundle: it has no {MANIFEST}") from None
+        raise BundleError(f"{folder}: is not a bundle: it has no {MANIFEST}") from None
     except OSError as error:
         raise BundleError(f"{folder}: {MANIFEST} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -30,7 +30,7 @@ def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> Translati
     before = load_checkpoint(settings.init)
     if trained.progress.init not in (None, before.checksum):
         raise CheckpointError(
-            f"{settings.init}: is not what {trained.config.name} began with: it was trained anew since"
+            f"{settings.init}: is not what {trained.config.name} began with; it has been trained again since"
         )
     if before.vocabularies != trained.vocabularies:
         return None
@@ -48,9 +48,9 @@ def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel
     """
     beside = load_checkpoint(folder)
     if trained.vocabularies != beside.vocabularies:
-        raise BundleError(f"{folder}: has other vocabularies than the model that it shall stand beside")
+        raise BundleError(f"{folder}: does not have the same vocabularies as the model that is exported with it")
     if beside.config.backbone.max_length < trained.config.backbone.max_length:
-        raise BundleError(f"{folder}: has fewer positions (max_length) than the model that it shall stand beside")
+        raise BundleError(f"{folder}: has fewer positions (max_length) than the model that is exported with it")
     return sentence_model(load_model(beside))
 
 

@@ -36,22 +36,24 @@ def bench(
     bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="Folder of a bundle.")] = None,
     source: Annotated[Path | None, typer.Option("--in", metavar="F", help="Documents to translate.")] = None,
     reference: Annotated[
-        Path | None, typer.Option(metavar="F", help="Their translations, for models that read the preceding ones.")
+        Path | None, typer.Option(metavar="F", help="Their translations, for models that read preceding translations.")
     ] = None,
     fixed: Annotated[
         list[Fixed] | None,
-        typer.Option(help="In place of BUNDLE, 6 + 6 layers of width 512 with random weights; may be repeated."),
+        typer.Option(help="Instead of BUNDLE: 6 + 6 layers of width 512 with random weights; can be repeated."),
     ] = None,
     device: Device = "cpu",
-    beam: Annotated[list[int] | None, typer.Option(min=1, help="Hypotheses of search; may be repeated.")] = None,
-    batch: Annotated[list[int] | None, typer.Option(min=1, help="Sentences in a call; may be repeated.")] = None,
+    beam: Annotated[
+        list[int] | None, typer.Option(min=1, help="Hypotheses that the search keeps; can be repeated.")
+    ] = None,
+    batch: Annotated[list[int] | None, typer.Option(min=1, help="Sentences per call; can be repeated.")] = None,
     compute_type: ComputeType = "auto",
-    threads: Annotated[int, typer.Option(min=1, help="Lanes side by side, of one thread each.")] = 1,
-    rounds: Annotated[int, typer.Option(min=1, help="Of which the median is taken.")] = 5,
+    threads: Annotated[int, typer.Option(min=1, help="Parallel lanes, each with one thread.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds, of which the median is reported.")] = 5,
     json_file: JsonFile = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture, as FILE.png and FILE.svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a picture: FILE.png and FILE.svg.")] = None,
 ) -> None:
-    """Measure tokens per second with context: against CTranslate2 without context, and against the plain way."""
+    """Measure tokens per second with context, against CTranslate2 without it and against a plain implementation."""
     from models.benchmark.fixed import TOKENS
     from models.benchmark.interleaved import Conditions
     from models.engine.computation import resolve_compute_type

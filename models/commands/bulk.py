@@ -21,17 +21,18 @@ PART_SENTENCES = 2048
 
 Ray = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Over a Ray cluster: auto, HOST:PORT, or local for all of this machine."),
+    typer.Option(metavar="ADDRESS", help="Use a Ray cluster: auto, HOST:PORT, or local for all of this machine."),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Of the cluster at most; without it, as many as it has room for.")
+    int | None,
+    typer.Option(min=1, metavar="N", help="Most workers of the cluster. Default: as many as it has room for."),
 ]
 PartSentences = Annotated[
     int | None,
     typer.Option(
         min=1,
         metavar="N",
-        help=f"Sentences that a worker of the cluster is given at a time, {PART_SENTENCES} without it.",
+        help=f"Sentences that a worker of the cluster gets at a time. Default: {PART_SENTENCES}.",
     ),
 ]
 
@@ -90,7 +91,7 @@ def translate_on_cluster(
         translate = _cluster(address, workers).translate
         size = part_sentences or PART_SENTENCES
         outcome = translate_corpus(source, out, settings, translate, part_sentences=size, progress=progress)
-    kept = f", {outcome.kept} of which were kept from before" if outcome.kept else ""
+    kept = f", {outcome.kept} of which were kept from an earlier start" if outcome.kept else ""
     typer.echo(f"{out}: {outcome.sentences} sentences in {outcome.parts} parts{kept}", err=True)
 
 
@@ -104,15 +105,15 @@ def _check(bundle: Path, how: Decoding, address: str) -> None:
     if how.device not in ("cpu", "cuda"):
         raise typer.BadParameter("with --ray, --device is cpu or cuda: the cluster chooses which GPU")
     if address.startswith("ray://"):
-        raise typer.BadParameter("Ray Client is too far away: start the job on the cluster, with `ray job submit`")
+        raise typer.BadParameter("Ray Client is not supported: start the job on the cluster, with `ray job submit`")
 
 
 def _check_files(source: Path, out: Path) -> None:
     if not source.is_file():
-        raise typer.BadParameter(f"--in {source}: there is no such file; --ray reads no pipe")
+        raise typer.BadParameter(f"--in {source}: there is no such file; with --ray, it cannot be a pipe")
     with_folder(out)
     if out.exists() and not out.is_file():
-        raise typer.BadParameter(f"--out {out}: is no file; --ray writes to no pipe")
+        raise typer.BadParameter(f"--out {out}: is not a file; with --ray, it cannot be a pipe")
 
 
 def _cluster(address: str, workers: int | None) -> "Cluster":

@@ -36,21 +36,28 @@ def export(
     checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new bundle.", show_default=False)],
     quantization: Annotated[
-        Literal["int8", "float16", "float32"], typer.Option(help="Of the CTranslate2 backbone.")
+        Literal["int8", "float16", "float32"], typer.Option(help="Type of the weights of the CTranslate2 backbone.")
     ] = "int8",
-    source: Annotated[Path | None, typer.Option(metavar="F", help="Check on these instead of the dev set.")] = None,
+    source: Annotated[
+        Path | None, typer.Option(metavar="F", help="Source documents to check on instead of the dev set.")
+    ] = None,
     reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
-    scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON of figures for the manifest.")] = None,
+    scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON with scores for the manifest.")] = None,
     alpha: Alpha = None,
     sentences: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Of context at most, for a Doc-Transformer; without it, as in training."),
+        typer.Option(
+            min=1, metavar="N", help="Most context sentences, for a Doc-Transformer. Default: as in training."
+        ),
     ] = None,
     sentence: Annotated[
-        Path | None, typer.Option(metavar="CHECKPOINT", help="Its backbone translates without context, not step one's.")
+        Path | None,
+        typer.Option(
+            metavar="CHECKPOINT", help="Use its backbone to translate without context, instead of step one's."
+        ),
     ] = None,
 ) -> None:
-    """Turn a checkpoint into a bundle; it is written only if it translates as the checkpoint does."""
+    """Turn a checkpoint into a bundle. It is only written if it translates as the checkpoint does."""
     from models.export.choices import Choices
     from models.export.export import export_bundle
 
@@ -70,11 +77,11 @@ def _figures(file: Path) -> dict[str, float]:
     try:
         return TypeAdapter(dict[str, FiniteFloat]).validate_json(file.read_bytes())
     except ValidationError:
-        raise typer.BadParameter(f"{file}: is no JSON object of names and numbers") from None
+        raise typer.BadParameter(f"{file}: is not a JSON object of names and numbers") from None
 
 
 def unpack(bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", show_default=False)], config: Config) -> None:
-    """Make of a bundle the final checkpoint of a run, to train on from; with a sentence model's, of its backbone."""
+    """Turn a bundle into a run's final checkpoint, to train on; if the run has no context, only the backbone."""
     from models.export.unpacking import unpack_bundle
 
     run = load_config(config)
@@ -85,16 +92,20 @@ def unpack(bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", show_default
 def translate(
     bundle: Bundle,
     source: Annotated[
-        Path | None, typer.Option("--in", metavar="F", help="Documents; without it, the input.", callback=or_standard)
+        Path | None,
+        typer.Option(
+            "--in", metavar="F", help="Documents to translate. Default: standard input.", callback=or_standard
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="F", help="Without it, the output.", callback=or_standard)
+        Path | None,
+        typer.Option("--out", metavar="F", help="Translations. Default: standard output.", callback=or_standard),
     ] = None,
     context: Kind = "real",
     seed: Seed = 1,
     strategy: How = None,
     drafts: Annotated[
-        Path | None, typer.Option(metavar="F", help="What the translations may be; empty where there is no draft.")
+        Path | None, typer.Option(metavar="F", help="Draft translations, line for line; empty where there is none.")
     ] = None,
     beam: Beam = None,
     device: Device = "cpu",
@@ -104,11 +115,11 @@ def translate(
     workers: Workers = None,
     part: PartSentences = None,
 ) -> None:
-    """Translate documents: a sentence a line, an empty line between documents, and the same lines out."""
+    """Translate documents: one sentence per line, an empty line between documents. The output has the same lines."""
     if drafts is not None:
         if strategy not in (None, "verify") or ray is not None:
             raise typer.BadParameter(
-                "--drafts goes with --strategy verify, which is the default then, and without --ray"
+                "--drafts goes with --strategy verify, which is then the default, and not with --ray"
             )
         strategy = "verify"
     if ray is not None:
@@ -181,6 +192,6 @@ def _is_standard_output(file: Path) -> bool:
 def _leave(partial: Path) -> None:
     """Say where that is which had been translated."""
     if partial.exists() and partial.stat().st_size:
-        typer.echo(f"{partial}: has what was translated until then", err=True)
+        typer.echo(f"{partial}: contains what had been translated", err=True)
     else:
         partial.unlink(missing_ok=True)

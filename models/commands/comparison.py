@@ -28,12 +28,15 @@ _MODEL: Final = "identity"
 
 
 def compare(
-    bundles: Annotated[list[Path], typer.Argument(metavar="BUNDLE...", help="No two of a name.", show_default=False)],
+    bundles: Annotated[
+        list[Path],
+        typer.Argument(metavar="BUNDLE...", help="Models; no two may have the same name.", show_default=False),
+    ],
     source: Annotated[Path, typer.Option(metavar="F", help="Source documents.", show_default=False)],
     reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of what is found.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.", show_default=False)],
     sets: Annotated[list[Path] | None, typer.Option("--set", metavar="F", help="Contrastive items.")] = None,
-    beam: Annotated[int, typer.Option(min=1, help="Hypotheses of search; 1 is greedy.")] = 1,
+    beam: Annotated[int, typer.Option(min=1, help="Hypotheses that the search keeps; 1 is greedy.")] = 1,
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
@@ -41,8 +44,8 @@ def compare(
 ) -> None:
     """Evaluate models with real, empty, random and shuffled context, for `table`, `plot` and `changes`.
 
-    What is in the folder, of the same model, files and options, is not measured again: a comparison that was killed
-    goes on where it was.
+    Results that are already in the folder, for the same model, files and options, are not measured again: a comparison
+    that was killed continues where it was.
     """
     from models.bundle.description import identity
     from models.commands.measuring import judged, translated
@@ -87,7 +90,7 @@ def _named(bundles: Sequence[Path]) -> dict[Path, str]:
     names: dict[Path, str] = {}
     for bundle in bundles:
         if (name := name_of(bundle)) in names.values():
-            raise typer.BadParameter(f"{bundle}: another one is called {name} too, and figures are kept by name")
+            raise typer.BadParameter(f"{bundle}: another model is also called {name}, and results are stored by name")
         names[bundle] = name
     return names
 
@@ -99,7 +102,7 @@ def _kinds(documents: Sequence[Document], items: Sequence["ContrastiveItem"]) ->
         return _KINDS
     where = " and ".join(f"the {what}" for what, is_alone in alone.items() if is_alone)
     typer.echo(
-        f"no shuffled context: {where} has one document alone (an empty line ends a document of a text)", err=True
+        f"no shuffled context: {where} has only one document (an empty line ends a document of a text)", err=True
     )
     return tuple(kind for kind in _KINDS if kind != "shuffled")
 

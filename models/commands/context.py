@@ -54,7 +54,7 @@ def options_of(
         typer.BadParameter: a strategy that reads context, and none to read.
     """
     if context == "none" and strategy not in (None, "sentence"):
-        raise typer.BadParameter(f"--strategy {strategy} reads context: for none of its own, --context empty")
+        raise typer.BadParameter(f"--strategy {strategy} reads context: use --context empty to give it none")
     return Options(strategy or ("sentence" if context == "none" else "direct"), beam_size=beam, alpha=alpha)
 
 

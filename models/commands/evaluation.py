@@ -41,7 +41,9 @@ def evaluate(
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare text in lower case.")] = False,
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
     out: TranslationsFile = None,
-    baseline: Annotated[Path | None, typer.Option(metavar="F", help="Another system's translations: compare.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="F", help="Translations of another system to compare with.")
+    ] = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
     threads: Threads = 1,
@@ -72,27 +74,32 @@ def _baseline(file: Path, count: int) -> list[str]:
     """Another system's translations, found wrong before anything is translated."""
     translations = read_translations(file)
     if len(translations) != count:
-        raise typer.BadParameter(f"{file}: has {len(translations)} translations, and there are {count} references")
+        raise typer.BadParameter(f"{file}: has {len(translations)} translations, but there are {count} references")
     return translations
 
 
 def contrast(
     bundle: Bundle,
     sets: Annotated[
-        list[Path], typer.Option("--set", metavar="F", help="Items, Voita's passages or ContraPro.", show_default=False)
+        list[Path],
+        typer.Option("--set", metavar="F", help="A file of items, Voita's passages, or ContraPro.", show_default=False),
     ],
-    rule: Annotated[Literal["last", "group"], typer.Option(help="The last sentence, or all but the first.")] = "last",
+    rule: Annotated[
+        Literal["last", "group"], typer.Option(help="What is scored: the last sentence, or all but the first.")
+    ] = "last",
     context: Kind = "real",
     seed: Seed = 1,
     sentences: Sentences = None,
     out: OutcomesFile = None,
-    baseline: Annotated[Path | None, typer.Option(metavar="F", help="That of another system: compare.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="F", help="Outcomes of another system to compare with.")
+    ] = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
     threads: Threads = 1,
     json_file: JsonFile = None,
 ) -> None:
-    """Find how often the right translation is likelier than wrong ones."""
+    """Measure how often the right translation is more likely than the wrong ones."""
     from models.commands.measuring import judged
     from models.engine.runtime import Runtime
     from models.evaluation.contrastive_sets import read_contrastive
@@ -123,10 +130,10 @@ def cxmi(
     threads: Threads = 1,
     json_file: JsonFile = None,
 ) -> None:
-    """Find which translations the context makes likelier: the nats that each reference gains by its context.
+    """Measure which translations the context makes more likely: the nats that each reference gains from its context.
 
-    With --only, of those that match alone: the others have 0 in what --out writes, as have those too long to be scored,
-    and are not in the figures.
+    With --only, just those that match are scored. The others, and those too long to be scored, are not in the figures
+    and have 0 in the file of --out.
     """
     from tqdm import tqdm
 

@@ -15,9 +15,9 @@ def with_folder(file: Path | None) -> Path | None:
     """See to it that a file can be written, before the work of which it is to hold the result."""
     if file is not None:
         if file == Path("-"):
-            raise typer.BadParameter("- is no file: the results go beside what is printed")
+            raise typer.BadParameter("- is not a file: standard output is already used for the report")
         if file.is_dir():
-            raise typer.BadParameter(f"{file} is a folder, and must be a file")
+            raise typer.BadParameter(f"{file} is a folder, but must be a file")
         file.parent.mkdir(parents=True, exist_ok=True)
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise typer.BadParameter(f"{file} cannot be written")
@@ -34,48 +34,51 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise typer.BadParameter(f"{text} is no regular expression: {error}") from None
+        raise typer.BadParameter(f"{text} is not a regular expression: {error}") from None
 
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of a run.", show_default=False)]
 Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Folder of a bundle or checkpoint.", show_default=False)]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be used; count and name them.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be used, and report them.")]
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures there.", callback=with_folder)
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to this file.", callback=with_folder)
 ]
 TranslationsFile = Annotated[
-    Path | None, typer.Option("--out", metavar="F", help="Write the translations there.", callback=with_folder)
+    Path | None, typer.Option("--out", metavar="F", help="Write the translations to this file.", callback=with_folder)
 ]
 OutcomesFile = Annotated[
-    Path | None, typer.Option("--out", metavar="F", help="Write there which items were right.", callback=with_folder)
+    Path | None,
+    typer.Option("--out", metavar="F", help="Write to this file which items were right.", callback=with_folder),
 ]
 GainsFile = Annotated[
     Path | None,
-    typer.Option("--out", metavar="F", help="Write each sentence's there, line by line.", callback=with_folder),
+    typer.Option(
+        "--out", metavar="F", help="Write each sentence's gain to this file, one per line.", callback=with_folder
+    ),
 ]
-Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses of search; without it, the model's own.")]
+Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses that the search keeps. Default: the model's own.")]
 Alpha = Annotated[
     float | None,
-    typer.Option(min=0, metavar="A", help="How much search prefers longer translations; without it, the model's own."),
+    typer.Option(min=0, metavar="A", help="How much the search prefers longer translations. Default: the model's own."),
 ]
 How = Annotated[
     Strategy | None,
-    typer.Option("--strategy", help="How to translate; without it, direct, or sentence for no context."),
+    typer.Option("--strategy", help="How to translate. Default: direct, or sentence with --context none."),
 ]
 Kind = Annotated[ContextKind, typer.Option("--context", help="What the model is given as context.")]
-Seed = Annotated[int, typer.Option(help="Of replaced context.")]
+Seed = Annotated[int, typer.Option(help="Seed for random or shuffled context.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 ComputeType = Annotated[str, typer.Option(help="auto, float32, bfloat16 or int8.")]
 Only = Annotated[
     re.Pattern[str] | None,
-    typer.Option(metavar="REGEX", parser=_pattern, help="Only sentences in whose translation this is found."),
+    typer.Option(metavar="REGEX", parser=_pattern, help="Only sentences whose translation matches this."),
 ]
 Sentences = Annotated[
     int | None,
     typer.Option(
         min=0,
         metavar="N",
-        help="Of context on each side at most; of blocks, those of N + 1. Without it, as many as the model reads.",
+        help="Most context sentences on each side; for blocks, those of N + 1 sentences. Default: as the model reads.",
     ),
 ]
-Threads = Annotated[int, typer.Option(min=1, help="That compute on a CPU.")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads that compute on a CPU.")]

@@ -18,27 +18,29 @@ def plot(
         list[Path],
         typer.Argument(
             metavar="BUNDLE|RUN|FILE...",
-            help="A bundle or checkpoint, folders of runs, or JSON of evaluate and contrast.",
+            help="A bundle or checkpoint, folders of runs, or JSON files of evaluate and contrast.",
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the pictures go.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the pictures.", show_default=False)],
     pictures: Annotated[
         list[Picture] | None,
-        typer.Option("--picture", help="What to draw; may be repeated. Without it, all that there is of the input."),
+        typer.Option("--picture", help="What to draw; can be repeated. Default: everything that the input allows."),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--in", metavar="F", help="Documents to look at attention and gates on.")
+        Path | None, typer.Option("--in", metavar="F", help="Documents for the pictures of attention and gates.")
     ] = None,
     reference: Annotated[
-        Path | None, typer.Option(metavar="F", help="Their translations; without it, the model's own.")
+        Path | None, typer.Option(metavar="F", help="Their translations. Default: the model's own.")
     ] = None,
-    number: Annotated[int, typer.Option("--document", min=1, metavar="N", help="Which one of the file.")] = 1,
+    number: Annotated[
+        int, typer.Option("--document", min=1, metavar="N", help="Number of the document in the file.")
+    ] = 1,
     device: Device = "cpu",
     threads: Threads = 1,
     json_file: JsonFile = None,
 ) -> None:
-    """Draw attention, gates and layer weights of a model, curves of runs, scores by the size of the context."""
+    """Draw attention, gates and layer weights of a model, the curves of runs, and scores by size of the context."""
     from models.engine.runtime import Runtime
     from models.plotting.pictures import draw, sort_paths
 
@@ -53,5 +55,5 @@ def plot(
 def _document(source: Path, reference: Path | None, number: int) -> Document:
     documents = read_documents(source, reference)
     if number > len(documents):
-        raise PictureError(f"{source}: has {len(documents)} documents, and no document {number}")
+        raise PictureError(f"{source}: has only {len(documents)} documents, so there is no document {number}")
     return documents[number - 1]

@@ -30,10 +30,10 @@ _COMPARED: Final = {"bleu": 2, "chrf": 2, "accuracy": 3, "macro": 3}
 
 def table(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="JSON of evaluate and contrast.", show_default=False)
+        list[Path], typer.Argument(metavar="FILE...", help="JSON files of evaluate and contrast.", show_default=False)
     ],
 ) -> None:
-    """Print what `evaluate` and `contrast` wrote as one table in Markdown, a line for each model and context."""
+    """Print the results of `evaluate` and `contrast` as a Markdown table, with a row for each model and context."""
     from models.evaluation.results import read_results
 
     results = read_results(files)
@@ -43,15 +43,19 @@ def table(
 
 
 def significance(
-    baseline: Annotated[Path, typer.Argument(metavar="BASELINE", help="As DIR/MODEL.CONTEXT.", show_default=False)],
-    systems: Annotated[list[Path], typer.Argument(metavar="SYSTEM...", help="Likewise.", show_default=False)],
-    reference: Annotated[Path, typer.Option(metavar="F", help="Translations of the text.", show_default=False)],
+    baseline: Annotated[
+        Path, typer.Argument(metavar="BASELINE", help="Results of compare, as DIR/MODEL.CONTEXT.", show_default=False)
+    ],
+    systems: Annotated[
+        list[Path], typer.Argument(metavar="SYSTEM...", help="Further results, in the same form.", show_default=False)
+    ],
+    reference: Annotated[Path, typer.Option(metavar="F", help="The reference translations.", show_default=False)],
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
 ) -> None:
-    """Print as a table in Markdown what systems gain over another by more than chance, of what `compare` has written.
+    """Print a Markdown table of what systems gain over a baseline, with p-values, from the results of `compare`.
 
-    Differences, each with its p-value: BLEU and chrF by paired bootstrap over sentences, sacreBLEU's (half of a
-    two-sided one), accuracies over documents, two-sided.
+    The p-values of BLEU and chrF are from sacreBLEU's paired bootstrap over sentences (half of a two-sided one). Those
+    of the accuracies are over documents, and two-sided.
     """
     from models.evaluation.metrics import MetricOptions, compare
     from models.evaluation.significance import compare_outcomes, read_outcomes
@@ -79,12 +83,16 @@ def _difference(found: "Comparison | None", digits: int) -> str:
 def changes(
     source: Annotated[Path, typer.Option(metavar="F", help="Source documents.", show_default=False)],
     reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
-    baseline: Annotated[Path, typer.Option(metavar="F", help="What evaluate --out wrote.", show_default=False)],
-    system: Annotated[Path, typer.Option(metavar="F", help="And of another context or model.", show_default=False)],
-    examples: Annotated[int, typer.Option(min=0, help="Of those that gain most, and of those that lose most.")] = 5,
-    preceding: Annotated[int, typer.Option(min=0, help="Sentences to show before each.")] = 2,
+    baseline: Annotated[
+        Path, typer.Option(metavar="F", help="Translations that evaluate --out wrote.", show_default=False)
+    ],
+    system: Annotated[
+        Path, typer.Option(metavar="F", help="Translations with another context or model.", show_default=False)
+    ],
+    examples: Annotated[int, typer.Option(min=0, help="Examples to show of each: the greatest gains and losses.")] = 5,
+    preceding: Annotated[int, typer.Option(min=0, help="Preceding sentences to show with each example.")] = 2,
 ) -> None:
-    """Print in Markdown which translations changed most for the better and for the worse, by chrF of the sentence."""
+    """Print, in Markdown, which translations changed most for the better and for the worse, by sentence chrF."""
     from models.evaluation.changes import find_changes
 
     documents = read_documents(source, reference)

@@ -12,7 +12,7 @@ from models.config import RunConfig, load_config
 from models.config.page import page
 from models.errors import ConfigError
 
-Resume = Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if any.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint, if there is one.")]
 
 if TYPE_CHECKING:
     from models.data.tokenizer import Tokenizer
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def values() -> None:
-    """Print every value that a run's YAML file may have, as a page in Markdown."""
+    """Print all values that the YAML file of a run may have, as a Markdown page."""
     typer.echo(page(), nl=False)
 
 
 def tokenizer(config: Config, skip_bad: SkipBad = False) -> None:
-    """Train the SentencePiece model of a run on its training corpus."""
+    """Train the SentencePiece model of a run on the run's training corpus."""
     from models.training.run import make_tokenizer
 
     run = load_config(config)
@@ -35,7 +35,7 @@ def tokenizer(config: Config, skip_bad: SkipBad = False) -> None:
 
 
 def survey(config: Config, skip_bad: SkipBad = False, json_file: JsonFile = None) -> None:
-    """Count what the training corpus of a run is made of, and what cleaning would leave out of it."""
+    """Count what the training corpus of a run contains, and what cleaning would leave out."""
     from models.data.tokenizer import Tokenizer
     from models.training.run import read_corpus
     from models.training.survey import survey as survey_corpus
@@ -50,7 +50,7 @@ def survey(config: Config, skip_bad: SkipBad = False, json_file: JsonFile = None
 def train(
     config: Config,
     resume: Resume = False,
-    minutes: Annotated[float | None, typer.Option(help="End after so many minutes.", min=0)] = None,
+    minutes: Annotated[float | None, typer.Option(help="End the training after this many minutes.", min=0)] = None,
     skip_bad: SkipBad = False,
 ) -> None:
     """Train one run; `torchrun --nproc-per-node N -m models train CONFIG` trains on N devices."""
@@ -62,15 +62,15 @@ def train(
 
 def bert(
     config: Config,
-    out: Annotated[Path, typer.Option(help="Folder to write, for architecture.bert.", show_default=False)],
-    width: Annotated[int, typer.Option(help="Of its states: bert_width.", min=8)] = 256,
-    layers: Annotated[int, typer.Option(min=1)] = 4,
-    vocabulary: Annotated[int, typer.Option(help="Word pieces, at most.", min=100)] = 8000,
-    updates: Annotated[int, typer.Option(min=1)] = 10000,
+    out: Annotated[Path, typer.Option(help="Folder for the BERT, as named in architecture.bert.", show_default=False)],
+    width: Annotated[int, typer.Option(help="Width of its states: bert_width.", min=8)] = 256,
+    layers: Annotated[int, typer.Option(help="Number of layers.", min=1)] = 4,
+    vocabulary: Annotated[int, typer.Option(help="Most word pieces.", min=100)] = 8000,
+    updates: Annotated[int, typer.Option(help="Number of updates.", min=1)] = 10000,
     resume: Resume = False,
     skip_bad: SkipBad = False,
 ) -> None:
-    """Train a small BERT on the source text of a run, by masked words; torchrun works as with `train`."""
+    """Train a small BERT with masked words on the source text of a run; torchrun works as with `train`."""
     try:
         from models.training.masked_words import BertPlan, train_bert
     except ImportError:
@@ -83,13 +83,15 @@ def bert(
 
 
 def average(
-    checkpoints: Annotated[list[Path], typer.Argument(metavar="CHECKPOINT...", help="Folders.", show_default=False)],
+    checkpoints: Annotated[
+        list[Path], typer.Argument(metavar="CHECKPOINT...", help="Folders of checkpoints.", show_default=False)
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the checkpoint to write.", show_default=False)],
-    name: Annotated[str | None, typer.Option(help="Of the model; that of the first if not given.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the model. Default: that of the first.")] = None,
 ) -> None:
-    """Make one checkpoint of several that were trained from the same weights: the mean of each of theirs.
+    """Average the weights of several checkpoints that were trained from the same weights into a new one.
 
-    One that is given twice counts twice. A sentence model has its part in the backbone.
+    A checkpoint that is given twice counts twice. A sentence model takes part in the average of the backbone.
     """
     from models.training.averaging import average_runs
 
@@ -100,7 +102,7 @@ def average(
 def describe(
     model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
 ) -> None:
-    """Print what a model is made of: parameters by part, trained and frozen in step two, or step three if it is one."""
+    """Print the parameters of each part of a model: trained and frozen in step two, or in step three if it is one."""
     from models.bundle.description import unfreezes, unloaded_model
     from models.network.parameters import count_parameters
     from models.training.run import plan_model

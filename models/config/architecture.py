@@ -25,15 +25,15 @@ class DocTransformerConfig(Frozen):
     context_sentences: int = Field(2, ge=1)
     """The most preceding sentences that are read."""
     context_layers: int = Field(1, ge=1)
-    """Of the context encoder."""
+    """Layers of the context encoder."""
     integration: Integration = "both"
     """Whose layers attend to the context."""
     gating: bool = True
-    """Whether a gate weighs the context against what else the layer has read; else both are added."""
+    """Whether a gate weighs the context against the rest of what the layer has read; otherwise both are added."""
 
 
 class ConcatenationConfig(Frozen):
-    """Tiedemann and Scherrer 2017: preceding sentences and the current one as one source."""
+    """Tiedemann and Scherrer 2017: preceding sentences and the current one are joined into one source."""
 
     kind: Literal["concatenation"] = "concatenation"
     """Names the architecture."""
@@ -42,22 +42,22 @@ class ConcatenationConfig(Frozen):
 
 
 class AveragedDocumentConfig(Frozen):
-    """Stojanovski and Fraser 2019: attention to the sentence before, and the mean of the document's embeddings."""
+    """Stojanovski and Fraser 2019: attention to the previous sentence, and the mean of the document's embeddings."""
 
     kind: Literal["averaged_document"] = "averaged_document"
     """Names the architecture."""
     context: Literal["none", "previous", "document", "joint"] = "joint"
-    """What is read: the sentence before, the mean of the document so far, both, or nothing."""
+    """What is read: the previous sentence, the mean of the document so far, both (`joint`), or nothing."""
     document_sentences: int = Field(10, ge=1)
     """The most preceding sentences that are averaged."""
     document_tokens: int = Field(800, ge=1)
-    """The most tokens of a document that are averaged; older sentences are left out whole."""
+    """The most tokens of a document that are averaged; older sentences beyond them are left out entirely."""
     attention_width: int = Field(512, ge=1)
-    """Of all heads of the attentions to and in the sentence before."""
+    """Total width of the heads that attend to, and within, the previous sentence."""
     attention_heads: int = Field(8, ge=1)
-    """Of the same attentions."""
+    """Number of heads in each of these attentions."""
     warm_start: bool = False
-    """Whether decoding begins at the sentence model: what it finds in the source stays whole beside gated context."""
+    """Whether decoding starts from the sentence model: attention to the source stays whole beside the gated context."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
@@ -67,18 +67,18 @@ class AveragedDocumentConfig(Frozen):
 
 
 class LayerWeightingConfig(Frozen):
-    """Xu et al. 2021: layers on top of the frozen sentence model, over all layers of it for the context."""
+    """Xu et al. 2021: layers on top of the frozen sentence model, which read all of its layers for the context."""
 
     kind: Literal["layer_weighting"] = "layer_weighting"
     """Names the architecture."""
     context_sentences: int = Field(3, ge=1)
     """The most preceding sentences that are read."""
     target_context: bool = True
-    """Whether the translations of the preceding sentences are read too."""
+    """Whether the translations of the preceding sentences are also read."""
     layer_weighting: bool = True
-    """Whether source context is a learned mixture of all encoder layers; else it is the last one."""
+    """Whether the source context is a learned mixture of all encoder layers; otherwise, it is the last layer."""
     target_weighting: bool = False
-    """The same for the translations and the decoder's layers."""
+    """The same for the translations and the layers of the decoder."""
     input_gating: bool = True
     """Whether the current sentence decides what is kept of the context."""
     source_layers: int = Field(1, ge=1)
@@ -86,41 +86,41 @@ class LayerWeightingConfig(Frozen):
     target_layers: int = Field(1, ge=1)
     """Context-aware layers on top of the decoder."""
     token_dropout: float = Field(0.1, ge=0, lt=1)
-    """Of the words of the translations that are read in training."""
+    """Share of the words dropped from the translations that are read in training."""
 
 
 class GlobalLocalConfig(Frozen):
-    """Zheng et al. 2020: the whole source document, sentence by sentence and as a whole, and the translation so far."""
+    """Zheng et al. 2020: the source document, sentence by sentence and as a whole, and the translation so far."""
 
     kind: Literal["global_local"] = "global_local"
     """Names the architecture."""
     block_sentences: int = Field(20, ge=1, le=20)
-    """Documents are cut into blocks of so many sentences; none reads beyond its own."""
+    """Documents are cut into blocks of this many sentences, and no sentence reads beyond its own block."""
     causal: bool | Literal["both"] = False
-    """Whether a sentence reads only what precedes it; `both` trains either way, a random half of the batches each."""
+    """Whether a sentence reads only what precedes it; `both` trains both ways, each on a random half of the batches."""
     global_layer: bool = True
     """Whether the rest of the source document is read."""
     depth: Literal["code", "paper"] = "code"
-    """`code`: the global layer is one more encoder layer; `paper`: attention alone, in place of the last one."""
+    """`code`: the global layer is an additional encoder layer; `paper`: only attention, in place of the last one."""
     reset_positions: bool = True
-    """Whether positions begin anew with each sentence; else they count on through the block."""
+    """Whether positions start again with each sentence; otherwise, they continue through the block."""
     segment_embedding: bool = True
-    """Whether the embeddings say which sentence of the block theirs is."""
+    """Whether the embeddings encode the number of the sentence in its block."""
     segment_relative: bool = True
-    """Whether global attention knows how many sentences lie between a query and a key."""
+    """Whether global attention encodes how many sentences lie between a query and a key."""
     gate: bool = True
-    """Whether a gate mixes the sentence's own states with the global ones; else the global ones stand alone."""
+    """Whether a gate mixes the sentence's own states with the global ones; otherwise, only the latter are used."""
     single_sentence_global: bool = False
-    """Whether a sentence that sees no other one goes through the global layer all the same."""
+    """Whether a sentence that reads no other sentence still goes through the global layer."""
     target_memory: bool = True
-    """Whether the decoder has relative positions, and remembers the translation of the sentence before."""
+    """Whether the decoder has relative positions, and remembers the translation of the previous sentence."""
     warm_start: bool = False
-    """Whether step two begins at the sentence model: its positions stay, and what is new is hardly read at first."""
+    """Whether step two starts from the sentence model: its positions stay, and new parts start with little weight."""
 
     @model_validator(mode="after")
     def _reads_context(self) -> Self:
         if not (self.global_layer or self.target_memory):
-            raise ValueError("one of global_layer and target_memory must read the context")
+            raise ValueError("nothing reads the context: set global_layer, target_memory or both")
         return self
 
 
@@ -132,21 +132,22 @@ class BertContextConfig(Frozen):
     bert: Path
     """Folder of a BERT of the source language, as `transformers` saves it; relative to the working directory."""
     bert_width: int = Field(768, ge=1)
-    """Of its states."""
+    """Width of its states."""
     bert_pieces: int = Field(512, ge=8)
-    """The most pieces that it reads at once, control pieces included."""
+    """The most pieces that it reads at once, including control pieces."""
     bert_checksum: str | None = None
-    """Of the folder; a checkpoint remembers it, so that the model never reads another BERT than it was trained with."""
+    """Checksum of the folder. A checkpoint keeps it, so that a model never reads another BERT than in training."""
     context_sentences: int = Field(1, ge=0)
     """The most preceding sentences that BERT reads."""
     following_sentences: int = Field(0, ge=0)
-    """The most following ones."""
+    """The most following sentences that BERT reads."""
     integration: Integration = "both"
     """Whose layers attend to BERT's states."""
     context: Literal["real", "random", "fixed"] = "real"
-    """What BERT reads beside the sentence, in training as later: its context, as many random words, or one sentence."""
+    """What BERT reads besides the sentence, in training and later: its context, equally many random words, or one fixed
+    sentence."""
     fixed_sentence: str = "This is a sentence."
-    """That one, with `fixed`."""
+    """The sentence that BERT reads with `fixed`."""
 
 
 ArchitectureConfig = Annotated[

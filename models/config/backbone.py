@@ -18,19 +18,19 @@ class BackboneConfig(Frozen):
     feed_forward: int = Field(2048, ge=1)
     """Dimensions of the inner layer of feed-forward sub-layers."""
     heads: int = Field(8, ge=1)
-    """Of each attention."""
+    """Number of heads in each attention."""
     encoder_layers: int = Field(6, ge=1)
     """Layers that read the source."""
     decoder_layers: int = Field(6, ge=1)
-    """Layers that write the translation; each costs time at every word."""
+    """Layers that write the translation. Each one costs time at every token."""
     norm: Norm = "pre"
     """Layer normalisation before each sub-layer, or after it as in Vaswani et al. 2017."""
     activation: Activation = "relu"
-    """Of feed-forward sub-layers; `gelu_tanh` is GELU by its approximation with tanh."""
+    """Activation of the feed-forward sub-layers; `gelu_tanh` is the tanh approximation of GELU."""
     embeddings: Literal["shared", "output", "separate"] = "shared"
-    """`shared`: source, target and output are one matrix; `output`: target and output are; `separate`: none."""
+    """`shared`: source, target and output use one matrix; `output`: target and output do; `separate`: none do."""
     max_length: int = Field(256, ge=8)
-    """Positions: the most tokens, end of sentence included, of a source, a joined context or a target."""
+    """Number of positions: the most tokens, with the end of sentence, in a source, a joined context or a target."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

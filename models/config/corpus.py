@@ -9,59 +9,59 @@ from models.config.section import Frozen
 
 
 class Languages(Frozen):
-    """ISO 639 codes of the pair."""
+    """ISO 639 codes of the language pair."""
 
     source: str
-    """The language that is translated from: `ja`."""
+    """The language to translate from, such as `ja`."""
     target: str
-    """The language that it is translated into: `en`."""
+    """The language to translate into, such as `en`."""
 
 
 class Corpus(Frozen):
     """A pair of line-aligned files, absolute or relative to the data folder."""
 
     source: Path
-    """UTF-8, plain or gzip, a sentence a line, an empty line after each document."""
+    """UTF-8, plain or gzip, with one sentence per line and an empty line after each document."""
     target: Path
     """The translations, line for line."""
 
 
 class CleaningConfig(Frozen):
-    """Sentence pairs that training leaves out, although they stay the context of others."""
+    """Sentence pairs that training leaves out. They are still context for other sentences."""
 
     max_ratio: float | None = Field(None, gt=1)
-    """Those of which one side has more than so many times the tokens of the other."""
+    """Leaves out pairs of which one side has more than this many times the tokens of the other."""
     max_copies: int | None = Field(None, ge=1)
-    """Those that have been there so many times before, letter by letter."""
+    """Leaves out pairs that have already occurred this many times, letter for letter."""
     untranslated: bool = False
-    """Those whose sides are the same."""
+    """Leaves out pairs whose two sides are the same."""
 
 
 class DataConfig(Frozen):
-    """Where the text is and which sentences take part."""
+    """The text, and which sentences of it are used."""
 
     train: Corpus
-    """What is learnt from."""
+    """The training corpus."""
     dev: Corpus | None = None
-    """What validations are measured on; without it there are none."""
+    """The corpus for validations. Without it, there are none."""
     contrastive: Path | None = None
-    """A contrastive set, JSON lines, whose accuracy each validation measures too; relative to the data folder."""
+    """A contrastive set (JSON lines) whose accuracy each validation also measures; relative to the data folder."""
     max_tokens: int = Field(128, ge=2)
     """Training leaves out sentence pairs with more tokens than this on either side."""
     max_context_tokens: int | None = Field(None, ge=0)
-    """And those with more tokens than this, without control tokens, in all source sentences that are read with them."""
+    """Training also leaves out pairs whose source context has more tokens than this, not counting control tokens."""
     cleaning: CleaningConfig = CleaningConfig()
 
 
 class Provenance(Frozen):
-    """What a bundle says about its model and the text that it learnt from; travels with the model, as licences ask."""
+    """What a bundle says about its model and training data. It stays with the model, as licences require."""
 
     training_data: str = ""
     """The name of the corpus, with its version."""
     licence: str = ""
-    """Of the model, as an SPDX identifier."""
+    """The licence of the model, as an SPDX identifier."""
     attribution: str = ""
-    """Whom the corpus' licence wants to be named."""
+    """Whom the licence of the corpus requires to be credited."""
     intended_use: str = ""
     """What the model is good for."""
     limitations: str = ""
@@ -69,17 +69,17 @@ class Provenance(Frozen):
 
 
 class TokenizerConfig(Frozen):
-    """SentencePiece models: one for both languages (`joint`) or one each."""
+    """SentencePiece models: one for both languages (`joint`), or one for each."""
 
     path: Path
-    """Folder that holds, or will hold, the model files; relative to the working directory."""
+    """Folder of the model files; relative to the working directory. `tokenizer` writes it."""
     kind: Literal["unigram", "bpe"] = "unigram"
-    """SentencePiece's model: a unigram language model (Kudo 2018), or byte-pair encoding (Sennrich et al. 2016)."""
+    """Kind of model: a unigram language model (Kudo 2018), or byte-pair encoding (Sennrich et al. 2016)."""
     vocabulary: int = Field(8000, ge=32, le=1_000_000)
-    """Pieces of each model."""
+    """Number of pieces in each model."""
     joint: bool = True
-    """One model for both languages, in place of one each."""
+    """Whether there is one model for both languages instead of one for each."""
     byte_fallback: bool = True
-    """Whether characters that are no piece are written as their UTF-8 bytes; else each is one unknown piece."""
+    """Whether characters that are not a piece are written as UTF-8 bytes; otherwise, each is an unknown piece."""
     character_coverage: float = Field(0.9995, gt=0, le=1)
-    """Share of the corpus' characters that the pieces are made of; the rarest ones are left out."""
+    """Share of the characters in the corpus that the pieces cover; the rarest characters are left out."""

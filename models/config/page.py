@@ -19,9 +19,9 @@ def page() -> str:
 
 
 _INTRODUCTION: Final = """\
-A run is a YAML file, checked before anything begins: an unknown key, or a value that cannot be, is an error that names
-it. `inherit` names another file, relative to this one, whose values hold where this one has none of its own. This page
-is what `python -m models values` prints; how the values are used is in [training.md](training.md)."""
+A run is a YAML file, which is checked before anything begins: an unknown key or an invalid value is an error that names
+the key. `inherit` names another file, relative to this one; its values apply wherever this file has none of its own.
+`python -m models values` prints this page. [training.md](training.md) explains how the values are used."""
 
 
 def _sections(path: str, section: type[Frozen], what: str) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _within(annotation: Any) -> Sequence[type[Frozen]]:  # noqa: ANN401 - any ty
 
 
 def _table(fields: dict[str, FieldInfo]) -> Iterator[str]:
-    yield "| value | may be | default | what it is |"
+    yield "| value | may be | default | meaning |"
     yield "|---|---|---|---|"
     for name, field in fields.items():
         default = "" if field.is_required() else f"`{_written(field.default)}`"

@@ -44,7 +44,7 @@ class _UniqueKeys(yaml.SafeLoader):
         for number, key in enumerate(keys):
             if key in keys[:number]:
                 where = node.value[number][0].start_mark
-                raise yaml.constructor.ConstructorError(None, None, f"{key} is there twice", where)
+                raise yaml.constructor.ConstructorError(None, None, f"{key} occurs twice", where)
         return super().construct_mapping(node, deep)
 
 

@@ -13,25 +13,25 @@ from models.config.training import TrainingConfig
 
 
 class DecodingConfig(Frozen):
-    """Defaults of search; a request may ask for another beam."""
+    """Defaults of the search; a request may ask for another beam."""
 
     beam_size: int = Field(4, ge=1)
     """Hypotheses that are kept at each step; 1 is greedy search."""
     normalization: Literal["power", "wu"] = "power"
     """`power`: log p / n^alpha, CTranslate2's rule; `wu`: log p / ((5+n)/6)^alpha, Wu et al. 2016, eq. 14."""
     alpha: float = Field(1.0, ge=0)
-    """Its exponent: the higher, the longer the translations."""
+    """Exponent of the normalisation: the higher, the longer the translations."""
     length_ratio: float = Field(2.0, gt=0)
-    """The longest translation has this x source tokens + `length_offset` tokens, and never more than `max_length`."""
+    """A translation has at most this x source tokens + `length_offset` tokens, and never more than `max_length`."""
     length_offset: int = Field(20, ge=0)
-    """Tokens that it may have beside."""
+    """Tokens that a translation may have in addition."""
 
 
 class RunConfig(Frozen):
     """One training run: one YAML file."""
 
     name: str = Field(pattern=r"^[^/\\\x00-\x1f]+$")
-    """Of what is trained, and of files that are about it."""
+    """Name of the model that is trained, and of files about it."""
     languages: Languages
     data: DataConfig
     provenance: Provenance = Provenance()
@@ -41,7 +41,7 @@ class RunConfig(Frozen):
     training: TrainingConfig
     decoding: DecodingConfig = DecodingConfig()
     output: Path
-    """Folder of the run: checkpoints, curves; relative to the working directory."""
+    """Folder for the checkpoints and curves of the run; relative to the working directory."""
 
     @model_validator(mode="after")
     def _step_fits_architecture(self) -> Self:
@@ -54,7 +54,9 @@ class RunConfig(Frozen):
     def _noise_fits_architecture(self) -> Self:
         kind, training = self.architecture.kind, self.training
         if kind in {"sentence", "global_local"} and training.context_dropout + training.context_shuffling:
-            raise ValueError(f"context_dropout and context_shuffling are for windows of sentences, {kind} has none")
+            raise ValueError(
+                f"context_dropout and context_shuffling need a window of context sentences, which {kind} does not have"
+            )
         if (
             kind == "layer_weighting"
             and training.step == "document"
@@ -62,7 +64,7 @@ class RunConfig(Frozen):
             and training.context_dropout
         ):
             raise ValueError(
-                "without a context layer_weighting is its frozen backbone: context_dropout teaches it nothing"
+                "without context, layer_weighting is just its frozen backbone: context_dropout would teach it nothing"
             )
         return self
 
@@ -70,20 +72,20 @@ class RunConfig(Frozen):
     def _has_what_it_goes_by(self) -> Self:
         goes_by_the_dev_loss = self.training.patience is not None or self.training.schedule.kind == "plateau"
         if goes_by_the_dev_loss and self.data.dev is None:
-            raise ValueError("patience and a plateau schedule go by the loss of data.dev, which is not given")
+            raise ValueError("patience and a plateau schedule depend on the loss of data.dev, which is not given")
         return self
 
     @model_validator(mode="after")
     def _norm_allows_the_identity(self) -> Self:
         if self.training.deepen and self.backbone.norm != "pre":
-            raise ValueError("deepen needs backbone.norm pre: behind a norm no layer is the identity")
+            raise ValueError("deepen needs backbone.norm pre: with post, a new layer cannot start as the identity")
         return self
 
     @model_validator(mode="after")
     def _reads_layers_that_stay(self) -> Self:
         kind, training = self.architecture.kind, self.training
         if training.deepen and training.transfer == "all" and kind in COUNTS_FROM_THE_TOP:
-            raise ValueError(f"deepen with transfer all is not for {kind}, which counts layers from the top")
+            raise ValueError(f"deepen with transfer all is not possible for {kind}, which counts layers from the top")
         return self
 
     @model_validator(mode="after")

@@ -43,5 +43,5 @@ class ContextWindow(Frozen):
         if sentences is None:
             return self
         if sentences > self.most:
-            raise ConfigError(f"{sentences} sentences of context are more than the model reads: {self.most}")
+            raise ConfigError(f"{sentences} sentences of context are more than the {self.most} that the model reads")
         return self.model_copy(update={"size": min(self.size, sentences), "following": min(self.following, sentences)})

@@ -137,7 +137,9 @@ class _Reader:
         if len(sources) != len(targets):
             pair = [(len(sources), str(self.source)), (len(targets), str(self.target))]
             (fewer, shorter), (more, longer) = sorted(pair)
-            raise DataError(f"has no counterpart: {longer} has {more} lines, {shorter} {fewer}", longer, fewer + 1)
+            raise DataError(
+                f"has no counterpart: {longer} has {more} lines, but {shorter} has {fewer}", longer, fewer + 1
+            )
         return zip(sources, targets, strict=True)
 
     def _sentence(self, line: int, source: bytes, target: bytes) -> Sentence | None:
@@ -211,4 +213,4 @@ def _data_folder_hint(path: Path) -> str:
     folder = data_folder()
     if not path.is_relative_to(folder):
         return ""
-    return f"; corpora are looked for in {folder}, set ANTECEDENT_DATA to the folder that holds them"
+    return f"; corpora are expected in {folder}: set ANTECEDENT_DATA to the folder that contains them"

@@ -30,7 +30,7 @@ def sentence_weights(config: EmphasisConfig, sentences: int) -> NDArray[np.float
     """
     gains = [_number(config.gains, line, raw) for line, raw in enumerate(read_lines(config.gains), 1) if raw.strip()]
     if len(gains) != sentences:
-        raise DataError(f"has {len(gains)} numbers for a corpus of {sentences} sentences", config.gains)
+        raise DataError(f"has {len(gains)} numbers, but the corpus has {sentences} sentences", config.gains)
     found: NDArray[np.float32] = np.minimum(config.most, 1 + config.strength * np.maximum(0, gains)).astype(np.float32)
     return found
 

@@ -59,7 +59,7 @@ class Tokenizer:
             joint = _load(folder / JOINT_FILE)
             return cls(joint, joint)
         if not (folder / SOURCE_FILE).exists() and not (folder / TARGET_FILE).exists():
-            raise DataError("no tokenizer model in this folder; train one, or correct the folder", folder)
+            raise DataError("there is no tokenizer model in this folder; train one, or correct the folder", folder)
         return cls(_load(folder / SOURCE_FILE), _load(folder / TARGET_FILE))
 
     @property
@@ -122,7 +122,9 @@ class Tokenizer:
         models = zip(self.files(), (self.source, self.target), strict=False)  # of a joint one, the first
         files = ((folder / name, model.serialized_model_proto()) for name, model in models)
         if not all(file.is_file() and file.read_bytes() == content for file, content in files):
-            raise CheckpointError(f"{folder}: holds another tokenizer; give the run another folder, or remove that one")
+            raise CheckpointError(
+                f"{folder}: contains another tokenizer; give the run another folder, or remove that tokenizer"
+            )
 
 
 def train_tokenizer(
@@ -156,7 +158,7 @@ def train_tokenizer(
 def _train(config: TokenizerConfig, texts: Iterable[str], sample: int) -> sentencepiece.SentencePieceProcessor:
     sentences = _sample((text for text in texts if text.strip()), sample)
     if not sentences:
-        raise DataError("a vocabulary cannot be learnt from no text at all")
+        raise DataError("a vocabulary cannot be learnt without any text")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(

@@ -56,7 +56,7 @@ class WordPiece:
             raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
         settings = _settings(folder)
         if settings.get("tokenizer_class", _CLASSES[0]) not in _CLASSES:
-            raise DataError(f"has a {settings['tokenizer_class']}; only BERT's own tokenizer is read", folder)
+            raise DataError(f"has a {settings['tokenizer_class']}; only BERT's own tokenizer is supported", folder)
         try:
             if (folder / TOKENIZER).is_file():
                 tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
@@ -105,7 +105,7 @@ class WordPiece:
     def _id(self, piece: str) -> int:
         number: int | None = self.tokenizer.token_to_id(piece)
         if number is None:
-            raise DataError(f"the vocabulary of BERT has no {piece}")
+            raise DataError(f"the vocabulary of the BERT has no {piece}")
         return number
 
 

@@ -29,7 +29,7 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
     try:
         place = torch.device(device)
     except RuntimeError:
-        raise BundleError(f"there is no device {device!r}; take cpu, cuda or cuda:N") from None
+        raise BundleError(f"there is no device {device!r}; use cpu, cuda or cuda:N") from None
     on_cpu = place.type == "cpu"
     if compute_type == "auto" and on_cpu:
         return "int8" if supports_int8() else "float32"
@@ -37,9 +37,9 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
         with _using(device):
             return "bfloat16" if computes_bfloat16(place) else "float32"
     if compute_type not in COMPUTE_TYPES:
-        raise BundleError(f"there is no compute type {compute_type!r}; there are {', '.join(COMPUTE_TYPES)}")
+        raise BundleError(f"there is no compute type {compute_type!r}; use one of {', '.join(COMPUTE_TYPES)}")
     if compute_type == "int8" and not (on_cpu and supports_int8()):
-        raise BundleError("compute type 'int8' needs an x86 CPU with AVX2; take float32, bfloat16 or auto")
+        raise BundleError("compute type 'int8' needs an x86 CPU with AVX2; use float32, bfloat16 or auto")
     return compute_type
 
 

@@ -76,7 +76,7 @@ def _with_drafts(documents: Sequence[Document], source: Path, drafts: Path) -> l
     """The documents of a file, with drafts for targets."""
     sources, lines = read_lines(source), read_lines(drafts)
     if len(sources) != len(lines):
-        raise DataError(f"has {len(lines)} lines, and {source} has {len(sources)}", drafts)
+        raise DataError(f"has {len(lines)} lines, but {source} has {len(sources)}", drafts)
     texts = (
         decode_line(drafts, number, line) or None
         for number, (given, line) in enumerate(zip(sources, lines, strict=True), 1)

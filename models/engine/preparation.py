@@ -72,7 +72,7 @@ class Preparation:
             SentenceTooLongError: there are more.
         """
         if len(tokens) > (limit := self.manifest.limits.source_tokens):
-            raise SentenceTooLongError(f"{message.format(len(tokens))}; this model takes {limit} at most")
+            raise SentenceTooLongError(f"{message.format(len(tokens))}; this model accepts at most {limit}")
 
     def _examples(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[Example]:
         """Sentences with all of their context; each text is encoded once."""

@@ -113,7 +113,7 @@ class Runtime:
             return cls.load(folder, device=device, compute_type=compute_type, threads=threads)
         exact = "float32" if compute_type == "auto" else resolve_compute_type(compute_type, device)
         if exact == "int8":
-            raise BundleError("a checkpoint computes in float32 or bfloat16; export it for int8")
+            raise BundleError("a checkpoint computes only in float32 or bfloat16; export it to use int8")
         checkpoint = load_checkpoint(folder)
         model = load_model(checkpoint)
         place(model, device, exact, threads, to_serve=False)
@@ -222,12 +222,10 @@ class Runtime:
         default = 1 if options.strategy == "verify" else decoding.beam_size
         beam_size = default if options.beam_size is None else options.beam_size
         if options.strategy == "verify" and beam_size > 1:
-            raise UnsupportedOptionError(
-                f"beam_size {beam_size} is too large: drafts go with greedy search, beam_size 1"
-            )
+            raise UnsupportedOptionError(f"beam_size {beam_size} is too large: drafts need greedy search, beam_size 1")
         largest = min(MAX_BEAM, (self.manifest.vocabulary.target - 4) // 2)
         if beam_size > max(1, largest):
-            raise UnsupportedOptionError(f"beam_size {beam_size} is more than this model offers, which is {largest}")
+            raise UnsupportedOptionError(f"beam_size {beam_size} is too large: this model offers at most {largest}")
         # CTranslate2, which searches for the others, has no such guard.
         guarded = options.strategy in {"direct", "verify"} and not self._joins_source
         most_repeated = MOST_REPEATED if guarded else None
@@ -289,5 +287,5 @@ def _model_of(manifest: Manifest, tokenizer: Tokenizer) -> TranslationModel:
     vocabulary = manifest.vocabulary
     sizes = len(tokenizer.source_pieces), len(tokenizer.target_pieces)
     if (vocabulary.source, vocabulary.target, vocabulary.joint) != (*sizes, tokenizer.joint):
-        raise DataError("the tokenizer has other vocabularies than the manifest says")
+        raise DataError("the vocabularies of the tokenizer are not those in the manifest")
     return TranslationModel(manifest.backbone, manifest.architecture, *sizes).eval()

@@ -96,9 +96,9 @@ def _translate(runtime: Tested, requests: Sequence[TranslationRequest], strategy
 
 def _check_sound(found: Translation, strategy: Strategy) -> None:
     if not math.isfinite(found.score):
-        raise SelfTestError(f"a translation by strategy {strategy} has a score that is no number")
+        raise SelfTestError(f"a translation by strategy {strategy} has a score that is not a number")
     if not found.text.strip():
-        raise SelfTestError(f"a translation by strategy {strategy} is empty, and its sentence is not")
+        raise SelfTestError(f"a translation by strategy {strategy} is empty, although its sentence is not")
 
 
 def _check_equal(alone: Translation, together: Translation, strategy: Strategy, tolerance: float) -> None:
@@ -106,4 +106,4 @@ def _check_equal(alone: Translation, together: Translation, strategy: Strategy, 
     difference, differ = abs(alone.score - together.score), alone.text != together.text
     if difference > (DIVERGED if differ and tolerance >= ROUNDED else tolerance):
         what = "translation" if differ else "score of a translation"
-        raise SelfTestError(f"the {what} by strategy {strategy} depends on what is translated with it")
+        raise SelfTestError(f"the {what} by strategy {strategy} depends on what else is translated in the batch")

@@ -43,7 +43,9 @@ def find_changes(
     """
     count = sum(len(document.sentences) for document in documents)
     if not len(baseline) == len(system) == count:
-        raise DataError(f"baseline and system have {len(baseline)} and {len(system)} sentences, the documents {count}")
+        raise DataError(
+            f"baseline and system have {len(baseline)} and {len(system)} sentences, but the documents have {count}"
+        )
     pairs = iter(zip(baseline, system, strict=True))
     chrf = CHRF()
     found = [

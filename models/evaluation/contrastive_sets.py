@@ -57,7 +57,7 @@ def read_contrastive(path: Path) -> list[ContrastiveItem]:
         passages = bool(lines) and lines[0].lstrip().startswith(b"[")
         items = _read_voita(path, b"\n".join(lines)) if passages else _read_lines(path, lines)
     if not items:
-        raise DataError("has no item", path)
+        raise DataError("has no items", path)
     return items
 
 
@@ -113,9 +113,9 @@ def _of_passage(path: Path, number: int, passage: _Passage) -> ContrastiveItem:
     sources = tuple(passage.src.split(SEPARATOR))
     variants = [tuple(text.split(SEPARATOR)) for text in passage.dst]
     if passage.true_ind >= len(variants):
-        raise DataError(f"item {number} has {len(variants)} variants and no variant {passage.true_ind}", path)
+        raise DataError(f"item {number} has {len(variants)} variants, but no variant {passage.true_ind}", path)
     if any(len(variant) != len(sources) for variant in variants):
-        raise DataError(f"item {number} has a variant with another number of sentences than its source", path)
+        raise DataError(f"item {number} has a variant whose number of sentences differs from that of its source", path)
     variants.insert(0, variants.pop(passage.true_ind))
     distance = None if passage.ctx_dist is None else str(passage.ctx_dist)
     return _item(path, number, f"{path.name}:{number}", path.name.split(".")[0], sources, variants, distance)
@@ -132,7 +132,9 @@ def _read_contrapro(folder: Path) -> list[ContrastiveItem]:
     if len(lengths) > 1:
         raise DataError("its text and context files have different numbers of lines", folder)
     if beyond := [number for number in numbers if int(number) >= len(source_text)]:
-        raise DataError(f"names line {beyond[0]}, and the text has {len(source_text)}, from 0", folder / GROUPS)
+        raise DataError(
+            f"names line {beyond[0]} (from 0), but the text has only {len(source_text)} lines", folder / GROUPS
+        )
     bounds = sorted({*map(int, numbers), len(source_text)})
     items = []
     for first, end in pairwise(bounds):

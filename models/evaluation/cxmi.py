@@ -62,7 +62,7 @@ def summary(values: Sequence[float]) -> Summary:
         DataError: there is no sentence.
     """
     if not values:
-        raise DataError("there is no sentence to score")
+        raise DataError("there are no sentences to score")
     count = len(values)
     helped, by_a_nat = (sum(gain > least for gain in values) / count for least in (0, 1))
     return Summary(count, sum(values) / count, helped, by_a_nat)

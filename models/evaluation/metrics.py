@@ -222,7 +222,7 @@ def _windows(documents: Sequence[Document], window: ContextWindow, replacement: 
 def _references(documents: Sequence[Document]) -> list[list[str]]:
     references = [[_reference(document, sentence) for sentence in document.sentences] for document in documents]
     if not any(references):
-        raise DataError("there is no sentence to evaluate on")
+        raise DataError("there are no sentences to evaluate on")
     return references
 
 

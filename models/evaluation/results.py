@@ -49,7 +49,7 @@ def read_results(files: Sequence[Path]) -> list[Result]:
             if value is not None and name in figures:
                 raise DataError(
                     f"{name} of {result.model} with {result.context} context ({result.context_sentences} sentences)"
-                    " is there twice",
+                    " occurs twice",
                     file,
                 )
             if value is not None:
@@ -65,7 +65,7 @@ def _read(file: Path) -> Result:
         result = Result.model_validate(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise DataError(f"is not what evaluate or contrast write with --json: {reason}", file) from None
+        raise DataError(f"is not a file that evaluate or contrast wrote with --json: {reason}", file) from None
     if all(getattr(result, name) is None for name in FIGURES):
         raise DataError("has no figures of evaluate or contrast", file)
     return result

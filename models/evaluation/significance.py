@@ -106,4 +106,4 @@ def _outcome(file: Path, number: int, line: bytes) -> Outcome:
     try:
         return _OUTCOME.validate_json(line)
     except ValidationError:
-        raise DataError("is no outcome as contrast writes them", file, number) from None
+        raise DataError("is not an outcome in the format of contrast", file, number) from None

@@ -49,7 +49,7 @@ def exact_disagreement(reference: Engine, other: Engine, sample: Sample) -> str 
         options = SearchOptions(beam_size)
         pairs = list(zip(*(engine.translate(sample.requests, options) for engine in (reference, other)), strict=True))
         if untrained := sum(not NEVER_GENERATED.isdisjoint(two[0].tokens) for _, two in pairs):
-            return f"{untrained} of {len(pairs)} translations have control tokens: the model has hardly been trained"
+            return f"{untrained} of {len(pairs)} translations contain control tokens: the model has hardly been trained"
         if different := sum(not _same(one[0], two[0]) for one, two in pairs):
             return f"{different} of {len(pairs)} translations with beam {beam_size} differ"
     return None

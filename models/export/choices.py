@@ -35,5 +35,5 @@ NO_CHOICES: Final = Choices()
 
 def _reading(config: RunConfig, sentences: int) -> DocTransformerConfig:
     if not isinstance(config.architecture, DocTransformerConfig):
-        raise ConfigError(f"{config.name}: {config.architecture.kind} reads as many sentences as it was trained with")
+        raise ConfigError(f"{config.name}: {config.architecture.kind} always reads as many sentences as in training")
     return config.architecture.model_copy(update={"context_sentences": sentences})

@@ -116,7 +116,7 @@ def _check_replaceable(out: Path) -> None:
     if out.resolve() == Path.cwd():
         raise BundleError(f"{out}: is the current folder, which cannot be replaced; export to another one")
     if out.exists() and not (out / MANIFEST).is_file() and not (out.is_dir() and not any(out.iterdir())):
-        raise BundleError(f"{out}: is there and is no bundle; remove it, or export to another folder")
+        raise BundleError(f"{out}: already exists and is not a bundle; remove it, or export to another folder")
 
 
 def _documents(config: RunConfig, given: Sequence[Document] | None) -> Sequence[Document]:
@@ -125,8 +125,8 @@ def _documents(config: RunConfig, given: Sequence[Document] | None) -> Sequence[
     dev, folder = config.data.dev, data_folder()
     if dev is None or not (folder / dev.source).exists():
         raise BundleError(
-            "a bundle is checked on real sentences, but the run's dev set is not there: set ANTECEDENT_DATA to the"
-            " folder that holds it, or name sentences and their translations to check on"
+            "the bundle is checked on real sentences, but the run's dev set was not found: set ANTECEDENT_DATA to the"
+            " folder that contains it, or give other sentences and translations to check on"
         )
     return read_documents(folder / dev.source, folder / dev.target)
 
@@ -155,7 +155,7 @@ def _check_bert(bert: FrozenBert, tokenizer: Tokenizer) -> None:
         convert_bert(bert, Path(name), "float32")
         converted = ConvertedBert(Path(name), "cpu", "float32", torch.get_num_threads())
         if not (difference := states_differ(bert, converted, texts)) <= EXACT_STATES:
-            raise BundleError(f"the converted BERT differs by {difference:.2g} in its states, so no bundle is made")
+            raise BundleError(f"the states of the converted BERT differ by {difference:.2g}, so no bundle is written")
 
 
 def _check_backbone(
@@ -170,7 +170,7 @@ def _check_backbone(
         converted = BackboneEngine(exact, tokenizer, "cpu", "float32", threads)
         if difference := exact_disagreement(ours, converted, sample):
             raise BundleError(
-                f"the converted backbone disagrees with the checkpoint, so no bundle is made: {difference}"
+                f"the converted backbone disagrees with the checkpoint, so no bundle is written: {difference}"
             )
     shipped = BackboneEngine(folder, tokenizer, "cpu", quantization, threads)
     _check_shift(f"in {quantization}, the backbone", mean_shift(ours, shipped, sample))
@@ -185,8 +185,8 @@ def _check_weights(folder: Path, model: TranslationModel, sample: Sample) -> Non
 def _check_shift(what: str, shift: float) -> None:
     if not abs(shift) <= CLOSE:  # NaN is not
         raise BundleError(
-            f"{what} changed the mean log-probability of the checked translations by {shift:.3f} nats a token,"
-            f" more than {CLOSE}, so no bundle is made; try --quantization float32"
+            f"{what} changed the mean log-probability of the checked translations by {shift:.3f} nats per token,"
+            f" more than {CLOSE}, so no bundle is written; try --quantization float32"
         )
 
 

@@ -34,7 +34,7 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
     config = config.model_copy(update={"architecture": _architecture(bundle, manifest, config)})
     final = config.output / "final"
     if final.exists():
-        raise CheckpointError(f"{final}: is there already; remove it, or give the run another output folder")
+        raise CheckpointError(f"{final}: already exists; remove it, or give the run another output folder")
     tokenizer = Tokenizer.load(bundle)
     tokenizer.keep(config.tokenizer.path)
     model = build_model(config, tokenizer, dropout=0.0)
@@ -50,14 +50,14 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
 def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> ArchitectureConfig:
     """What the checkpoint is to have: the bundle's, or that of a sentence model if the run is one."""
     if WEIGHTS not in manifest.files:
-        raise BundleError(f"{bundle}: holds its weights in CTranslate2's form alone, which cannot be trained")
+        raise BundleError(f"{bundle}: has its weights only in CTranslate2's format, which cannot be trained")
     if manifest.languages != config.languages:
-        raise BundleError(f"{bundle}: translates between other languages than the run {config.name}")
+        raise BundleError(f"{bundle}: its languages are not those of the run {config.name}")
     if manifest.backbone != config.backbone:
-        raise BundleError(f"{bundle}: has a backbone of other sizes than the run {config.name}")
+        raise BundleError(f"{bundle}: its backbone has other sizes than that of the run {config.name}")
     if manifest.vocabulary.joint != config.tokenizer.joint:
         count = "one vocabulary" if manifest.vocabulary.joint else "two vocabularies"
-        raise BundleError(f"{bundle}: has {count}, the run {config.name} not")
+        raise BundleError(f"{bundle}: has {count}, but the run {config.name} does not")
     ours, theirs = config.architecture, manifest.architecture
     if isinstance(ours, SentenceConfig):
         return ours
@@ -67,5 +67,5 @@ def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> Archit
     if isinstance(ours, DocTransformerConfig) and isinstance(theirs, DocTransformerConfig):
         theirs = theirs.model_copy(update={"context_sentences": ours.context_sentences})  # no weight depends on it
     if theirs.model_dump(exclude={"bert_checksum"}) != ours.model_dump(exclude={"bert_checksum"}):
-        raise BundleError(f"{bundle}: has another architecture, or other values of it, than the run {config.name}")
+        raise BundleError(f"{bundle}: its architecture, or a value of it, differs from the run {config.name}")
     return theirs

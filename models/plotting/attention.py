@@ -32,13 +32,13 @@ def sentence_attention(runtime: Runtime, document: Document) -> list[AttentionMa
     watched = passage.model.architecture.context_attentions(passage.examples, passage.batch)
     if not watched:
         name = f"{runtime.manifest.name} ({runtime.manifest.architecture.kind})"
-        raise PictureError(f"{name} has no attention to the tokens of several sentences to draw")
+        raise PictureError(f"{name} has no attention across sentences to draw")
     maps: dict[str, list[Tensor]] = {}
     for one, keys in zip(watched, passage.observe(watched), strict=True):
         maps.setdefault(one.part, []).append(_by_sentence(one, keys, passage))
     means = {part: torch.stack(each).mean(0) for part, each in maps.items()}
     if not any(bool(mean.any()) for mean in means.values()):
-        raise PictureError(f"{document.name}: no sentence has others to attend to")
+        raise PictureError(f"{document.name}: no sentence has other sentences to attend to")
     return [AttentionMap(part, mean.tolist()) for part, mean in means.items()]
 
 

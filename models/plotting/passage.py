@@ -47,7 +47,7 @@ def network_of(runtime: Runtime) -> TranslationModel:
     if not isinstance(engine, TorchEngine):
         kind = runtime.manifest.architecture.kind
         raise PictureError(
-            f"{runtime.manifest.name} ({kind}) is a plain Transformer in CTranslate2: nothing to look into"
+            f"{runtime.manifest.name} ({kind}) is a plain Transformer in CTranslate2, which cannot be inspected"
         )
     return engine.model
 

@@ -54,7 +54,7 @@ def sort_paths(paths: Sequence[Path], open_model: Callable[[Path], Runtime], doc
     runs = [path for path in paths if is_run(path)]
     models = [path for path in paths if path not in files and path not in runs]
     if len(models) > 1:
-        raise PictureError(f"{models[0]} and {models[1]} are both models: one is drawn at a time")
+        raise PictureError(f"{models[0]} and {models[1]} are both models, but only one can be drawn at a time")
     return Material(open_model(models[0]) if models else None, document, runs, files)
 
 
@@ -113,7 +113,7 @@ def _of_model(picture: Picture, runtime: Runtime, document: Document | None) -> 
         weights = layer_weights(runtime)
         return draw_layer_weights(weights, title), weights
     if document is None:
-        raise PictureError(f"{picture} needs a document: name a file with --in")
+        raise PictureError(f"{picture} needs a document: give a file with --in")
     title = f"{title}\n{document.name}"
     if picture is Picture.GATES:
         gates = gate_values(runtime, document)

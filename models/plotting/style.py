@@ -89,7 +89,8 @@ def _missing_characters_told_once() -> Iterator[None]:
     if missing:
         some = "".join(sorted(missing)[:20])
         print(
-            f"no font here has {some}, so that boxes are drawn: install one, such as {_EAST_ASIAN[0]}", file=sys.stderr
+            f"no font on this machine has {some}, so boxes are drawn instead: install one, such as {_EAST_ASIAN[0]}",
+            file=sys.stderr,
         )
 
 

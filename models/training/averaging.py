@@ -46,7 +46,7 @@ def average_runs(folders: Sequence[Path], out: Path, name: str | None = None) ->
         ConfigError: no run may have this name.
     """
     if out.exists():
-        raise CheckpointError(f"{out}: is there already")
+        raise CheckpointError(f"{out}: already exists")
     first = load_checkpoint(folders[0])
     for folder in folders[1:]:
         _require_alike(first, load_checkpoint(folder), folder)
@@ -63,12 +63,12 @@ def _renamed(config: RunConfig, name: str) -> RunConfig:
 
 def _require_alike(first: Checkpoint, other: Checkpoint, folder: Path) -> None:
     if first.vocabularies != other.vocabularies:
-        raise CheckpointError(f"{folder}: has another vocabulary than the first checkpoint")
+        raise CheckpointError(f"{folder}: its vocabulary differs from that of the first checkpoint")
     shapes, others = ({name: each.shape for name, each in one.weights.items()} for one in (first, other))
     names = others.keys() if other.config.architecture.kind == "sentence" else shapes.keys() | others.keys()
     odd = [name for name in names if shapes.get(name) != others.get(name)] or _unlike(first.config, other.config)
     if odd:
-        raise CheckpointError(f"{folder}: is of another network than the first checkpoint: {min(odd)} differs")
+        raise CheckpointError(f"{folder}: its network differs from that of the first checkpoint, in {min(odd)}")
 
 
 def _unlike(first: RunConfig, other: RunConfig) -> list[str]:

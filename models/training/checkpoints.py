@@ -142,7 +142,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             description["files"][WEIGHTS],
         )
     except (OSError, KeyError, TypeError, SafetensorError, ValidationError) as error:
-        raise CheckpointError(f"{folder}: is damaged or foreign: {error}") from error
+        raise CheckpointError(f"{folder}: is damaged, or was not written by this program: {error}") from error
 
 
 def is_checkpoint(folder: Path) -> bool:
@@ -181,7 +181,7 @@ def load_weights(model: TranslationModel, weights: dict[str, Tensor], prefix: st
     own = {name: p for name, p in model.named_parameters() if name.startswith(prefix)}
     given = {name: tensor for name, tensor in weights.items() if name.startswith(prefix)}
     if odd := own.keys() ^ given.keys():
-        raise CheckpointError(f"the weights do not fit the model: {min(odd)} is on one side only")
+        raise CheckpointError(f"the weights do not fit the model: only one of them has {min(odd)}")
     for name, parameter in own.items():
         if parameter.shape != given[name].shape:
             shapes = f"{list(given[name].shape)}, not {list(parameter.shape)}"
@@ -239,7 +239,7 @@ def _describe(folder: Path) -> dict[str, Any]:
     try:
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise CheckpointError(f"{folder}: is no checkpoint: it has no {DESCRIPTION}") from None
+        raise CheckpointError(f"{folder}: is not a checkpoint: it has no {DESCRIPTION}") from None
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{folder}: {DESCRIPTION} cannot be read: {error}") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:

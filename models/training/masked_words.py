@@ -122,9 +122,9 @@ def _check_folder(folder: Path, plan: BertPlan, *, resume: bool) -> None:
         if not resume:
             raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
         if before is not None and (changed := _difference(before, plan)):
-            raise CheckpointError(f"{folder}: was begun by another plan ({changed}); give this one another folder")
+            raise CheckpointError(f"{folder}: was begun with other options ({changed}); choose another folder")
     elif there := [name for name in (CONFIG, TOKENIZER, WEIGHTS) if (folder / name).exists()]:
-        raise CheckpointError(f"{folder}: has a {there[0]}, and no checkpoints to go on from; name another folder")
+        raise CheckpointError(f"{folder}: has a {there[0]}, but no checkpoints to continue from; choose another folder")
 
 
 def _earlier_plan(file: Path) -> BertPlan | None:
@@ -133,7 +133,9 @@ def _earlier_plan(file: Path) -> BertPlan | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{file}: is damaged or foreign: {' '.join(str(error).split())}") from None
+        raise CheckpointError(
+            f"{file}: is damaged, or was not written by this program: {' '.join(str(error).split())}"
+        ) from None
 
 
 def _difference(one: BertPlan, other: BertPlan) -> str | None:

@@ -62,7 +62,9 @@ def _require_same(folder: Path, there: RunConfig, here: RunConfig, sections: set
     was, now = (dict(members(config.model_dump(include=sections, exclude_none=True))) for config in (there, here))
     for name, value in was.items():
         if name not in _MAY_CHANGE | free and value != now.get(name, value):
-            raise CheckpointError(f"{folder}: was trained as another network ({name} was {value}, is {now[name]})")
+            raise CheckpointError(
+                f"{folder}: was trained as a different network ({name} was {value}, is now {now[name]})"
+            )
 
 
 def members(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:

@@ -56,8 +56,8 @@ class Optimizer:
         norm = torch.nn.utils.clip_grad_norm_(self.trained.values(), self._clip_norm)
         if not torch.isfinite(norm):
             raise DivergedError(
-                f"the training has diverged: its gradients have the norm {norm.item()}; begin with an earlier"
-                " checkpoint and a lower peak of the learning rate, since the last one may have gone wrong already"
+                f"the training has diverged: the norm of its gradients is {norm.item()}; restart from an earlier"
+                " checkpoint with a lower peak of the learning rate, since the last checkpoint may already be bad"
             )
         for part in self._parts:
             for group in part.param_groups:

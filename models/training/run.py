@@ -48,7 +48,7 @@ def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) 
     if bad is not None and not quiet:
         name_bad_lines(bad, corpus.source)
     if not any(document.sentences for document in documents):
-        raise DataError("has no sentence", folder / corpus.source)
+        raise DataError("has no sentences", folder / corpus.source)
     return documents
 
 
@@ -116,10 +116,12 @@ def _check_output(folder: Path, *, resume: bool) -> None:
         if not resume:
             raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
     elif is_checkpoint(folder / "final"):
-        raise CheckpointError(f"{folder}: has a final model, and no checkpoints to go on from; name another output")
+        raise CheckpointError(
+            f"{folder}: has a final model, but no checkpoints to continue from; choose another output folder"
+        )
+    existing = next(each for each in (folder, *folder.absolute().parents) if each.exists())
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
+        with TemporaryFile(dir=existing):
             pass
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot be written to: {error.strerror}") from error
@@ -132,11 +134,11 @@ def _check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:
     """
     if found.joint != config.joint:
         holds = "one vocabulary for both languages" if found.joint else "a vocabulary for each language"
-        raise ConfigError(f"{config.path}: holds {holds}, and tokenizer.joint is {str(config.joint).lower()}")
+        raise ConfigError(f"{config.path}: contains {holds}, but tokenizer.joint is {str(config.joint).lower()}")
     sizes = {len(pieces) for pieces in (found.source_pieces, found.target_pieces)}
     if config.vocabulary not in sizes:
         has = " and ".join(map(str, sorted(sizes)))
-        raise ConfigError(f"{config.path}: has {has} pieces, and tokenizer.vocabulary is {config.vocabulary}")
+        raise ConfigError(f"{config.path}: has {has} pieces, but tokenizer.vocabulary is {config.vocabulary}")
 
 
 def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: bool) -> TokenizedCorpus:

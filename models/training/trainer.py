@@ -85,21 +85,21 @@ class Trainer:
         leaders = self.world.sum(update if self.world.leads else 0)
         if self.world.sum(float(update != leaders)):
             raise CheckpointError(
-                f"{self.config.output}: a process of this run begins after {update} updates, another one does not:"
-                " they need one output folder, in which all see the same checkpoints"
+                f"{self.config.output}: a process of this run begins after {update} updates, but another one does not:"
+                " all processes need the same output folder with the same checkpoints"
             )
 
     def _continue_from(self, folder: Path) -> None:
         checkpoint = load_checkpoint(folder)
         if changed := _difference(checkpoint.config, self.config):
             raise CheckpointError(
-                f"{folder}: was made by another configuration ({changed}); give this run another output folder"
+                f"{folder}: was made with another configuration ({changed}); give this run another output folder"
             )
         self._check_vocabulary(checkpoint, folder)
         if checkpoint.progress.corpus not in (None, self.progress.corpus):
-            raise CheckpointError(f"{folder}: was trained on another corpus than there is in its place now")
+            raise CheckpointError(f"{folder}: was trained on another corpus; the files have changed since")
         if checkpoint.progress.init not in (None, self.progress.init):
-            raise CheckpointError(f"{folder}: began with other weights than there are in {self.settings.init} now")
+            raise CheckpointError(f"{folder}: began with other weights than {self.settings.init} has now")
         load_weights(self.model, checkpoint.weights)
         self.optimizer.load(checkpoint.optimizer)
         self.progress = replace(checkpoint.progress, corpus=self.progress.corpus, init=self.progress.init)
@@ -134,7 +134,7 @@ class Trainer:
         while progress.update < self.updates:
             order = self._plan(progress.epoch)
             if len(order) < size:
-                raise ConfigError(f"the corpus makes {len(order)} batches, but an update takes {size}")
+                raise ConfigError(f"the corpus has only {len(order)} batches, but an update needs {size}")
             while progress.position + size <= len(order) and progress.update < self.updates:
                 numbers = range(progress.position, progress.position + size)[self.world.rank :: self.world.size]
                 yield [self._batch(order[number], (progress.epoch, number)) for number in numbers]
@@ -265,7 +265,7 @@ class Trainer:
         if other.architecture.kind != kind:
             raise CheckpointError(f"{folder}: has context modules of {other.architecture.kind}, not of {kind}")
         if kind in COUNTS_FROM_THE_TOP and other.backbone.encoder_layers != self.config.backbone.encoder_layers:
-            raise CheckpointError(f"{folder}: has an encoder of another depth, whose layers {kind} counts from the top")
+            raise CheckpointError(f"{folder}: its encoder has another depth, and {kind} counts the layers from the top")
         require_fitting_modules(folder, other, self.config)
         return found.weights
 
@@ -284,12 +284,14 @@ class Trainer:
         same_target = source_only or known.target_pieces == own.target_pieces
         if known.source_pieces != own.source_pieces or not same_target:
             path = self.config.tokenizer.path
-            raise CheckpointError(f"{folder}: was trained with another tokenizer than that in {path}")
+            raise CheckpointError(f"{folder}: was not trained with the tokenizer in {path}")
 
     def _check_taken_over(self, model: TranslationModel) -> None:
         for name, parameter in model.named_parameters():
             if name.startswith("backbone.") and not (name.startswith(self._taken_over()) or parameter.requires_grad):
-                raise ConfigError(f"{self.config.name}: transfer leaves {name} random, and step two does not train it")
+                raise ConfigError(
+                    f"{self.config.name}: with this transfer, {name} stays random, since step two does not train it"
+                )
 
     def _updates_of_epochs(self, epochs: float) -> int:
         batches = self._plan(0)

@@ -37,7 +37,7 @@ class Caller:
             ForbiddenError: it may not.
         """
         if scope not in self.scopes:
-            raise ForbiddenError(f"the key has not the scope {scope}")
+            raise ForbiddenError(f"the key does not have the scope {scope}")
 
 
 ANYBODY = Caller("default", "none", frozenset({"translate", "admin"}))

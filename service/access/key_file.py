@@ -27,7 +27,7 @@ class _Content(BaseModel):
     @model_validator(mode="after")
     def _ids_differ(self) -> Self:
         if len({record.id for record in self.keys}) < len(self.keys):
-            raise ValueError("two keys have one id")
+            raise ValueError("two keys have the same id")
         return self
 
 

@@ -37,7 +37,7 @@ class KeyTable:
             if (version or "") == seen:
                 return None
             if seen and version is None:  # no removal takes it away: better those read last than nobody let in
-                raise KeyStorageError("Redis has lost the keys: there is no table of them any more")
+                raise KeyStorageError("Redis has lost the keys: their table no longer exists")
             fields: dict[Any, Any] = await self._commands.run(
                 "read_keys", lambda redis: redis.hgetall(_NAME), key=_NAME
             )
@@ -75,4 +75,4 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except RedisError as error:  # not an outage: those are StoreUnavailableError
-        raise KeyStorageError(f"Redis does not give or take the keys: {error}") from error
+        raise KeyStorageError(f"Redis refuses to read or write the keys: {error}") from error

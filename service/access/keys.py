@@ -69,7 +69,7 @@ def key_id_of(text: str) -> str:
     """
     found = re.match(rf"(?:ant_)?({_ID})(?:_|$)", text)
     if found is None:
-        raise InvalidInputError("a key's id has 16 characters, those between ant_ and the next _")
+        raise InvalidInputError("the id of a key is the 16 characters between ant_ and the next _")
     return found[1]
 
 

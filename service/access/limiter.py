@@ -146,11 +146,11 @@ async def _is_set_within(seconds: float, event: asyncio.Event) -> bool:
 def _refusal(demand: Demand, verdict: Verdict) -> RateLimitedError | ConcurrencyLimitError:
     if verdict.outcome == "places":
         return ConcurrencyLimitError(
-            f"as many requests and streams of this key are under way as may be: {demand.places}"
+            f"this key already has its maximum of {demand.places} requests and streams under way"
         )
     quota = Quota.after(demand, verdict)
     return RateLimitedError(
-        f"{demand.sentences} sentences are more than are left of this key's {demand.per_minute} a minute: "
+        f"{demand.sentences} sentences are more than this key has left of its {demand.per_minute} per minute: "
         f"try again in {quota.seconds} s",
         retry_after=quota.seconds,
         quota=quota.headers(),

@@ -35,7 +35,7 @@ def install(app: FastAPI, metrics: Metrics) -> None:
         body = problem(error.status_code, code, error.detail, request.state.request_id)
         allowed = _allowed(app, route_of(request.scope)) if error.status_code == 405 else {}
         if allowed:
-            body["detail"] = f"this path takes {allowed['Allow']}"
+            body["detail"] = f"this path supports {allowed['Allow']}"
         return _answer(body, dict(error.headers or {}) | allowed, metrics)
 
     # Starlette refuses a WebSocket at a path that there is not with a bare 403, as if a key were wrong.
@@ -49,7 +49,7 @@ async def refuse(error: AntecedentError, metrics: Metrics, scope: Scope, receive
 
 
 async def _nothing_there(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise HTTPException(404, "there is nothing at this path: /openapi.json says what there is, and /docs shows it")
+    raise HTTPException(404, "there is nothing at this path: see /docs or /openapi.json for the paths that exist")
 
 
 def _answer(body: dict[str, Any], headers: dict[str, str], metrics: Metrics) -> Response:

@@ -29,7 +29,7 @@ class StrictRoute(APIRoute):
             if not is_json(request.headers.get("content-type", "")):
                 raise HTTPException(415, "the body must be JSON, with Content-Type: application/json")
             if request.headers.get("content-encoding", "identity").lower() != "identity":
-                message = "the body must be sent as it is, without Content-Encoding"
+                message = "the body must be sent without a Content-Encoding"
                 raise HTTPException(415, message, headers={"Accept-Encoding": "identity"})
             strict = _StrictRequest(request.scope, request.receive)
             try:

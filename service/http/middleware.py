@@ -87,7 +87,7 @@ class RequestMiddleware:
         if scope["type"] == "websocket":
             await answer.close(_UNFORESEEN)
         elif answer.status is None:
-            detail = "something unforeseen went wrong; the log has it under the request's id"
+            detail = "an unexpected error occurred; the service's log has it under the request's id"
             body = problem(500, "internal_error", detail, scope["state"]["request_id"])
             await JSONResponse(body, 500, media_type=PROBLEM_TYPE)(scope, receive, answer.send)
 

@@ -10,45 +10,48 @@ from service.http.examples import EXAMPLES, ID
 from service.schemas import DocumentEnd, Problem, StreamedSentence
 
 DESCRIPTION: Final = """\
-Antecedent translates each sentence of a document with the sentences before it.
+Antecedent translates each sentence of a document together with the sentences before it.
 
-- **Documents** are translated whole, in one request, as JSON or as server-sent events while they become ready.
-- **Sessions** are documents that grow: each sentence has a position, from 0, and the same position with the same text
-  is a retry that gets the same answer. Without a position, an `Idempotency-Key` does the same, and for a new session.
-- **Streams**: the WebSocket `/v1/sessions/{session_id}/stream` takes the sentences of a session without waiting for
-  each answer, and gives the translations in order. OpenAPI has no words for it; `docs/streams.md` has its messages.
+- **Documents** are translated whole, in one request. The answer is JSON, or server-sent events, one for each sentence
+  as it becomes ready.
+- **Sessions** are documents that grow. Each sentence has a position, from 0. Sending the same text at the same position
+  again is a retry, and gets the same answer. An `Idempotency-Key` does the same for sentences without a position, and
+  for creating a session.
+- **Streams**: the WebSocket `/v1/sessions/{session_id}/stream` accepts the sentences of a session without waiting for
+  each answer, and returns the translations in order. OpenAPI cannot describe it; see `docs/streams.md`.
 
-Every error is a problem as in RFC 9457, with a `code` that never changes; `docs/errors.md` says of each what to do.
-Where trying again helps, `retryable` is true and `Retry-After` says when. Every answer carries `X-Request-ID`, the
-request's own if that is harmless; a `traceparent` as in W3C Trace Context is taken over where traces are on.
+Every error is a problem as defined by RFC 9457, with a `code` that never changes; `docs/errors.md` explains what to do
+about each. If it helps to try again, `retryable` is true and `Retry-After` says when. Every answer has an
+`X-Request-ID`: that of the request if it is valid, otherwise a new one. If tracing is on, a `traceparent` header (W3C
+Trace Context) is followed.
 """
 
 TAGS: Final = [
-    {"name": "documents", "description": "Whole documents, in one request."},
+    {"name": "documents", "description": "Whole documents, each in one request."},
     {"name": "sessions", "description": "Documents that grow sentence by sentence; see also `docs/streams.md`."},
-    {"name": "models", "description": "The bundles that translate; changing them needs a key with the scope `admin`."},
-    {"name": "operation", "description": "Probes, metrics and what this service accepts."},
+    {"name": "models", "description": "The loaded models. Changing them requires a key with the scope `admin`."},
+    {"name": "operation", "description": "Probes, metrics, and the limits of this service."},
 ]
 
 _HEADERS: Final[dict[str, Any]] = {
     "X-Request-ID": {
-        "description": "The id of the request in the service's log: the request's own if harmless, else a new one.",
+        "description": "The id of the request in the service's log: the request's own if valid, otherwise a new one.",
         "schema": {"type": "string"},
         "example": ID,
     },
     "Retry-After": {
-        "description": "After how many seconds the same request may succeed.",
+        "description": "The number of seconds after which the same request may succeed.",
         "schema": {"type": "integer", "minimum": 0},
         "example": 1,
     },
     "RateLimit": {
-        "description": "What is left of the key's sentences (`r`), and in how many seconds there will be more (`t`); "
-        "only where it has a limit.",
+        "description": "How many sentences the key has left (`r`), and in how many seconds it gets more (`t`); only "
+        "if it has a limit.",
         "schema": {"type": "string"},
         "example": '"default";r=118;t=1',
     },
     "RateLimit-Policy": {
-        "description": "How many sentences (`q`) a key may send in how many seconds (`w`); only where it has a limit.",
+        "description": "How many sentences (`q`) the key may send in how many seconds (`w`); only if it has a limit.",
         "schema": {"type": "string"},
         "example": '"default";q=120;w=60',
     },
@@ -61,7 +64,7 @@ _REQUEST_ID_PARAMETER: Final = {
     "name": "X-Request-ID",
     "in": "header",
     "required": False,
-    "description": "Names the request in the service's log, if it has at most 64 letters, digits, `.`, `_` and `-`.",
+    "description": "The id of the request in the service's log: at most 64 letters, digits, `.`, `_` and `-`.",
     "schema": {"type": "string"},
 }
 

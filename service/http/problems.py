@@ -38,7 +38,7 @@ _TITLES = {
 
 
 _WORDS = {
-    "extra_forbidden": "there is no such member",
+    "extra_forbidden": "unknown member",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
 }

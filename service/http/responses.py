@@ -37,13 +37,13 @@ def described(kind: type[AntecedentError]) -> Described:
     return Described(kind.code, status_of(kind), kind.retryable, retry_after, meaning.partition("\n")[0])
 
 
-INTERNAL_ERROR: Final = Described("internal_error", 500, False, None, "Something unforeseen went wrong here.")
+INTERNAL_ERROR: Final = Described("internal_error", 500, False, None, "An unexpected error occurred in the service.")
 _MEANINGS: Final = {
-    400: "The body is no JSON, or not as simple as JSON should be.",
+    400: "The body is not JSON, or not in the strict sense that is required here.",
     404: "There is nothing at this path.",
-    405: "The path does not take this method.",
-    413: "The body has more bytes than are accepted.",
-    415: "The body is not announced as JSON, or is compressed.",
+    405: "The path does not support this method.",
+    413: "The body is larger than the service accepts.",
+    415: "The body is not declared as JSON, or is compressed.",
 }
 FRAMEWORK_ERRORS: Final = {
     status: Described(HTTP_CODES[status], status, False, None, meaning) for status, meaning in _MEANINGS.items()

@@ -17,7 +17,7 @@ class BundleFolders:
 
     def __init__(self, named: Sequence[Path], root: Path | None) -> None:
         if root is not None and not root.is_dir():
-            raise BundleError(f"the bundle root, {root}, is no folder")
+            raise BundleError(f"the bundle root, {root}, is not a folder")
         self._root = None if root is None else root.resolve()
         self._named = dict(map(self._entry, named))
         self._disk: DiskReader[tuple[Path, Manifest]] = DiskReader()
@@ -41,7 +41,7 @@ class BundleFolders:
         except OSError as error:
             raise BundleError(f"the bundle {bundle} cannot be read: {error.strerror}") from None
         if folder is None:
-            raise BundleNotFoundError(f"there is no bundle {bundle} under the bundle root")
+            raise BundleNotFoundError(f"there is no bundle {bundle} in the bundle root")
         return folder
 
     async def read(self, bundle: str) -> tuple[Path, Manifest]:

@@ -53,7 +53,7 @@ class Model:
     def obstacles(self) -> list[str]:
         """Why nothing would be translated now, each in a few words; none if it would."""
         obstacles = [] if self.pool.alive else [f"no worker of {self.name} is alive"]
-        return obstacles if self.batcher.alive else [*obstacles, f"nothing feeds the workers of {self.name}"]
+        return obstacles if self.batcher.alive else [*obstacles, f"the workers of {self.name} get no more work"]
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -122,7 +122,7 @@ class Catalogue:
                 return model
         by = "no model serves" if named is None else f"model {named.name} does not serve"
         served = sorted("-".join(pair) for pair in self._by_pair)
-        raise LanguagePairError(f"{by} {source_lang}-{target_lang}; served are {', '.join(served)}", pairs=served)
+        raise LanguagePairError(f"{by} {source_lang}-{target_lang}; available: {', '.join(served)}", pairs=served)
 
     def named(self, name: str) -> Model:
         """The model of that name.

@@ -103,13 +103,13 @@ class Worker:
             await worker._kill_stuck()
             raise BundleError(
                 f"{command.bundle}: a worker process has not loaded this bundle within {command.start_timeout:g} s, and"
-                " was killed; look at the disk, or allow more (ANTECEDENT_WORKER_START_SECONDS)"
+                " was killed; check the disk, or allow more time (ANTECEDENT_WORKER_START_SECONDS)"
             ) from None
         except WorkerDiedError:
             await worker.stop()
             raise BundleError(
                 f"{command.bundle}: a worker process ended while it loaded this bundle, with status"
-                f" {process.returncode}; the log may say why, or the memory may not be enough"
+                f" {process.returncode}; the log may say why, or there may not be enough memory"
             ) from None
         except BaseException:
             await worker.stop()

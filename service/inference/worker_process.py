@@ -71,7 +71,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 def _load(options: argparse.Namespace) -> Translator:
     module, _, function = options.translator.partition(":")
     if options.fingerprint not in {None, Manifest.load(options.bundle).fingerprint}:
-        raise BundleError(f"{options.bundle}: holds another bundle now than the one that is served; load it anew")
+        raise BundleError(f"{options.bundle}: no longer contains the bundle that is served; load it again")
     load = getattr(importlib.import_module(module), function)
     wanted = {"device": options.device, "compute_type": options.compute_type, "tested": options.self_test}
     return cast(Translator, load(options.bundle, **wanted))

@@ -57,7 +57,7 @@ _BEARER = HTTPBearer(
     auto_error=False,
     scheme_name="key",
     bearerFormat="ant_ID_SECRET",
-    description="An API key. A service that has been started without keys, on loopback, asks for none.",
+    description="An API key. A service without keys, which listens on loopback only, needs none.",
 )
 _Declared = Annotated[object, Depends(_BEARER)]
 """Says in the API's description that a key is needed; `AuthenticationMiddleware` has seen to it by then."""

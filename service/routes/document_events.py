@@ -25,7 +25,7 @@ _ESCAPED: Final = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
 """What ends a line for JavaScript's regular expressions, or for Python's `splitlines`."""
 
 EVENTS: Final[dict[str, Any]] = {
-    "description": "The translated document, whole or, if so accepted, as events.",
+    "description": "The translated document: as a whole or, if the request accepts them, as events.",
     "content": {
         EVENT_STREAM: {
             "schema": {"type": "string"},

@@ -25,12 +25,13 @@ router = APIRouter(prefix="/v1", tags=["documents"], route_class=StrictRoute)
 async def translate_document(
     body: DocumentRequest, request: Request, who: CallerDep, parts: ServicesDep
 ) -> DocumentAnswer | Response:
-    """Each sentence is translated with those before it. Needs no session.
+    """Translates each sentence together with those before it. No session is needed.
 
-    With `Accept: text/event-stream` the sentences come as server-sent events while they become ready: `sentence` (a
-    `StreamedSentence`) for each, in order, then `done` (a `DocumentEnd`), or `error` (a `Problem`) in place of the
-    rest. What is wrong before the first is answered as without events; after `ANTECEDENT_STREAM_PING_SECONDS`
-    without a sentence the status is 200, to keep the connection alive, and it comes as `error`, too.
+    With `Accept: text/event-stream`, the answer is server-sent events, each sent as soon as it is ready: `sentence` (a
+    `StreamedSentence`) for each sentence in order, then `done` (a `DocumentEnd`). If something goes wrong, `error` (a
+    `Problem`) takes the place of the rest. An error before the first sentence is answered as without events. But if no
+    sentence is ready within `ANTECEDENT_STREAM_PING_SECONDS`, the answer begins with status 200, to keep the connection
+    alive, and an error after that is an event.
     """
     deadline = moment_in(body.deadline_seconds)
     async with AsyncExitStack() as held, until(deadline):

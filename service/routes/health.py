@@ -22,17 +22,20 @@ _BUGS: Final = problems(checked=False)
 
 
 @router.get(
-    "/v1/info", operation_id="readInfo", summary="Which release this is", responses=problems(*BY_ANY_KEY, checked=False)
+    "/v1/info",
+    operation_id="readInfo",
+    summary="Read the release and the limits",
+    responses=problems(*BY_ANY_KEY, checked=False),
 )
 async def info(_who: KeyHolderDep, parts: ServicesDep) -> ServiceInfo:
-    """And what it accepts, so that a client need not find out by being refused."""
+    """The release, and the limits of a request, so that a client need not learn them from errors."""
     return ServiceInfo(version=release(), limits=parts.limits)
 
 
 @router.head("/health/startup", include_in_schema=False)
-@router.get("/health/startup", operation_id="hasStarted", summary="Whether the start is over", responses=_BUGS)
+@router.get("/health/startup", operation_id="hasStarted", summary="Whether the service has started", responses=_BUGS)
 async def startup() -> Health:
-    """Nothing listens before the models are loaded, so the connection is refused until then, and this always holds."""
+    """Always succeeds: connections are refused until the models are loaded."""
     return Health(status="ok")
 
 
@@ -40,13 +43,15 @@ async def startup() -> Health:
 @router.get(
     "/health/live",
     operation_id="isLive",
-    summary="Whether the process can go on",
-    responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "It cannot; the reasons are named."}},
+    summary="Whether the process works",
+    responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "It does not; the answer gives the reasons."}},
 )
 async def live(parts: ServicesDep, response: Response) -> Health:
-    """A process that does not answer this, or with 503, should be started anew: a bug ended what fed its workers."""
+    """Restart a process that does not answer this, or answers 503: a bug keeps its workers from getting any work."""
     reasons = [
-        f"a bug has ended what feeds {model.name}" for model in parts.models.catalogue.models if model.batcher.failed
+        f"because of a bug, {model.name} gets no more work"
+        for model in parts.models.catalogue.models
+        if model.batcher.failed
     ]
     return _health(reasons, response)
 
@@ -56,12 +61,12 @@ async def live(parts: ServicesDep, response: Response) -> Health:
     "/health/ready",
     operation_id="isReady",
     summary="Whether to send requests here",
-    responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "Not now; the reasons are named."}},
+    responses=_BUGS | {_UNAVAILABLE: {"model": Health, "description": "Not now; the answer gives the reasons."}},
 )
 async def ready(parts: ServicesDep, response: Response) -> Health:
-    """A model is loaded, each has a living worker that is fed, the keys are known, and the process is not about to end.
+    """Ready means: a model is loaded, every model has a working worker, the keys are known, and no shutdown has begun.
 
-    Redis being away does not count: whole documents are served without it.
+    An outage of Redis does not count: whole documents are translated without it.
     """
     reasons = [obstacle for model in parts.models.catalogue.models for obstacle in model.obstacles()]
     if not parts.models.catalogue.models:
@@ -76,11 +81,11 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
 @router.get(
     "/health/dependencies",
     operation_id="readDependencies",
-    summary="Whether each thing that the service needs is there",
+    summary="Check everything that the service depends on",
     responses=_BUGS | {_UNAVAILABLE: {"model": Dependencies, "description": "One of them is down."}},
 )
 async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
-    """Redis, the workers of each model, and each model that all replicas shall serve and this one cannot load."""
+    """Redis, the workers of each model, and each model that all replicas should serve but this one cannot load."""
     loaded, not_loaded = map(_workers, parts.models.catalogue.models), map(_missing, parts.models.not_loaded)
     found = [await _redis(parts), *loaded, *not_loaded]
     down = any(dependency.status == "down" for dependency in found)
@@ -97,7 +102,7 @@ async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
     responses=_BUGS,
 )
 async def metrics(parts: ServicesDep) -> Response:
-    """In Prometheus's text format."""
+    """Metrics in Prometheus's text format; `docs/metrics.md` lists them."""
     return Response(parts.metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -111,7 +116,9 @@ async def _redis(parts: Services) -> Dependency:
     try:
         await parts.redis.ping()
     except StoreUnavailableError:
-        return Dependency(name="redis", status="down", detail="sessions answer 503; whole documents are served")
+        return Dependency(
+            name="redis", status="down", detail="sessions are answered with 503; whole documents are translated"
+        )
     return Dependency(name="redis", status="up", detail="answers")
 
 

@@ -13,12 +13,12 @@ from service.schemas import ModelInfo, ModelList, ModelRequest, ModelState, Mode
 
 router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute)
 
-Name = Annotated[str, Path(min_length=1, max_length=128, description="A model by name.")]
+Name = Annotated[str, Path(min_length=1, max_length=128, description="Name of a model.")]
 
 
 @router.get("", operation_id="listModels", summary="List the models", responses=problems(*BY_ANY_KEY, checked=False))
 async def list_models(_who: KeyHolderDep, parts: ServicesDep) -> ModelList:
-    """What the replica that answers has loaded, and what it should have loaded and could not."""
+    """The models that the answering replica has loaded, and those that it should have loaded but could not."""
     catalogue = parts.models.catalogue
     return ModelList(
         models=[_info(model, catalogue) for model in catalogue.models],
@@ -29,14 +29,14 @@ async def list_models(_who: KeyHolderDep, parts: ServicesDep) -> ModelList:
 @router.post(
     "",
     operation_id="loadModel",
-    summary="Load a model, or replace it",
+    summary="Load or replace a model",
     responses=problems(*BY_ADMINISTRATION, *BY_LOADING, body=True),
 )
 async def load_model(body: ModelRequest, who: AdminDep, parts: ServicesDep) -> ModelInfo:
-    """Answers once the bundle is loaded, has passed its self-test and serves new requests at the replica that answers.
+    """Answers once the bundle has been loaded, has passed its self-test, and serves new requests at this replica.
 
-    In place of a model of the same name, which finishes what it has; else beside the others. The other replicas follow.
-    A bundle that fails changes nothing. Safe to repeat.
+    It replaces a model of the same name, which finishes the work it has; otherwise it is added to the others. The other
+    replicas follow. A bundle that fails changes nothing. The request is safe to repeat.
     """
     del who
     return _info(await parts.models.load(body.bundle), parts.models.catalogue)
@@ -50,7 +50,7 @@ async def load_model(body: ModelRequest, who: AdminDep, parts: ServicesDep) -> M
     responses=problems(*BY_ADMINISTRATION),
 )
 async def unload_model(name: Name, who: AdminDep, parts: ServicesDep) -> None:
-    """New requests do not find it from now on; it finishes what it has. The last model stays."""
+    """New requests no longer find the model; it finishes the work it has. The last model cannot be unloaded."""
     del who
     await parts.models.unload(name)
 

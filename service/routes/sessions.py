@@ -60,7 +60,7 @@ IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]
     "",
     status_code=status.HTTP_201_CREATED,
     operation_id="createSession",
-    summary="Begin a document",
+    summary="Begin a session",
     responses=problems(
         *BY_LIMITS,
         *BY_CHOICE,
@@ -83,9 +83,10 @@ async def create_session(
     parts: ServicesDep,
     idempotency_key: IdempotencyKey = None,
 ) -> SessionCreated:
-    """Its sentences come one by one and are translated with those before them. Counts as one sentence.
+    """Begins a document whose sentences are sent one by one and translated together with those before them.
 
-    The same Idempotency-Key, a random one, is a retry and gets the same session while it lives.
+    It counts as one sentence. A request with the same Idempotency-Key is a retry and gets the same session, until that
+    expires. Use a new random key for each session.
     """
     async with admitted(request, parts, who, 1):
         return await parts.sessions.create(who.tenant, body, idempotency_key)
@@ -124,7 +125,7 @@ async def translate_sentence(
     parts: ServicesDep,
     idempotency_key: IdempotencyKey = None,
 ) -> TranslatedSentence:
-    """The same position, or Idempotency-Key, with the same text is a retry and gets the same answer."""
+    """A request with the same text and the same position or Idempotency-Key is a retry, and gets the same answer."""
     async with until(moment_in(body.deadline_seconds)), admitted(request, parts, who, 1):
         answer = await unless_client_leaves(
             request,
@@ -145,18 +146,18 @@ async def translate_sentence(
 async def correct_sentence(
     body: Correction, position: Position, document: DocumentDep, parts: ServicesDep
 ) -> KeptSentence:
-    """Retries get the correction, and later sentences see it where the model reads translations."""
+    """Retries get the correction. Later sentences see it, if the model reads translations."""
     return _kept(await parts.sessions.correct(document, position, body.translation))
 
 
 @router.get(
     "/{session_id}",
     operation_id="readSession",
-    summary="Read a document as it stands",
+    summary="Read a session",
     responses=problems(*BY_KEY, *BY_STORE, checked=False),
 )
 async def read_session(session_id: str, document: DocumentDep, parts: ServicesDep) -> SessionState:
-    """Unfinished sentences, and those finished last, are kept."""
+    """Its sentences are those that are still kept: the unfinished ones, and those finished last."""
     state = await parts.sessions.read(document)
     session = state.session
     return SessionState(
@@ -175,11 +176,11 @@ async def read_session(session_id: str, document: DocumentDep, parts: ServicesDe
     "/{session_id}",
     status_code=status.HTTP_204_NO_CONTENT,
     operation_id="deleteSession",
-    summary="Forget a document",
+    summary="Delete a session",
     responses=problems(*BY_KEY, *BY_STORE, checked=False),
 )
 async def delete_session(document: DocumentDep, parts: ServicesDep) -> None:
-    """Its texts are gone at once."""
+    """Its texts are deleted at once."""
     await parts.sessions.delete(document)
 
 

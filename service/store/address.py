@@ -79,7 +79,7 @@ def parse_address(url: str) -> Address:
     try:
         return _address(urlsplit(url))
     except ValueError as error:
-        reason = str(error) if isinstance(error, _UrlError) else "it is no URL"
+        reason = str(error) if isinstance(error, _UrlError) else "it is not a URL"
         raise SettingsError(f"ANTECEDENT_REDIS_URL: {reason}; see docs/configuration.md") from None
 
 
@@ -89,7 +89,7 @@ class _UrlError(ValueError):
 
 def _address(parts: SplitResult) -> Address:
     if parts.scheme not in _SCHEMES:
-        raise _UrlError(f"a Redis URL begins with one of {', '.join(f'{scheme}://' for scheme in _SCHEMES)}")
+        raise _UrlError(f"a Redis URL must begin with one of {', '.join(f'{scheme}://' for scheme in _SCHEMES)}")
     kind, tls = _SCHEMES[parts.scheme]
     userinfo, _, hosts = parts.netloc.rpartition("@")
     account = _account(*userinfo.partition(":")[::2])
@@ -128,7 +128,7 @@ def _options(query: str, kind: Kind) -> dict[str, str]:
 def _hosts(hosts: str, default_port: int, *, several: bool) -> tuple[tuple[str, int], ...]:
     split = [urlsplit(f"//{host}") for host in hosts.split(",")]
     if len(split) > 1 and not several:
-        raise _UrlError("it names several hosts, which only Sentinel and Cluster have")
+        raise _UrlError("it names several hosts, which is only possible for Sentinel and Cluster")
     found = tuple((host.hostname or "", host.port or default_port) for host in split)
     if not all(name for name, _ in found):
         raise _UrlError("it names no host")
@@ -140,5 +140,5 @@ def _database(*path: str, most: int | None = None) -> int:
     if not number.isascii() or not number.isdigit():
         raise _UrlError("its database is not a number")
     if most is not None and int(number) > most:
-        raise _UrlError("a Redis Cluster has database 0 alone")
+        raise _UrlError("a Redis Cluster has only database 0")
     return int(number)

@@ -98,13 +98,13 @@ async def forget_connections(redis: RedisClient) -> None:
 
 def _check(address: Address, security: Security) -> None:
     if security.password_file and address.account.password:
-        raise SettingsError("ANTECEDENT_REDIS_PASSWORD_FILE: ANTECEDENT_REDIS_URL has a password, too")
+        raise SettingsError("ANTECEDENT_REDIS_PASSWORD_FILE: ANTECEDENT_REDIS_URL also has a password; give only one")
     for name in ("password_file", "ca_file", "certificate_file", "key_file"):
         file: Path | None = getattr(security, name)
         if file is not None and not file.is_file():
             raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: there is no file {file}")
         if file is not None and name != "password_file" and not address.tls:
-            raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: ANTECEDENT_REDIS_URL asks for no encryption")
+            raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: ANTECEDENT_REDIS_URL does not use TLS")
 
 
 def _options(timeout: float) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class _PasswordFile(CredentialProvider):
         try:
             password = self._file.read_text("utf-8").strip()
         except UnicodeDecodeError:
-            raise AuthenticationError(f"{self._file}: the password is no UTF-8") from None
+            raise AuthenticationError(f"{self._file}: the password is not UTF-8") from None
         return (self._username, password) if self._username else (password,)
 
     async def get_credentials_async(self) -> tuple[str] | tuple[str, str]:

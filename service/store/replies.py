@@ -22,7 +22,7 @@ from service.store.document import Answer, Appended, Entry, Session, State
 _Refusal = Callable[[int, int], ServiceError]
 _REFUSALS: dict[str, _Refusal] = {
     "conflict": lambda position, following: PositionConflictError(
-        f"position {position} has another text, or an idempotency key that came along is another sentence's",
+        f"position {position} already has another text, or the idempotency key belongs to another sentence",
         next_position=following,
     ),
     "gap": lambda position, following: PositionGapError(

@@ -186,7 +186,7 @@ class Conversation:
         """Give a sentence its place. One that names none comes after the one before it on the stream, or not at all."""
         if request.position is None and self._behind:
             raise PositionGapError(
-                "a message before this one found no place: send it, and then this one, with position",
+                "an earlier message has no place in the document: send it again, and then this one, with position",
                 next_position=self._next_position,
             )
         self._behind = True

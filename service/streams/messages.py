@@ -23,7 +23,7 @@ def sentence(message: str | bytes) -> SentenceRequest:
         InvalidMessageError: there is none; says what is wrong where, and repeats nothing.
     """
     if isinstance(message, bytes):
-        raise InvalidMessageError("a message is text, not binary")
+        raise InvalidMessageError("a message must be text, not binary")
     try:
         return SentenceRequest.model_validate(parse(message.encode(), _LIMITS))
     except NotStrictJsonError as error:

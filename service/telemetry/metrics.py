@@ -24,50 +24,58 @@ class Metrics:
         self.request_seconds = self._histogram(
             "request_seconds", "Time to answer a request.", _REQUEST_SECONDS, "route"
         )
-        self.requests_running = self._gauge("requests_running", "Requests that are being answered.")
-        self.streams_open = self._gauge("streams_open", "WebSocket streams that are open.")
+        self.requests_running = self._gauge("requests_running", "Requests that are currently being answered.")
+        self.streams_open = self._gauge("streams_open", "Open WebSocket streams.")
         self.waiting = self._gauge("sentences_waiting", "Sentences in the queue.", "priority")
         self.running = self._gauge("sentences_running", "Sentences at a worker.")
         self.batch_sentences = self._histogram(
-            "batch_sentences", "Sentences that a worker has, whenever it is given some.", _SENTENCES
+            "batch_sentences", "Sentences that a worker has each time it is given some.", _SENTENCES
         )
         self.batch_characters = self._histogram(
-            "batch_characters", "Characters that it has then, context included.", _CHARACTERS
+            "batch_characters",
+            "Characters that a worker has each time it is given sentences, including context.",
+            _CHARACTERS,
         )
-        self.queue_seconds = self._histogram("queue_seconds", "Time of a sentence in the queue.", _SECONDS, "priority")
+        self.queue_seconds = self._histogram(
+            "queue_seconds", "Time that a sentence spends in the queue.", _SECONDS, "priority"
+        )
         self.model_seconds = self._histogram(
-            "model_seconds", "Time in the model from one answer of a worker to the next.", _SECONDS
+            "model_seconds", "Time in the model between two answers of a worker.", _SECONDS
         )
         self.sentences = self._counter("sentences", "Sentences translated.")
         self.session_sentences = self._counter(
-            "session_sentences", "Sentences of sessions answered, by request or stream.", "channel"
+            "session_sentences", "Sentences of sessions that were answered, by request or stream.", "channel"
         )
         self.stream_sentence_seconds = self._histogram(
-            "stream_sentence_seconds", "From the arrival of a sentence on a stream to its answer.", _SECONDS
+            "stream_sentence_seconds", "Time from the arrival of a sentence on a stream to its answer.", _SECONDS
         )
         self.stored_answers = self._counter(
-            "stored_answers", "Sentences of sessions that had their answer already: retries, translated once."
+            "stored_answers", "Sentences of sessions that already had their answer: retries, translated only once."
         )
         self.context_states = self._counter(
-            "context_states", "States of context that workers had kept from earlier sentences, or made.", "origin"
+            "context_states", "States of context that workers kept from earlier sentences or computed.", "origin"
         )
         self.tokens = self._counter("tokens", "Target tokens generated.")
-        self.tokens_kept = self._counter("tokens_kept", "Of these, tokens that stood in a draft and cost no step.")
-        self.redis_seconds = self._histogram("redis_seconds", "Time of a Redis round trip.", _SECONDS, "operation")
-        self.redis_failures = self._counter("redis_failures", "Redis round trips that failed.", "operation")
-        self.redis_nodes_away = self._gauge("redis_nodes_away", "Redis nodes that count as away: calls fail at once.")
-        self.rejections = self._counter("rejections", "Requests answered with an error, by its code.", "code")
+        self.tokens_kept = self._counter(
+            "tokens_kept", "Of the target tokens, those kept from a draft, without a decoding step."
+        )
+        self.redis_seconds = self._histogram("redis_seconds", "Time of a round trip to Redis.", _SECONDS, "operation")
+        self.redis_failures = self._counter("redis_failures", "Failed round trips to Redis.", "operation")
+        self.redis_nodes_away = self._gauge(
+            "redis_nodes_away", "Redis nodes that are considered unavailable: calls to them fail at once."
+        )
+        self.rejections = self._counter("rejections", "Requests answered with an error, by error code.", "code")
         self.authentication_failures = self._counter(
-            "authentication_failures", "Requests without a valid key, by what was wrong.", "reason"
+            "authentication_failures", "Requests without a valid key, by reason.", "reason"
         )
-        self.key_read_failures = self._counter("key_read_failures", "Times that the keys could not be read again.")
+        self.key_read_failures = self._counter("key_read_failures", "Failed attempts to read the keys again.")
         self.models_not_loaded = self._gauge(
-            "models_not_loaded", "Models that should be served here, but did not load."
+            "models_not_loaded", "Models that should be served here but could not be loaded."
         )
-        self.worker_restarts = self._counter("worker_restarts", "Worker processes started anew.")
-        self.redis_restarts = self._counter("redis_restarts", "Starts anew of the service's own Redis.")
+        self.worker_restarts = self._counter("worker_restarts", "Restarts of worker processes.")
+        self.redis_restarts = self._counter("redis_restarts", "Restarts of the service's own Redis.")
         ProcessCollector(registry=self.registry)
-        Info("antecedent_build", "The release that runs.", registry=self.registry).info(
+        Info("antecedent_build", "The running release.", registry=self.registry).info(
             {"version": build.release(), "python": build.python()}
         )
 

@@ -42,7 +42,7 @@ def _families() -> tuple[GaugeMetricFamily, GaugeMetricFamily, GaugeMetricFamily
         return GaugeMetricFamily(f"antecedent_{name}", what, labels=["model"])
 
     return (
-        gauge("workers_configured", "Worker processes that there should be."),
+        gauge("workers_configured", "Worker processes that should be running."),
         gauge("workers_alive", "Worker processes that can translate."),
         gauge("worker_resident_memory_bytes", "Memory of all worker processes of a model."),
     )

@@ -36,7 +36,7 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     """YAML would have the last one, and all others of the first one's values would be the defaults."""
     file = write(tmp_path, RUN)
     file.write_text(file.read_text(encoding="utf-8") + "training: {updates: 4}\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match="training is there twice"):
+    with pytest.raises(ConfigError, match="training occurs twice"):
         load_config(file)
 
 
@@ -56,7 +56,7 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         ({"training": {"updates": 1, "backbone_rate": 0.1}}, "backbone_rate is for step document"),
         ({"training": {"updates": 1, "deepen": True}}, "deepen needs init"),
         ({"training": {"updates": 1, "step": "joint", "init": "a"}}, "joint trains everything from scratch"),
-        ({"training": {"updates": 1, "patience": 3}, "data": {"train": RUN["data"]["train"]}}, "go by the loss"),
+        ({"training": {"updates": 1, "patience": 3}, "data": {"train": RUN["data"]["train"]}}, "depend on the loss"),
         ({"training": {"updates": 1, "init": "a", "modules": "b"}}, "modules is for step document"),
         ({"training": {"updates": 1, "adam_epsilon": 0}}, "adam_epsilon"),
         ({"training": {"updates": 1, "seed": 2**63}}, "training.seed: Input should be less than"),
@@ -80,8 +80,11 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
             },
             "counts layers from the top",
         ),
-        ({"training": {"updates": 1, "context_dropout": 0.7, "context_shuffling": 0.4}}, "their sum is at most 1"),
-        ({"training": {"updates": 1, "context_dropout": 0.1}}, "windows of sentences, sentence has none"),
+        ({"training": {"updates": 1, "context_dropout": 0.7, "context_shuffling": 0.4}}, "their sum must be at most 1"),
+        (
+            {"training": {"updates": 1, "context_dropout": 0.1}},
+            "a window of context sentences, which sentence does not have",
+        ),
     ],
 )
 def test_a_wrong_value_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
@@ -113,7 +116,7 @@ def test_window_of_fewer_sentences() -> None:
     window = ContextWindow(kind="block", size=3, following=3)
     assert window.at_most(None) == window
     assert window.at_most(1) == ContextWindow(kind="block", size=1, following=1)
-    with pytest.raises(ConfigError, match="4 sentences of context are more than the model reads: 3"):
+    with pytest.raises(ConfigError, match="4 sentences of context are more than the 3 that the model reads"):
         window.at_most(4)
     sliding = ContextWindow(size=1, following=2)
     assert sliding.at_most(0) == ContextWindow()

@@ -158,7 +158,7 @@ def test_cxmi_of_sentences_whose_translation_matches(bundle: Path, corpus: tuple
     assert (found["sentences"], found["not_scored"]) == (len(match), 1)
     refused = run("cxmi", bundle, *both, "--only", "(")
     assert refused.returncode == 2
-    assert "no regular expression" in refused.stderr
+    assert "not a regular expression" in refused.stderr
 
 
 def test_table_puts_results_side_by_side(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_table_puts_results_side_by_side(tmp_path: Path) -> None:
     (tmp_path / "4").write_text("no JSON", encoding="utf-8")
     done = run("table", tmp_path / "4")
     assert done.returncode == 2
-    assert "4: is not what evaluate or contrast write with --json" in done.stderr
+    assert "4: is not a file that evaluate or contrast wrote with --json" in done.stderr
 
 
 def test_compare_measures_what_is_not_there_yet(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_compare_measures_what_is_not_there_yet(bundle: Path, corpus: tuple[Path
     assert not accuracies.exists(), "of another model, beside new scores of this one"
     done = run("compare", bundle, other, *options)
     assert done.returncode == 2
-    assert "another one is called tiny too" in done.stderr
+    assert "another model is also called tiny" in done.stderr
 
 
 def test_compare_measures_again_what_is_of_another_test_set(
@@ -305,7 +305,7 @@ def test_changes_shows_what_changed_most(corpus: tuple[Path, Path], tmp_path: Pa
     assert "chrF -100.0" in worse
     done = run("changes", *options, "--system", tmp_path / "short")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert f"{len(references) - 1} sentences, the documents {len(references)}" in done.stderr
+    assert f"{len(references) - 1} sentences, but the documents have {len(references)}" in done.stderr
 
 
 def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], t
     assert figures(tmp_path / "json")["loss"] == limited["loss"]
     done = run("evaluate", bundle, *options, "--sentences", "3")
     assert done.returncode == 2
-    assert "3 sentences of context are more than the model reads: 2" in done.stderr
+    assert "3 sentences of context are more than the 2 that the model reads" in done.stderr
 
 
 def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_device_that_there_is_none_of_is_one_sentence(bundle: Path) -> None:
     """Not a traceback."""
     done = run("translate", bundle, "--device", "gpu", given="きく。\n")
     assert done.returncode == 2
-    assert done.stderr.strip() == "error: there is no device 'gpu'; take cpu, cuda or cuda:N"
+    assert done.stderr.strip() == "error: there is no device 'gpu'; use cpu, cuda or cuda:N"
 
 
 def test_output_is_utf8_whatever_the_locale_says() -> None:
@@ -374,7 +374,7 @@ def test_output_that_cannot_be_written_is_found_before_all_work(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Such as a folder, which some commands want, or the standard output, where the scores are printed."""
-    for out, message in ((tmp_path, "is a folder"), (Path("-"), "- is no file")):
+    for out, message in ((tmp_path, "is a folder"), (Path("-"), "- is not a file")):
         done = run("evaluate", bundle, "--source", corpus[0], "--reference", corpus[1], "--out", out)
         assert done.returncode == 2
         assert message in done.stderr
@@ -389,7 +389,7 @@ def test_compare_of_one_document_has_no_other_ones_context(
         (tmp_path / str(side)).write_text(lines + "\n", encoding="utf-8")
     done = run("compare", bundle, "--source", tmp_path / "0", "--reference", tmp_path / "1", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "no shuffled context: the text has one document alone" in done.stderr
+    assert "no shuffled context: the text has only one document" in done.stderr
     assert {file.name.split(".")[1] for file in (tmp_path / "out").iterdir()} == {"real", "empty", "random"}
 
 
@@ -401,7 +401,7 @@ def test_compare_names_the_set_that_has_one_document(bundle: Path, corpus: tuple
     options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", tmp_path / "set")
     done = run("compare", bundle, *options)
     assert done.returncode == 0, done.stderr
-    assert "no shuffled context: the set has one document alone" in done.stderr
+    assert "no shuffled context: the set has only one document" in done.stderr
 
 
 def test_translate_with_drafts_gives_what_it_gives_without(
@@ -474,7 +474,7 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
     assert run("export", tmp_path / "checkpoint", *options[:4]).returncode == 2
     scores.write_text('{"bleu": 1.5, "model": "a"}', encoding="utf-8")
     done = run("export", tmp_path / "checkpoint", *options)
-    assert (done.returncode, "is no JSON object of names and numbers" in done.stderr) == (2, True)
+    assert (done.returncode, "is not a JSON object of names and numbers" in done.stderr) == (2, True)
     measured = ("--batch", "2", "--rounds", "1", "--compute-type", "float32", "--plot", tmp_path / "speeds")
     done = run("bench", bundle, "--in", corpus[0], *measured, "--json", tmp_path / "rows")
     assert done.returncode == 0, done.stderr
@@ -517,7 +517,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
     ("arguments", "message"),
     [
         (("train", "missing.yaml"), "missing.yaml"),
-        (("translate", "missing", "--in", "also-missing"), "is no bundle"),
+        (("translate", "missing", "--in", "also-missing"), "is not a bundle"),
         (("translate", "missing", "--drafts", "d", "--strategy", "rerank"), "--drafts goes with --strategy verify"),
         (("evaluate", "missing"), "--source"),
         (("bench", "missing", "--in", "x", "--beam", "0"), "--beam"),

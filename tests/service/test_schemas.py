@@ -42,9 +42,9 @@ def test_drafts_go_with_sentences() -> None:
     assert DocumentRequest.model_validate(two | {"drafts": ["A", None]}).drafts == ["A", None]
     DocumentRequest.model_validate(two | {"drafts": [None, None], "beam_size": 1, "strategy": "direct"})
     for drafts in (["A"], ["A", "B", "C"], []):
-        with pytest.raises(ValidationError, match="as many of them"):
+        with pytest.raises(ValidationError, match="one entry for each"):
             DocumentRequest.model_validate(two | {"drafts": drafts})
-    with pytest.raises(ValidationError, match="drafts go with sentences"):
+    with pytest.raises(ValidationError, match="drafts need sentences"):
         DocumentRequest.model_validate(PAIR | {"text": "ab", "drafts": ["A"]})
 
 

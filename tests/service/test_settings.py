@@ -94,9 +94,9 @@ def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ANTECEDENT_WORKERZ", "ANTECEDENT_WORKERZ: there is no such setting; is it ANTECEDENT_WORKERS?"),
+        ("ANTECEDENT_WORKERZ", "ANTECEDENT_WORKERZ: there is no such setting; did you mean ANTECEDENT_WORKERS?"),
         ("ANTECEDENT_XYZ", "ANTECEDENT_XYZ: there is no such setting"),
-        ("antecedent_workerz", "ANTECEDENT_WORKERZ: there is no such setting; is it ANTECEDENT_WORKERS?"),
+        ("antecedent_workerz", "ANTECEDENT_WORKERZ: there is no such setting; did you mean ANTECEDENT_WORKERS?"),
     ],
 )
 def test_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
@@ -175,7 +175,7 @@ def test_origins_are_given_in_one_variable(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("origin", "said"),
     [
-        ("https://*.example.org", "is no part of an origin"),
+        ("https://*.example.org", "cannot be part of an origin"),
         ("https://app.example.org:443", "leave it out"),
         ("http://[::1]:80", "leave it out"),
     ],

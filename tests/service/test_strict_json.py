@@ -87,11 +87,11 @@ def test_large_nonsense_is_refused(unit: bytes) -> None:
         ('{"a": "é"}'.encode("latin-1"), "not UTF-8 from byte 7"),
         ('{"a": 1}'.encode("utf-16"), "not UTF-8"),
         (b'{"a": "\xed\xa0\x80"}', "not UTF-8"),
-        (b'\xef\xbb\xbf{"a": 1}', "no JSON"),
+        (b'\xef\xbb\xbf{"a": 1}', "not JSON"),
         (b"{'a': 1}", "line 1, column 2"),
         (b'{"a": 1}\n{"a": 1}', "line 2, column 1"),
-        (b'{"a": "\n"}', "no JSON"),
-        (b"", "no JSON"),
+        (b'{"a": "\n"}', "not JSON"),
+        (b"", "not JSON"),
     ],
 )
 def test_refusal_says_what_is_wrong(body: bytes, reason: str) -> None:

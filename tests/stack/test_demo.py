@@ -31,5 +31,5 @@ def test_says_why_the_service_does_not_start(tmp_path: Path) -> None:
     """Without a bundle the demonstration ends with one line and status 1."""
     done = run_demo(tmp_path / "missing")
     assert done.returncode == 1
-    assert "is no bundle" in done.stderr
+    assert "is not a bundle" in done.stderr
     assert "Traceback" not in done.stderr

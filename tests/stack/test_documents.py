@@ -160,7 +160,9 @@ def test_what_is_no_json_or_no_route_is_a_problem_too(client: httpx.Client) -> N
         assert answer.headers["content-type"] == "application/problem+json"
     assert "/openapi.json" in answers[1][0].json()["detail"]
     assert (
-        answers[2][0].json()["detail"] == f"this path takes {answers[2][0].headers['allow']}" == "this path takes POST"
+        answers[2][0].json()["detail"]
+        == f"this path supports {answers[2][0].headers['allow']}"
+        == "this path supports POST"
     )
 
 

@@ -66,7 +66,7 @@ def test_drafts_without_their_sentences_are_refused(client: httpx.Client) -> Non
     for members in ({"drafts": []}, {"drafts": ["a"], "beam_size": 2}, {"drafts": ["a"], "strategy": "rerank"}):
         refused = translate(client, SENTENCES[0], **members)
         assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
-        assert "drafts go with" in refused.json()["detail"]
+        assert "drafts need" in refused.json()["detail"]
 
 
 def test_reranked_document_reads_its_context(client: httpx.Client) -> None:

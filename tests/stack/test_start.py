@@ -42,7 +42,7 @@ def test_bundle_root_that_is_none(replicas: Replicas, redis_server: RedisServer,
     """Or every model that is to be loaded would seem not to be there."""
     bundles, root = bundle(tmp_path / "one"), tmp_path / "nothing"
     said = refusal(replicas.new(bundles=str(bundles), bundle_root=str(root), redis_url=redis_server.url))
-    assert said == f"antecedent: the bundle root, {root}, is no folder\n"
+    assert said == f"antecedent: the bundle root, {root}, is not a folder\n"
 
 
 def test_bundle_that_a_worker_cannot_load(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ class FrozenBert:
         assert self.checksum
         model, found = _read(self._folder)
         if absent := {*map(str, found["missing_keys"]), *map(str, found["mismatched_keys"])}:
-            raise ConfigError(f"{self._folder}: {WEIGHTS} lacks weights of BERT, for instance {min(absent)}")
+            raise ConfigError(f"{self._folder}: {WEIGHTS} lacks weights of the BERT, such as {min(absent)}")
         return model.requires_grad_(requires_grad=False).eval()
 
     def states(self, tokens: Tensor) -> Tensor:
@@ -97,14 +97,14 @@ class FrozenBert:
             config = json.loads((self._folder / CONFIG).read_text(encoding="utf-8"))
         except OSError as error:
             raise ConfigError(
-                f"{self._folder}: holds no BERT: {CONFIG} cannot be read: {error.strerror}; name the folder of one in"
+                f"{self._folder}: is not a BERT: {CONFIG} cannot be read: {error.strerror}; give the folder of one in"
                 " architecture.bert"
             ) from None
         except ValueError as error:
             raise ConfigError(f"{self._folder}: {CONFIG} is not JSON: {error}") from None
         if not isinstance(config, dict) or config.get("model_type") != "bert":
             kind = config.get("model_type") if isinstance(config, dict) else None
-            raise ConfigError(f"{self._folder}: holds a model of type {kind!r}, not a BERT encoder")
+            raise ConfigError(f"{self._folder}: contains a model of type {kind!r}, not a BERT encoder")
         return config
 
     def _check(self, config: dict[str, Any]) -> None:
@@ -114,9 +114,9 @@ class FrozenBert:
         if positions < self._positions:
             raise ConfigError(f"{self._folder}: has {positions} positions, so bert_pieces must be {positions} or less")
         if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder"):
-            raise ConfigError(f"{self._folder}: is no BERT encoder with absolute positions")
+            raise ConfigError(f"{self._folder}: is not a BERT encoder with absolute positions")
         if not (self._folder / WEIGHTS).is_file():
-            raise ConfigError(f"{self._folder}: has no {WEIGHTS}; other formats of weights are not read")
+            raise ConfigError(f"{self._folder}: has no {WEIGHTS}; other formats of weights are not supported")
 
     def _digest(self) -> str:
         digest = hashlib.sha256()

@@ -86,7 +86,7 @@ def test_few_sentences_are_repeated(runtime: Runtime, team: Clockwork) -> None:
 
 def test_nothing_to_measure_is_refused(runtime: Runtime, team: Clockwork) -> None:
     """Without a sentence, or without a backbone to compare with, there is no benchmark."""
-    with pytest.raises(DataError, match="no sentence to measure"):
+    with pytest.raises(DataError, match="no sentences to measure"):
         benchmark(runtime, [Document((Sentence(""),))], CONDITIONS, team)
     direct = runtime.engine("direct")
     assert isinstance(direct, TorchEngine)

@@ -97,7 +97,7 @@ def test_bug_is_told(job: BulkJob, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--beam", "60"), "error: the cluster could not finish: .*beam_size 60 is more than this model offers.*"),
+        (("--beam", "60"), "error: the cluster could not finish: .*beam_size 60 is too large: this model offers.*"),
         (("--ray", "127.0.0.1:1"), "error: no Ray cluster at 127.0.0.1:1: .*refused"),
     ],
 )

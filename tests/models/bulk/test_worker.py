@@ -77,7 +77,7 @@ def test_part_that_ends_workers_is_given_up(bulk_bundle: Path) -> None:
 
 def test_another_bundle_is_refused(bulk_bundle: Path) -> None:
     """A node that has another bundle at the same place translates nothing with it."""
-    with pytest.raises(BundleError, match="is another bundle on this node"):
+    with pytest.raises(BundleError, match="the bundle on this node is not"):
         worker(replace(settings_of(bulk_bundle), fingerprint="0" * 64))
 
 

@@ -116,7 +116,7 @@ def test_a_folder_without_manifest_is_no_bundle(tmp_path: Path) -> None:
     """An empty folder, a missing one and a file are no bundles."""
     (tmp_path / "file").touch()
     for folder in (tmp_path, tmp_path / "missing", tmp_path / "file"):
-        with pytest.raises(BundleError, match=r"is no bundle: it has no manifest\.json"):
+        with pytest.raises(BundleError, match=r"is not a bundle: it has no manifest\.json"):
             Manifest.load(folder)
 
 

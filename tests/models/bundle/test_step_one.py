@@ -159,7 +159,7 @@ def test_a_sentence_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     two = make_checkpoint(tmp_path / "two")
     joint = make_checkpoint(tmp_path / "joint", SentenceConfig(), embeddings="shared")
     short = make_checkpoint(tmp_path / "short", SentenceConfig(), max_length=48)
-    for folder, reason in ((joint, "other vocabularies"), (short, "fewer positions")):
+    for folder, reason in ((joint, "the same vocabularies"), (short, "fewer positions")):
         with pytest.raises(BundleError, match=reason):
             export_bundle(two, tmp_path / "bundle", documents=documents(), sentence=folder)
     assert not (tmp_path / "bundle").exists()
@@ -170,7 +170,7 @@ def test_a_step_one_that_was_trained_anew_is_not_the_sentence_model(trained: Pat
     """What lies in its place now may be anything: the model translates with context only."""
     checkpoint = load_checkpoint(trained)
     began = replace(checkpoint, progress=replace(checkpoint.progress, init="another checksum"))
-    with pytest.raises(CheckpointError, match="was trained anew since"):
+    with pytest.raises(CheckpointError, match="has been trained again since"):
         sentence_model_of(began, load_model(began))
 
 

@@ -45,9 +45,9 @@ def test_files_are_looked_at_before_hours_of_work(files: list[str], tmp_path: Pa
     os.mkfifo(tmp_path / "pipe")
     for option, name, message in (
         ("--in", "nothing", "no such file"),
-        ("--in", "pipe", "reads no pipe"),
+        ("--in", "pipe", "cannot be a pipe"),
         ("--out", ".", "is a folder"),
-        ("--out", "pipe", "writes to no pipe"),
+        ("--out", "pipe", "cannot be a pipe"),
     ):
         told = [*files, option, str(tmp_path / name)]
         result = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["translate", "bundle", "--ray", "auto", *told])
@@ -59,7 +59,7 @@ def test_cluster_translates_with_bundles(files: list[str], tmp_path: Path) -> No
     """What is no bundle is refused before a job is begun: the nodes could not tell whether they have the same one."""
     result = CliRunner().invoke(app, ["translate", str(tmp_path), "--ray", "auto", *files])
     assert isinstance(result.exception, BundleError)
-    assert "is no bundle" in str(result.exception)
+    assert "is not a bundle" in str(result.exception)
 
 
 def test_a_checkpoint_is_to_be_exported_first(files: list[str], tmp_path: Path) -> None:

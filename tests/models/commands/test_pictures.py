@@ -57,11 +57,11 @@ def test_model_is_drawn_on_a_document(plot: Plot, source: Path, tmp_path: Path) 
     ("arguments", "message"),
     [
         (("missing",), "missing"),
-        (("model", "--picture", "attention"), "name a file with --in"),
+        (("model", "--picture", "attention"), "give a file with --in"),
         (("model", "--picture", "layer-weights"), "no learned weights"),
-        (("model", "--in", "source", "--document", "3"), "has 2 documents, and no document 3"),
+        (("model", "--in", "source", "--document", "3"), "has only 2 documents"),
         (("model", "--picture", "portrait"), "portrait"),
-        (("source", "--picture", "context-sizes"), "is not what evaluate or contrast write"),
+        (("source", "--picture", "context-sizes"), "is not a file that evaluate or contrast wrote"),
     ],
 )
 def test_wrong_input_is_status_2(

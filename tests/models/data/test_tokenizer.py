@@ -192,7 +192,7 @@ def test_a_tokenizer_that_is_there_is_left_alone(tmp_path: Path, joint: bool) ->
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     train(tmp_path, joint=joint)
     for layout, vocabulary in ((not joint, 340), (joint, 341)):
-        with pytest.raises(CheckpointError, match="holds another tokenizer"):
+        with pytest.raises(CheckpointError, match="contains another tokenizer"):
             train(tmp_path, joint=layout, vocabulary=vocabulary)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
@@ -206,7 +206,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_refused(tmp_path: Path) -> No
 
 def test_no_text_is_refused(tmp_path: Path) -> None:
     """An empty corpus gives a sentence, not SentencePiece's internals."""
-    with pytest.raises(DataError, match="no text at all"):
+    with pytest.raises(DataError, match="without any text"):
         train_tokenizer(TokenizerConfig(path=tmp_path), [], ["", " "])
 
 

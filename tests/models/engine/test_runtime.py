@@ -187,7 +187,7 @@ def test_an_option_that_is_not_offered_is_refused(runtime: Runtime, options: Opt
 
 def test_a_target_that_does_not_fit_is_refused(runtime: Runtime) -> None:
     """Scoring a text that is longer than the position table is refused like a source that is."""
-    with pytest.raises(SentenceTooLongError, match="this model takes 63 at most"):
+    with pytest.raises(SentenceTooLongError, match="this model accepts at most 63"):
         runtime.score([REQUESTS[0]], ["ra " * 100])
 
 
@@ -242,8 +242,8 @@ def test_evaluation_takes_a_runtime(runtime: Runtime) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"compute_type": "int4"}, "there is no compute type 'int4'; there are auto, float32, bfloat16"),
-        ({"device": "abacus"}, "there is no device 'abacus'; take cpu, cuda or cuda:N"),
+        ({"compute_type": "int4"}, "there is no compute type 'int4'; use one of auto, float32, bfloat16"),
+        ({"device": "abacus"}, "there is no device 'abacus'; use cpu, cuda or cuda:N"),
     ],
 )
 def test_what_the_machine_lacks_is_refused(bundle: Path, arguments: dict[str, Any], reason: str) -> None:

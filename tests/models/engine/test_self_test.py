@@ -67,7 +67,7 @@ def test_weight_that_is_no_number_is_noticed(tmp_path: Path) -> None:
     folder = tmp_path / "bundle"
     shutil.copytree(SHIPPED, folder)
     put_nan(folder, "architecture.decoder.1.attention.output.bias")
-    with pytest.raises(SelfTestError, match="strategy direct has a score that is no number"):
+    with pytest.raises(SelfTestError, match="strategy direct has a score that is not a number"):
         self_test(Runtime.load(folder))
 
 

@@ -135,8 +135,8 @@ def test_wrong_passages_that_repeat_the_right_one_are_dropped(tmp_path: Path) ->
     ("bad", "reason"),
     [
         ({"src": 1}, "src: Input should be a valid string"),
-        (passage(true_ind=3), "has 3 variants and no variant 3"),
-        (passage(dst=["a . _eos du ?", "a . _eos ihr ?"]), "another number of sentences"),
+        (passage(true_ind=3), "has 3 variants, but no variant 3"),
+        (passage(dst=["a . _eos du ?", "a . _eos ihr ?"]), "whose number of sentences differs"),
         (passage(src="One . _eos Two . _eos "), r"deixis_dev\.json:2: has an empty source"),
         (passage(dst=["a . _eos b . _eos ", passage()["dst"][1]]), r"deixis_dev\.json:2: has an empty translation"),
     ],
@@ -182,7 +182,7 @@ def test_contrapro_is_read_by_groups(contrapro: Path) -> None:
 def test_contrapro_that_does_not_fit_together_is_refused(contrapro: Path) -> None:
     """Files of different lengths, missing ones, groups beyond the text and others have an error each."""
     (contrapro / "sentence_groups.txt").write_text("0\n5\n", encoding="utf-8")
-    with pytest.raises(DataError, match="names line 5, and the text has 5"):
+    with pytest.raises(DataError, match=r"names line 5 \(from 0\), but the text has only 5"):
         read_contrastive(contrapro)
     (contrapro / "x.text.de").write_text("Sie ist da.\n", encoding="utf-8")
     with pytest.raises(DataError, match="different numbers of lines"):

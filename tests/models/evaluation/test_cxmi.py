@@ -92,7 +92,7 @@ def test_gains_are_weights_of_the_same_sentences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0.1\n\n0.2\n", "has 2 numbers for a corpus of 3"),
+        ("0.1\n\n0.2\n", "has 2 numbers, but the corpus has 3"),
         ("0.1\nx\n0.3\n", ":2: is not a number"),
         ("nan", ":1: is"),
     ],

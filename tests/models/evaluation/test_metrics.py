@@ -242,7 +242,7 @@ def test_loss_is_of_what_the_model_can_score() -> None:
 
 def test_loss_needs_references() -> None:
     """Nothing to score is an error, not a loss of nought."""
-    with pytest.raises(DataError, match="no sentence to evaluate on"):
+    with pytest.raises(DataError, match="no sentences to evaluate on"):
         reference_loss(Judge(-1.0), count_words, [], ContextWindow(size=1))
 
 

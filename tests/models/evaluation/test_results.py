@@ -34,16 +34,16 @@ def test_files_of_one_model_with_one_context_are_one_result(tmp_path: Path) -> N
 def test_the_same_figure_twice_is_refused(tmp_path: Path) -> None:
     """Two test sets in one table would look like one."""
     files = [write(tmp_path / name, bleu=float(name)) for name in ("1", "2")]
-    with pytest.raises(DataError, match=r"2: bleu of a with real context \(2 sentences\) is there twice"):
+    with pytest.raises(DataError, match=r"2: bleu of a with real context \(2 sentences\) occurs twice"):
         read_results(files)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is not what evaluate or contrast write"),
-        ("[]", "is not what evaluate or contrast write"),
-        ("[" * 100_000, "is not what evaluate or contrast write"),
+        ("{", "is not a file that evaluate or contrast wrote"),
+        ("[]", "is not a file that evaluate or contrast wrote"),
+        ("[" * 100_000, "is not a file that evaluate or contrast wrote"),
         ('{"bleu": 1.0}', "model"),
         ('{"model": "a", "context": "real", "context_sentences": 1}', "has no figures"),
     ],

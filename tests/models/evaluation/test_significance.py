@@ -93,7 +93,7 @@ def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:
     write_outcomes(written, tmp_path / "outcomes")
     assert read_outcomes(tmp_path / "outcomes") == written
     (tmp_path / "outcomes").write_text('{"document": "d"}\n', encoding="utf-8")
-    with pytest.raises(DataError, match=":1: is no outcome"):
+    with pytest.raises(DataError, match=":1: is not an outcome"):
         read_outcomes(tmp_path / "outcomes")
 
 

@@ -57,7 +57,7 @@ def test_one_wrong_probability_is_a_disagreement(by: float) -> None:
 def test_a_model_that_says_control_tokens_is_called_untrained() -> None:
     """Only CTranslate2 lets them through, so this is no mistake of the conversion."""
     found = exact_disagreement(REFERENCE, Engine(VALUES, lambda _: replace(FOUND, tokens=[BOS, 7], score=-3.0)), SAMPLE)
-    assert found == "2 of 2 translations have control tokens: the model has hardly been trained"
+    assert found == "2 of 2 translations contain control tokens: the model has hardly been trained"
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])

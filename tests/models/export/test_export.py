@@ -80,7 +80,7 @@ def test_the_window_may_be_chosen_after_training(checkpoint: Path, bundle: Path,
 def test_a_window_of_weights_is_not_chosen_anew(tmp_path: Path) -> None:
     """Other architectures read as many sentences as they have learnt to."""
     checkpoint = make_checkpoint(tmp_path / "checkpoint", ConcatenationConfig())
-    with pytest.raises(ConfigError, match="concatenation reads as many sentences as it was trained with"):
+    with pytest.raises(ConfigError, match="concatenation always reads as many sentences as in training"):
         export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(context_sentences=3))
     assert not (tmp_path / "out").exists()
 
@@ -98,7 +98,7 @@ def exchange_keys_and_values(backbone: Transformer, *arguments: Any) -> None:
 def test_a_wrong_conversion_is_refused(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the converted backbone computes something else than torch, no bundle is written and nothing is left."""
     monkeypatch.setattr(writing, "convert_backbone", exchange_keys_and_values)
-    with pytest.raises(BundleError, match="disagrees with the checkpoint, so no bundle is made: log-probabilities"):
+    with pytest.raises(BundleError, match="disagrees with the checkpoint, so no bundle is written: log-probabilities"):
         export_bundle(checkpoint, tmp_path / "out", "float32", documents=documents())
     assert list(tmp_path.iterdir()) == []
 
@@ -139,7 +139,7 @@ def test_only_a_bundle_is_replaced(checkpoint: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "thesis.txt").touch()
-    with pytest.raises(BundleError, match="is there and is no bundle"):
+    with pytest.raises(BundleError, match="already exists and is not a bundle"):
         export_bundle(checkpoint, tmp_path / "work", documents=documents())
     assert (tmp_path / "work" / "thesis.txt").exists()
 
@@ -190,5 +190,5 @@ def test_what_killed_exports_have_left_goes(checkpoint: Path, tmp_path: Path) ->
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     """An empty folder is no checkpoint."""
-    with pytest.raises(CheckpointError, match="is no checkpoint"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
         export_bundle(tmp_path, tmp_path / "out")

@@ -102,9 +102,9 @@ def test_bert_is_the_one_that_the_bundle_was_trained_with(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"languages": Languages(source="en", target="ja")}, "other languages"),
-        ({"architecture": DocTransformerConfig(context_layers=2)}, "another architecture, or other values"),
-        ({"backbone": {"width": 64}}, "a backbone of other sizes"),
+        ({"languages": Languages(source="en", target="ja")}, "its languages are not those of the run"),
+        ({"architecture": DocTransformerConfig(context_layers=2)}, "its architecture, or a value of it, differs"),
+        ({"backbone": {"width": 64}}, "its backbone has other sizes"),
     ],
 )
 def test_another_model_is_refused(
@@ -123,7 +123,7 @@ def test_another_model_is_refused(
 def test_weights_in_ctranslate2s_form_are_refused(tmp_path: Path) -> None:
     """A model whose context is a part of its source is shipped in that form alone."""
     checkpoint, bundle = _exported(tmp_path, ConcatenationConfig())
-    with pytest.raises(BundleError, match="CTranslate2's form alone"):
+    with pytest.raises(BundleError, match="only in CTranslate2's format"):
         unpack_bundle(bundle, _run(checkpoint, tmp_path / "new"))
 
 
@@ -132,7 +132,7 @@ def test_a_checkpoint_that_is_there_is_left_alone(exported: tuple[Path, Path], t
     checkpoint, bundle = exported
     config = _run(checkpoint, tmp_path)
     unpack_bundle(bundle, config)
-    with pytest.raises(CheckpointError, match="is there already"):
+    with pytest.raises(CheckpointError, match="already exists"):
         unpack_bundle(bundle, config)
 
 

@@ -130,11 +130,11 @@ def test_architecture_without_context_attention_says_so(
     open_model: OpenModel, document: Document, architecture: ArchitectureConfig
 ) -> None:
     """There is no picture of attention to sentences that a model does not attend to."""
-    with pytest.raises(PictureError, match="no attention to the tokens of several sentences"):
+    with pytest.raises(PictureError, match="no attention across sentences"):
         sentence_attention(open_model(architecture), document)
 
 
 def test_document_without_context_says_so(open_model: OpenModel, document: Document) -> None:
     """A single sentence has no neighbours."""
-    with pytest.raises(PictureError, match="single: no sentence has others to attend to"):
+    with pytest.raises(PictureError, match="single: no sentence has other sentences to attend to"):
         sentence_attention(open_model(DocTransformerConfig()), Document(document.sentences[:1], "single"))

@@ -88,8 +88,8 @@ def test_only_what_there_is(open_model: OpenModel, document: Document, tmp_path:
         (Picture.CURVES, "need the folder of a run"),
         (Picture.CONTEXT_SIZES, "needs JSON files"),
         (Picture.CONTEXT_KINDS, "needs JSON files"),
-        (Picture.ATTENTION, "name a file with --in"),
-        (Picture.GATES, "name a file with --in"),
+        (Picture.ATTENTION, "give a file with --in"),
+        (Picture.GATES, "give a file with --in"),
         (Picture.LAYER_WEIGHTS, "no learned weights"),
     ],
 )
@@ -110,5 +110,5 @@ def test_paths_are_told_apart(open_model: OpenModel, run: Path, scores: list[Pat
     runtime = open_model(DocTransformerConfig())
     found = sort_paths([run, *scores, tmp_path / "model"], lambda _: runtime, None)
     assert found == Material(runtime, None, [run], scores)
-    with pytest.raises(PictureError, match="one is drawn at a time"):
+    with pytest.raises(PictureError, match="only one can be drawn at a time"):
         sort_paths([tmp_path / "model", tmp_path / "other"], lambda _: runtime, None)

@@ -54,7 +54,7 @@ def test_characters_that_no_font_has_are_told_once(tmp_path: Path, capsys: pytes
             save(draw_curves([Curve(f"{lonely} {name}", "dev/loss", [1], [1.0])]), tmp_path, name)
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1
-    assert f"no font here has {''.join(sorted(lonely))}, so that boxes are drawn" in printed.err
+    assert f"no font on this machine has {''.join(sorted(lonely))}, so boxes are drawn" in printed.err
 
 
 def test_other_warnings_are_still_given() -> None:

@@ -77,7 +77,7 @@ def test_sentence_model_has_a_part_in_the_backbone(run: Path, make_run: Callable
     torch.testing.assert_close(soup[NAME], (_weights(both) + _weights(sentence)) / 2)
     assert all(torch.equal(soup[name], one[name]) for name in one if name.startswith("architecture."))
     assert soup.keys() == one.keys()
-    with pytest.raises(CheckpointError, match="another network"):
+    with pytest.raises(CheckpointError, match="its network differs"):
         average_runs([sentence, both], tmp_path / "other")
 
 
@@ -86,17 +86,17 @@ def test_unlike_runs_have_no_average(twins: list[Path], make_run: Callable[..., 
     out = tmp_path / "soup"
     wider = {"width": 32, "feed_forward": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "max_length": 64}
     other_network = train(load_config(make_run("wide", backbone=wider, training={"updates": 1})))
-    with pytest.raises(CheckpointError, match="another network than the first checkpoint: backbone"):
+    with pytest.raises(CheckpointError, match="its network differs from that of the first checkpoint, in backbone"):
         average_runs([twins[0], other_network], out)
     curved = BACKBONE | {"activation": "gelu"}
-    with pytest.raises(CheckpointError, match=r"first checkpoint: backbone\.activation"):
+    with pytest.raises(CheckpointError, match=r"first checkpoint, in backbone\.activation"):
         average_runs([twins[0], train(load_config(make_run("gelu", backbone=curved, training={"updates": 1})))], out)
     words = {"path": str(tmp_path / "other"), "vocabulary": 55, "byte_fallback": False}
     config = load_config(make_run("words", tokenizer=words, training={"updates": 1}))
     make_tokenizer(config)
-    with pytest.raises(CheckpointError, match="another vocabulary"):
+    with pytest.raises(CheckpointError, match="its vocabulary differs"):
         average_runs([twins[0], train(config)], out)
     assert not out.exists()
     out.mkdir()
-    with pytest.raises(CheckpointError, match="is there already"):
+    with pytest.raises(CheckpointError, match="already exists"):
         average_runs(twins, out)

@@ -77,7 +77,7 @@ def test_a_checkpoint_knows_its_bert(make_step_two: Callable[..., RunConfig], be
     with pytest.raises(CheckpointError, match="another configuration"):
         train(make_step_two("run", updates=4), resume=True)
     rmtree(bert)
-    with pytest.raises(ConfigError, match="holds no BERT"):
+    with pytest.raises(ConfigError, match="is not a BERT"):
         Runtime.open(final).translate([request], Options())
     sentence = Options(strategy="sentence")
     assert Runtime.open(final).translate([request], sentence)[0].tokens
@@ -101,7 +101,7 @@ def test_a_run_without_its_bert_ends_before_it_begins(make_step_two: Callable[..
     """The error comes at once, and leaves no checkpoint."""
     rmtree(bert)
     config = make_step_two("run")
-    with pytest.raises(ConfigError, match=r"holds no BERT.*architecture\.bert"):
+    with pytest.raises(ConfigError, match=r"is not a BERT.*architecture\.bert"):
         train(config)
     assert not config.output.exists()
 

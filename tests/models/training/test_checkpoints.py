@@ -48,7 +48,7 @@ def test_a_truncated_file_is_found(run: Path) -> None:
 
 def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     """A folder without a description, or with another program's, is no checkpoint."""
-    with pytest.raises(CheckpointError, match="is no checkpoint"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
         load_checkpoint(tmp_path)
     (tmp_path / "checkpoint.json").write_text('{"format": 99}', encoding="utf-8")
     with pytest.raises(CheckpointError, match="format 1"):
@@ -65,7 +65,7 @@ def test_a_missing_key_is_refused(run: Path) -> None:
     del description["progress"]["update"]
     description["progress"]["elsewhere"] = 1
     file.write_text(json.dumps(description), encoding="utf-8")
-    with pytest.raises(CheckpointError, match="damaged or foreign"):
+    with pytest.raises(CheckpointError, match="is damaged, or was not written by this program"):
         load_checkpoint(file.parent)
 
 

@@ -114,7 +114,7 @@ def test_sentences_that_say_nothing_are_no_pairs(tmp_path: Path) -> None:
 def test_a_bert_of_another_kind_is_never_overwritten(tmp_path: Path, name: str, resume: bool) -> None:
     """As one that was downloaded, or whose checkpoints somebody has removed."""
     (tmp_path / name).write_text("kept", encoding="utf-8")
-    with pytest.raises(CheckpointError, match=f"has a {name}, and no checkpoints to go on from"):
+    with pytest.raises(CheckpointError, match=f"has a {name}, but no checkpoints to continue from"):
         train_bert(corpus(), TINY, tmp_path, resume=resume)
     assert [file.read_text(encoding="utf-8") for file in tmp_path.iterdir()] == ["kept"]
 
@@ -124,14 +124,14 @@ def test_a_run_goes_on_by_the_plan_that_it_began_by(tmp_path: Path) -> None:
     folder = train_bert(corpus(), TINY, tmp_path / "bert")
     assert (folder / WEIGHTS).stat().st_mode == (folder / CONFIG).stat().st_mode
     before = (folder / WEIGHTS).read_bytes()
-    with pytest.raises(CheckpointError, match=r"another plan \(width was 16, is 32\)"):
+    with pytest.raises(CheckpointError, match=r"other options \(width was 16, is 32\)"):
         train_bert(corpus(), replace(TINY, width=32), folder, resume=True)
     assert (folder / WEIGHTS).read_bytes() == before
     train_bert(corpus(), replace(TINY, updates=9), folder, resume=True)
     assert (folder / WEIGHTS).read_bytes() != before
     assert (folder / "checkpoints" / "checkpoint-9").is_dir()
     (folder / "checkpoints" / "plan.json").write_text("{", encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"plan\.json: is damaged or foreign"):
+    with pytest.raises(CheckpointError, match=r"plan\.json: is damaged, or was not written by this program"):
         train_bert(corpus(), TINY, folder, resume=True)
 
 

@@ -126,5 +126,5 @@ def test_processes_that_do_not_see_the_same_checkpoints_do_not_train(make_run: M
         [*torchrun, "sh", "-c", each], env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
     )
     assert ended.returncode != 0
-    assert "they need one output folder" in ended.stderr
+    assert "all processes need the same output folder" in ended.stderr
     assert not list_checkpoints(load_config(runs[1]).output)

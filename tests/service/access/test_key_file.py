@@ -91,7 +91,7 @@ async def test_two_keys_of_one_id_are_a_mistake(path: Path) -> None:
     record = made("acme")[1]
     await KeyFile(path).add(record)
     path.write_text(f'{{"keys": [{record.model_dump_json()}, {record.model_dump_json()}]}}')
-    with pytest.raises(KeyStorageError, match="two keys have one id"):
+    with pytest.raises(KeyStorageError, match="two keys have the same id"):
         await KeyFile(path).read()
 
 

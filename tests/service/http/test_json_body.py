@@ -73,7 +73,7 @@ async def test_route_reads_strictly(client: httpx.AsyncClient) -> None:
     refused = await client.post("/", content=b'{"a": NaN}', headers=headers)
     assert (refused.status_code, refused.json()["detail"]) == (
         400,
-        "the body has NaN or Infinity, which JSON does not know",
+        "the body has NaN or Infinity, which are not JSON",
     )
     assert (await client.post("/", content=b'{"a": 1}', headers={"Content-Type": "text/plain"})).status_code == 415
     assert (await client.post("/", content=b'{"a": 1}')).status_code == 415

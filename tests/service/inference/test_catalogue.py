@@ -72,7 +72,7 @@ async def test_model_that_is_not_dispatched_is_not_ready(bench: Callable[..., Be
     with pytest.raises(ZeroDivisionError):
         await used.translate("a")
     living.alive = 0
-    assert model.obstacles() == ["no worker of first is alive", "nothing feeds the workers of first"]
+    assert model.obstacles() == ["no worker of first is alive", "the workers of first get no more work"]
 
 
 def test_first_of_what_is_left_is_the_default(catalogue: Catalogue) -> None:

@@ -157,7 +157,7 @@ async def test_folder_that_holds_another_bundle_by_now_is_refused(tmp_path: Path
     """A worker that starts later than the others has their bundle or none."""
     started_with = command(bundle(tmp_path))
     bundle(tmp_path, accent="!")
-    with pytest.raises(BundleError, match="holds another bundle now"):
+    with pytest.raises(BundleError, match="no longer contains the bundle"):
         await Worker.start(started_with)
 
 

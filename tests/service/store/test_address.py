@@ -46,18 +46,18 @@ def test_what_a_url_says(url: str, address: Address) -> None:
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("http://:hunter2@redis", "begins with"),
-        ("hunter2", "begins with"),
+        ("http://:hunter2@redis", "must begin with"),
+        ("hunter2", "must begin with"),
         ("redis://:hunter2@", "no host"),
         ("redis://:hunter2@a,b", "several hosts"),
-        ("redis://:hunter2@a:port", "no URL"),
+        ("redis://:hunter2@a:port", "not a URL"),
         ("redis://:hunter2@a/first", "not a number"),
         ("redis://:hunter2@a/1/2", "not a number"),
-        ("redis://:a?hunter2@a", "no URL"),
+        ("redis://:a?hunter2@a", "not a URL"),
         ("redis://a?password=hunter2", "an option other than none"),
         ("unix:///socket?password=hunter2", "an option other than db"),
         ("redis+sentinel://:hunter2@a,b", "does not name the master"),
-        ("redis+cluster://:hunter2@a/1", "database 0 alone"),
+        ("redis+cluster://:hunter2@a/1", "only database 0"),
     ],
 )
 def test_url_that_says_nothing_sensible(url: str, reason: str) -> None:

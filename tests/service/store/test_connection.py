@@ -40,7 +40,7 @@ async def test_a_password_that_is_no_text_is_one_that_is_refused(redis_server: R
     file = tmp_path / "password"
     file.write_bytes(b"himitsu\xff")
     async with connected(redis_server.url, Security(password_file=file)) as client:
-        with pytest.raises(AuthenticationError, match="no UTF-8") as raised:
+        with pytest.raises(AuthenticationError, match="not UTF-8") as raised:
             await client.ping()
     assert "himitsu" not in str(raised.getrepr(style="short"))
 
@@ -108,7 +108,7 @@ async def test_file_that_is_not_there(tmp_path: Path) -> None:
 async def test_encryption_that_the_address_does_not_ask_for(tmp_path: Path, name: str) -> None:
     """Who gives a certificate thinks that nobody reads the texts on their way."""
     (tmp_path / "file").touch()
-    with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL asks for no encryption"):
+    with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_URL does not use TLS"):
         connect("redis://localhost", 1, Security(**{name: tmp_path / "file"}))
 
 

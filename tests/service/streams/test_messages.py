@@ -55,7 +55,7 @@ def test_error_has_the_members_of_a_problem() -> None:
         "type": "error",
         "title": "Too many requests",
         "status": 429,
-        "detail": "as many sentences wait as may wait: try again in a moment",
+        "detail": "the queue is full: try again in a moment",
         "code": "queue_full",
         "retryable": True,
         "request_id": "request",

@@ -83,7 +83,7 @@ def test_another_bert_than_expected_is_refused(bert: Path, copy: Path) -> None:
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     """With the key of the config where another one is to be named."""
-    with pytest.raises(ConfigError, match=r"gone: holds no BERT.*architecture\.bert"):
+    with pytest.raises(ConfigError, match=r"gone: is not a BERT.*architecture\.bert"):
         _ = open_bert(tmp_path / "gone").wordpiece
 
 
@@ -94,7 +94,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         ({"hidden_size": 16}, "width 16, not 12: correct bert_width"),
         ({"max_position_embeddings": 32}, "bert_pieces must be 32 or less"),
         ({"position_embedding_type": "relative_key"}, "absolute positions"),
-        ({"is_decoder": True}, "no BERT encoder"),
+        ({"is_decoder": True}, "not a BERT encoder"),
         ({"vocab_size": 9}, "more pieces than"),
     ],
 )
@@ -110,7 +110,7 @@ def test_damaged_files_are_refused(copy: Path) -> None:
     weights = load_file(copy / WEIGHTS)
     name = "encoder.layer.1.output.dense.weight"
     save_file({key: tensor for key, tensor in weights.items() if key != name}, copy / WEIGHTS, {"format": "pt"})
-    with pytest.raises(ConfigError, match=f"lacks weights of BERT, for instance {name}"):
+    with pytest.raises(ConfigError, match=f"lacks weights of the BERT, such as {name}"):
         _ = open_bert(copy).model
     (copy / WEIGHTS).write_bytes(b"no weights")
     with pytest.raises(ConfigError, match="cannot be read as BERT"):

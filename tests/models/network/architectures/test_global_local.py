@@ -206,5 +206,5 @@ def test_states_that_are_kept_change_nothing(make_model: Make, corpus: Tokenized
 
 def test_reading_nothing_is_refused() -> None:
     """Neither the source document nor the history is no context."""
-    with pytest.raises(ValueError, match="global_layer and target_memory"):
+    with pytest.raises(ValueError, match="nothing reads the context"):
         GlobalLocalConfig(global_layer=False, target_memory=False)
