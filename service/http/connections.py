@@ -102,9 +102,14 @@ class HttpProtocol(HttpToolsProtocol):
         return super()._should_upgrade() and self.parser.get_method() == b"GET"
 
     def handle_websocket_upgrade(self) -> None:
-        """Become a WebSocket, unless a request before it has no answer yet: that would come among its frames."""
+        """Become a WebSocket, unless a request before it has no answer yet: that would come among its frames.
+
+        Nor where frames came with the handshake, which would be lost: its answer comes first (RFC 6455, 4.1).
+        """
         if self.cycle is not None and not self.cycle.response_complete:
             self.send_400_response("A request before this handshake has no answer yet.")
+        elif self.parser.rest:
+            self.send_400_response("There are bytes after this handshake, which has no answer yet.")
         else:
             super().handle_websocket_upgrade()
 

@@ -249,6 +249,16 @@ def test_handshake_after_an_answer_is_taken(server: uvicorn.Server) -> None:
         assert connection.recv(1000).startswith(b"HTTP/1.1 101 ")
 
 
+def test_frame_that_comes_with_the_handshake_is_not_lost_without_a_word(server: uvicorn.Server) -> None:
+    """Whoever waits for its answer would wait for ever."""
+    frame = b"\x81\x82\x00\x00\x00\x00hi"
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.settimeout(10)
+        connection.sendall(HANDSHAKE + frame)
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+
+
 def test_connect_is_no_offer(server: uvicorn.Server) -> None:
     """It is answered, if not as its client hopes."""
     with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
