@@ -89,7 +89,7 @@ def test_different_line_counts_are_refused(tmp_path: Path) -> None:
     error = error_of(source, target)
     assert (error.path, error.line) == (str(target), 3)
     assert "has 3 lines" in str(error)
-    assert f"{source} 2" in str(error)
+    assert f"{source} has 2" in str(error)
 
 
 def test_different_line_counts_cannot_be_skipped(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_model_is_named(tmp_path: Path) -> None:
     """The error names the folder, or the file of the pair that is missing."""
-    with pytest.raises(DataError, match=r"nowhere: no tokenizer model"):
+    with pytest.raises(DataError, match=r"nowhere: there is no tokenizer model"):
         Tokenizer.load(tmp_path / "nowhere")
     train(tmp_path, joint=False)
     (tmp_path / "tokenizer.target.model").unlink()

@@ -153,5 +153,5 @@ def test_a_run_of_one_vocabulary_refuses_two(exported: tuple[Path, Path], tmp_pa
     checkpoint, bundle = exported
     config = _run(checkpoint, tmp_path)
     joint = TokenizerConfig(path=tmp_path / "tokenizer", vocabulary=60, joint=True)
-    with pytest.raises(BundleError, match="has two vocabularies, the run tiny not"):
+    with pytest.raises(BundleError, match="has two vocabularies, but the run tiny does not"):
         unpack_bundle(bundle, config.model_copy(update={"tokenizer": joint}))

@@ -93,7 +93,7 @@ def test_context_modules_do_not_go_on_with_another_bert(
     assert train(make_step_two("same", updates=1, **taken)).is_dir()
     rmtree(bert)
     make_bert(bert, "aeioukmnstx")
-    with pytest.raises(CheckpointError, match=r"two/final: .*\(architecture\.bert_checksum was \w+, is \w+\)"):
+    with pytest.raises(CheckpointError, match=r"two/final: .*\(architecture\.bert_checksum was \w+, is now \w+\)"):
         train(make_step_two("other", updates=1, **taken))
 
 
