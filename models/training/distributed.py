@@ -57,7 +57,11 @@ class World:
 
 @contextmanager
 def join_world() -> Iterator[World]:
-    """Join the run: its processes are told by torchrun's environment variables; without them there is one."""
+    """Join the run: its processes are told by torchrun's environment variables; without them there is one.
+
+    All leave it together. One that ends while the leading process still validates and writes has been seen to abort in
+    its interpreter's last moments ("terminate called without an active exception"), upon which torchrun ends them all.
+    """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     cuda = torch.cuda.is_available()
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if cuda else torch.device("cpu")
@@ -69,5 +73,6 @@ def join_world() -> Iterator[World]:
     dist.init_process_group("nccl" if cuda else "gloo", timeout=VALIDATION)
     try:
         yield World(dist.get_rank(), size, device)
+        dist.barrier(device_ids=[device.index] if cuda else None)
     finally:
         dist.destroy_process_group()
