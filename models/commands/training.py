@@ -54,10 +54,12 @@ def train(
     skip_bad: SkipBad = False,
 ) -> None:
     """Train one run; `torchrun --nproc-per-node N -m models train CONFIG` trains on N devices."""
+    from models.training.distributed import end_process
     from models.training.run import train as train_run
 
     final = train_run(load_config(config), _candidate, resume=resume, minutes=minutes, skip_bad=skip_bad)
     typer.echo(f"final checkpoint: {final}")
+    end_process()
 
 
 def bert(
