@@ -77,11 +77,13 @@ def bert(
         from models.training.masked_words import BertPlan, train_bert
     except ImportError:
         raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
+    from models.training.distributed import end_process
     from models.training.run import read_corpus
 
     plan = BertPlan(width=width, layers=layers, vocabulary=vocabulary, updates=updates)
     documents = read_corpus(load_config(config).data.train, skip_bad=skip_bad)
     typer.echo(f"BERT: {train_bert(documents, plan, out, resume=resume)}")
+    end_process()
 
 
 def average(

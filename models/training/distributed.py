@@ -59,7 +59,7 @@ class World:
 def end_process() -> None:
     """End a process of several that has done its work, without the last moments of its interpreter.
 
-    In these it has been seen to abort, once in some 60 times ("terminate called without an active exception", with
+    In these it has been seen to abort, once in some hundred times ("terminate called without an active exception", with
     torch 2.13 and gloo), and torchrun takes that for a failure of the whole run. A process that is alone ends as usual.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:

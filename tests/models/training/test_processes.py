@@ -128,3 +128,12 @@ def test_processes_that_do_not_see_the_same_checkpoints_do_not_train(make_run: M
     assert ended.returncode != 0
     assert "all processes need the same output folder" in ended.stderr
     assert not list_checkpoints(load_config(runs[1]).output)
+
+
+@pytest.mark.parametrize(("size", "said"), [("1", "done\nlast\n"), ("2", "done\n")])
+def test_processes_of_several_end_without_their_last_moments(size: str, said: str) -> None:
+    """In which some have aborted, after all was done; what they have said is said."""
+    script = "import atexit; from models.training.distributed import end_process; atexit.register(print, 'last')"
+    command = [sys.executable, "-c", f"{script}; print('done'); end_process()"]
+    done = subprocess.run(command, env=ENVIRONMENT | {"WORLD_SIZE": size}, capture_output=True, text=True, check=True)
+    assert done.stdout == said
