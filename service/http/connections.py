@@ -6,6 +6,7 @@ requests without waiting for an answer. Whoever offers another protocol than a W
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, cast
 
 import httptools
@@ -13,7 +14,7 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 STUCK_SECONDS: Final = 10.0
-"""In which the other side of a connection that is being closed has to read something of what is left."""
+"""In which the other side of a connection that is closing, or that idles, has to read something of what is left."""
 
 
 LINGER_SECONDS: Final = 5.0
@@ -72,6 +73,15 @@ class HttpProtocol(HttpToolsProtocol):
         """It has."""
         self._be_patient()
         super().resume_writing()
+
+    def timeout_keep_alive_handler(self, before: int | None = None) -> None:
+        """Close what idles: not where an answer is still being read, for the next request may come right after it."""
+        left = self.transport.get_write_buffer_size()
+        if left and left != before:
+            look_again = partial(self.timeout_keep_alive_handler, left)
+            self.timeout_keep_alive_task = self.loop.call_later(STUCK_SECONDS, look_again)
+        else:
+            super().timeout_keep_alive_handler()
 
     def _watch(self, before: int | None) -> None:
         left = self.transport.get_write_buffer_size()
