@@ -30,6 +30,7 @@ from models.commands.options import (
 )
 from models.config import load_config
 from models.data.documents import read_documents
+from models.data.whole import PARTIAL, abandoned, beside
 
 
 def export(
@@ -161,7 +162,8 @@ def _readable(file: Path | None) -> Iterator[Path]:
 def _writable(file: Path | None) -> Iterator[TextIO]:
     """The standard output, or a file that appears when it is whole: what it replaces may be what is being read.
 
-    A link stays, and what it names is replaced; unless that is the standard output, as `/dev/stdout` is.
+    A link stays, and what it names is replaced; unless that is the standard output, as `/dev/stdout` is. Until then it
+    has a name of this process's own: another one may be writing the same file.
     """
     if file is None or _is_standard_output(file):
         if isinstance(sys.stdout, TextIOWrapper):  # as files are, whatever the locale says
@@ -172,12 +174,14 @@ def _writable(file: Path | None) -> Iterator[TextIO]:
             yield stream
     else:
         file = file.resolve()
-        partial = file.with_name(f"{file.name}.partial")
+        for left in abandoned(file):
+            left.unlink(missing_ok=True)
+        partial = beside(file)
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
         except BaseException:
-            _leave(partial)
+            _leave(partial, file.with_name(f"{file.name}{PARTIAL}"))
             raise
         partial.replace(file)
 
@@ -189,9 +193,10 @@ def _is_standard_output(file: Path) -> bool:
         return False
 
 
-def _leave(partial: Path) -> None:
-    """Say where that is which had been translated."""
+def _leave(partial: Path, place: Path) -> None:
+    """Put that which had been translated where it is found, and say so."""
     if partial.exists() and partial.stat().st_size:
-        typer.echo(f"{partial}: contains what had been translated", err=True)
+        partial.replace(place)
+        typer.echo(f"{place}: contains what had been translated", err=True)
     else:
         partial.unlink(missing_ok=True)

@@ -103,11 +103,13 @@ def contrast(
     from models.commands.measuring import judged
     from models.engine.runtime import Runtime
     from models.evaluation.contrastive_sets import read_contrastive
-    from models.evaluation.significance import compare_outcomes, read_outcomes, write_outcomes
+    from models.evaluation.significance import compare_outcomes, read_outcomes, require_same_items, write_outcomes
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
     other = None if baseline is None else read_outcomes(baseline)  # which `out` may be about to replace
+    if other is not None:
+        require_same_items(other, items)
     figures, outcomes = judged(Setting(runtime, context, seed, sentences), items, rule)
     if other is not None:
         compared = compare_outcomes(other, outcomes)

@@ -1,5 +1,6 @@
 """Arguments and options that several commands have."""
 
+import math
 import os
 import re
 from pathlib import Path
@@ -27,6 +28,13 @@ def with_folder(file: Path | None) -> Path | None:
 def or_standard(file: Path | None) -> Path | None:
     """A file, or None for `-`, which is the standard input or output as it is elsewhere."""
     return None if file == Path("-") else file
+
+
+def finite(number: float | None) -> float | None:
+    """A number that can be computed with: `nan` and `inf` are on no side of any bound that they should be on."""
+    if number is not None and not math.isfinite(number):
+        raise typer.BadParameter(f"{number} is not a finite number")
+    return number
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -59,7 +67,12 @@ GainsFile = Annotated[
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses that the search keeps. Default: the model's own.")]
 Alpha = Annotated[
     float | None,
-    typer.Option(min=0, metavar="A", help="How much the search prefers longer translations. Default: the model's own."),
+    typer.Option(
+        min=0,
+        metavar="A",
+        help="How much the search prefers longer translations. Default: the model's own.",
+        callback=finite,
+    ),
 ]
 How = Annotated[
     Strategy | None,

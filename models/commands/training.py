@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from models.commands.options import Config, JsonFile, SkipBad
+from models.commands.options import Config, JsonFile, SkipBad, finite
 from models.commands.output import print_table, write_json
 from models.config import RunConfig, load_config
 from models.config.page import page
@@ -50,7 +50,9 @@ def survey(config: Config, skip_bad: SkipBad = False, json_file: JsonFile = None
 def train(
     config: Config,
     resume: Resume = False,
-    minutes: Annotated[float | None, typer.Option(help="End the training after this many minutes.", min=0)] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="End the training after this many minutes.", min=0, callback=finite)
+    ] = None,
     skip_bad: SkipBad = False,
 ) -> None:
     """Train one run; `torchrun --nproc-per-node N -m models train CONFIG` trains on N devices."""

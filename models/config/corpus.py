@@ -81,5 +81,5 @@ class TokenizerConfig(Frozen):
     """Whether there is one model for both languages instead of one for each."""
     byte_fallback: bool = True
     """Whether characters that are not a piece are written as UTF-8 bytes; otherwise, each is an unknown piece."""
-    character_coverage: float = Field(0.9995, gt=0, le=1)
+    character_coverage: float = Field(0.9995, ge=0.98, le=1)
     """Share of the characters in the corpus that the pieces cover; the rarest characters are left out."""

@@ -1,6 +1,7 @@
 """A plain Transformer in CTranslate2: the sentence backbone, or a model whose context is a part of its source."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
@@ -26,7 +27,8 @@ class BackboneEngine:
     Once CTranslate2 has run in a process, torch computes more slowly there (both use OpenMP, each in its own way), so a
     process that never translates without context, and tests nothing of itself, never pays for it.
 
-    Its only normalisation is log p / n^alpha: it ranks by that also where a bundle asks for another one.
+    CTranslate2's only normalisation is log p / n^alpha. Where a bundle asks for another one, all that it has found are
+    asked for, and ranked anew.
     """
 
     def __init__(
@@ -130,22 +132,24 @@ class BackboneEngine:
     def _translate(
         self, requests: Sequence[TokenizedRequest], options: SearchOptions, max_length: int, indices: Sequence[int]
     ) -> list[list[Hypothesis]]:
+        as_it_ranks = options.normalization == "power" or options.alpha == 0
         found = self._translator.translate_batch(
             [self._strings(requests[i]) for i in indices],
             max_batch_size=batch_tokens(self._device),
             batch_type="tokens",
             beam_size=options.beam_size,
-            num_hypotheses=options.n_best,
+            num_hypotheses=options.n_best if as_it_ranks else options.beam_size,
             length_penalty=options.alpha,
             min_decoding_length=options.min_length,
             max_decoding_length=max_length,
             max_input_length=0,  # nothing is cut: the runtime lets nothing pass that is too long
             return_scores=True,
         )
-        return [
+        lists = [
             [self._hypothesis(*one, options, max_length) for one in zip(result.hypotheses, result.scores, strict=True)]
             for result in found
         ]
+        return lists if as_it_ranks else [_ranked(each, options) for each in lists]
 
     def _hypothesis(self, tokens: list[str], score: float, options: SearchOptions, max_length: int) -> Hypothesis:
         finished = len(tokens) < max_length
@@ -154,3 +158,9 @@ class BackboneEngine:
 
     def _strings(self, request: TokenizedRequest) -> list[str]:
         return [self._source_tokens[i] for i in self._source(request.example)]
+
+
+def _ranked(found: Sequence[Hypothesis], options: SearchOptions) -> list[Hypothesis]:
+    """The best hypotheses by the rule of the options."""
+    scored = [replace(one, score=options.normalize(one.log_probability, one.length)) for one in found]
+    return sorted(scored, key=lambda one: -one.score)[: options.n_best]

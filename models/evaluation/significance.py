@@ -8,7 +8,7 @@ of few documents are much alike: it is at least the chance that all of them diff
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,16 +41,38 @@ def read_outcomes(file: Path) -> list[Outcome]:
     return [_outcome(file, number, line) for number, line in enumerate(read_lines(file), 1)]
 
 
+class Judged(Protocol):
+    """An item of a set, or what came of it."""
+
+    @property
+    def document(self) -> str:
+        """What it is of."""
+
+    @property
+    def label(self) -> str:
+        """Its class."""
+
+
+def require_same_items(baseline: Sequence[Judged], system: Sequence[Judged]) -> None:
+    """See to it that two systems can be compared, or could be, once one of them has been judged.
+
+    Raises:
+        DataError: they are not of the same items.
+    """
+    items = [[(one.document, one.label) for one in side] for side in (baseline, system)]
+    if not items[0] or items[0] != items[1]:
+        raise DataError("baseline and system were not judged on the same items")
+
+
 def compare_outcomes(baseline: Sequence[Outcome], system: Sequence[Outcome]) -> dict[str, Comparison]:
     """Compare the accuracies of two systems on the same items; keys `accuracy` and `macro`.
 
     Raises:
         DataError: they are not of the same items.
     """
-    items = [[(one.document, one.label) for one in outcomes] for outcomes in (baseline, system)]
-    if not items[0] or items[0] != items[1]:
-        raise DataError("baseline and system were not judged on the same items")
-    documents, labels = (_numbers(names) for names in zip(*items[0], strict=True))
+    require_same_items(baseline, system)
+    documents = _numbers([one.document for one in baseline])
+    labels = _numbers([one.label for one in baseline])
     shape = int(documents.max()) + 1, int(labels.max()) + 1
     total = _table(documents, labels, np.ones(len(documents)), shape)
     rights = [

@@ -161,8 +161,8 @@ def draw_curves(curves: Sequence[Curve]) -> Figure:
     for panel, name in zip(axes, drawn, strict=True):
         for curve in (curve for curve in curves if curve.figure == name):
             colour, marker = look[curve.run]
-            few = len(curve.updates) <= 25
-            mark = marker if few else None
+            marked = len(curve.updates) <= 25 or len(runs) > len(COLOURS)
+            mark = marker if marked else None
             (shown[curve.run],) = panel.plot(curve.updates, curve.values, color=colour, marker=mark)
         title, unit = _CURVES[name]
         panel.set(title=title, xlabel="update", ylabel=unit)

@@ -5,7 +5,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,9 +103,9 @@ def panels(count: int, width: float, height: float) -> tuple[Figure, Sequence[Ax
 
 
 def looks(count: int) -> list[tuple[str, str]]:
-    """A colour and a marker for each of so many series."""
-    pairs = zip(cycle(COLOURS), cycle(MARKERS), range(count), strict=False)
-    return [(colour, marker) for colour, marker, _ in pairs]
+    """A colour and a marker for each of so many series: once the colours are used up, with other markers each."""
+    rounds = (divmod(number, len(COLOURS)) for number in range(count))
+    return [(COLOURS[place], MARKERS[(place + turn) % len(MARKERS)]) for turn, place in rounds]
 
 
 def legend(figure: Figure, handles: Mapping[str, Artist]) -> None:

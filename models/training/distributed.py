@@ -12,6 +12,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from models.errors import ConfigError
+
 VALIDATION: Final = timedelta(hours=6)
 """How long processes wait for one another: one of them validates, on as much as it is given."""
 
@@ -73,11 +75,15 @@ def join_world() -> Iterator[World]:
     """Join the run: its processes are told by torchrun's environment variables; without them there is one.
 
     All leave it together: none has ended while the leading one still validates and writes.
+
+    Raises:
+        ConfigError: this machine has GPUs, but none for this process.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     cuda = torch.cuda.is_available()
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if cuda else torch.device("cpu")
     if cuda:
+        _require_gpu(device)
         torch.cuda.set_device(device)
     if size == 1:
         yield World(device=device)
@@ -88,3 +94,9 @@ def join_world() -> Iterator[World]:
         dist.barrier(device_ids=[device.index] if cuda else None)
     finally:
         dist.destroy_process_group()
+
+
+def _require_gpu(device: torch.device) -> None:
+    count = torch.cuda.device_count()
+    if device.index >= count:
+        raise ConfigError(f"no GPU is left for a process of this run: give torchrun --nproc-per-node {count} or less")

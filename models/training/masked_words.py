@@ -8,6 +8,7 @@ import json
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -45,8 +46,9 @@ _IGNORED: Final = -100
 _CHECKPOINTS: Final = "checkpoints"
 _PLAN: Final = "plan.json"
 """Beside the checkpoints: by which plan they were made."""
-_FREE: Final = {"updates", "every"}
-"""What of a plan may be another one when a run goes on: when it ends, and how often it reports."""
+_FREE: Final = {"updates", "every", "corpus"}
+"""What of a run may be said otherwise when it goes on: when it ends, and how often it reports; and of a corpus, which
+has to be the same, some runs say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,14 @@ class BertPlan:
     seed: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Run(BertPlan):
+    """A plan, and what it is carried out on."""
+
+    corpus: str | None = None
+    """The fingerprint of the text; of a run from before there was one, nothing."""
+
+
 def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, resume: bool = False) -> Path:
     """Train a BERT on the source sentences of a corpus, in this process or in all that torchrun started.
 
@@ -83,16 +93,17 @@ def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, r
         The folder, which `architecture.bert` may name.
 
     Raises:
-        CheckpointError: there are checkpoints, and they are not to be gone on from, or are of another plan; or a BERT
-            is there that this run has not made.
+        CheckpointError: there are checkpoints, and they are not to be gone on from, or are of another plan or another
+            corpus; or a BERT is there that this run has not made.
         DataError: the corpus is too small to hold out pairs.
     """
     texts = [[sentence.source for sentence in document.sentences] for document in documents]
     _require_enough(sum(map(len, texts)), "sentences")
-    _check_folder(folder, plan, resume=resume)  # a process writes only when all are there, and so have looked
+    run = _Run(**asdict(plan), corpus=_fingerprint(texts))
+    _check_folder(folder, run, resume=resume)  # a process writes only when all are there, and so have looked
     set_seed(plan.seed)
     arguments = _arguments(plan, folder / _CHECKPOINTS)
-    wordpiece = _vocabulary(texts, plan, folder, arguments)
+    wordpiece = _vocabulary(texts, run, folder, arguments)
     pairs = [pair for document in texts for pair in _pairs(document, wordpiece, plan.pieces)]
     _require_enough(len(pairs), "sentences that say anything")
     model = MaskedWords(_shape(plan, wordpiece.size))
@@ -115,21 +126,31 @@ def _require_enough(count: int, what: str) -> None:
         raise DataError(f"has {count} {what}; a BERT needs more than {HELD_OUT}")
 
 
-def _check_folder(folder: Path, plan: BertPlan, *, resume: bool) -> None:
+def _fingerprint(texts: Sequence[Sequence[str]]) -> str:
+    """The same for the same sentences of the same documents, in the same order."""
+    digest = blake2b(digest_size=16)
+    for document in texts:
+        digest.update("".join(f"{text}\n" for text in (*document, "")).encode())
+    return digest.hexdigest()
+
+
+def _check_folder(folder: Path, run: _Run, *, resume: bool) -> None:
     """Leave what an earlier run has made as it is, and what no run has."""
     before = _earlier_plan(folder / _CHECKPOINTS / _PLAN)
     if before is not None or _last(folder / _CHECKPOINTS) is not None:  # earlier releases kept no plan
         if not resume:
             raise CheckpointError(f"{folder}: has checkpoints of an earlier run; continue it with --resume")
-        if before is not None and (changed := _difference(before, plan)):
+        if before is not None and (changed := _difference(before, run)):
             raise CheckpointError(f"{folder}: was begun with other options ({changed}); choose another folder")
+        if before is not None and before.corpus not in (None, run.corpus):
+            raise CheckpointError(f"{folder}: was trained on another corpus; the files have changed since")
     elif there := [name for name in (CONFIG, TOKENIZER, WEIGHTS) if (folder / name).exists()]:
         raise CheckpointError(f"{folder}: has a {there[0]}, but no checkpoints to continue from; choose another folder")
 
 
-def _earlier_plan(file: Path) -> BertPlan | None:
+def _earlier_plan(file: Path) -> _Run | None:
     try:
-        return TypeAdapter(BertPlan).validate_json(file.read_bytes())
+        return TypeAdapter(_Run).validate_json(file.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -145,9 +166,7 @@ def _difference(one: BertPlan, other: BertPlan) -> str | None:
     return next((f"{name} was {before[name]}, is {after[name]}" for name in names), None)
 
 
-def _vocabulary(
-    texts: Sequence[Sequence[str]], plan: BertPlan, folder: Path, arguments: TrainingArguments
-) -> WordPiece:
+def _vocabulary(texts: Sequence[Sequence[str]], run: _Run, folder: Path, arguments: TrainingArguments) -> WordPiece:
     """The word pieces of a folder, where the first process puts plan and vocabulary if there is none yet.
 
     One for all processes, and for all that goes on from it, as its ids are others each time that it is trained.
@@ -155,9 +174,9 @@ def _vocabulary(
     with arguments.main_process_first(local=False):  # the folder is that of all machines
         if arguments.process_index == 0:
             (folder / _CHECKPOINTS).mkdir(parents=True, exist_ok=True)
-            write_whole(folder / _CHECKPOINTS / _PLAN, [json.dumps(asdict(plan)).encode()])
+            write_whole(folder / _CHECKPOINTS / _PLAN, [json.dumps(asdict(run)).encode()])
             if not (folder / TOKENIZER).exists():
-                train_wordpiece(chain.from_iterable(texts), plan.vocabulary).save(folder)
+                train_wordpiece(chain.from_iterable(texts), run.vocabulary).save(folder)
     return WordPiece.load(folder)
 
 

@@ -70,6 +70,9 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
             "strength: Input should be a finite number",
         ),
         ({"training": {"updates": 1, "schedule": {"peak": float("inf")}}}, "peak: Input should be a finite number"),
+        ({"decoding": {"length_ratio": float("inf")}}, "length_ratio: Input should be a finite number"),
+        ({"decoding": {"alpha": float("inf")}}, "alpha: Input should be a finite number"),
+        ({"tokenizer": {"path": "t", "character_coverage": 0.9}}, "character_coverage: Input should be greater than"),
         ({"training": {"updates": 1, "deepen": True, "init": "a", "step": "document"}}, "deepen needs unfreeze"),
         ({"training": {"updates": 1, "deepen": True, "init": "a"}, "backbone": {"norm": "post"}}, "norm pre"),
         (

@@ -107,6 +107,11 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     assert again["compared"]["accuracy"]["baseline"] == found["accuracy"]
     assert again["compared"]["accuracy"]["system"] == again["accuracy"]
     assert (found["model"], found["context"], found["context_sentences"]) == ("tiny", "real", 2)
+    too_long = item | {"document": "other", "source": "きく。" * 1000}  # which would be found next
+    (tmp_path / "set").write_text(json.dumps(too_long) + "\n", encoding="utf-8")
+    done = run("contrast", bundle, *sets, "--baseline", out)
+    assert done.returncode == 2
+    assert "not judged on the same items" in done.stderr
 
 
 def test_cxmi_writes_what_each_sentence_gains(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
@@ -517,6 +522,8 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
     ("arguments", "message"),
     [
         (("train", "missing.yaml"), "missing.yaml"),
+        (("train", "missing.yaml", "--minutes", "nan"), "nan is not a finite number"),
+        (("export", "missing", "--out", "bundle", "--alpha", "inf"), "inf is not a finite number"),
         (("translate", "missing", "--in", "also-missing"), "is not a bundle"),
         (("translate", "missing", "--drafts", "d", "--strategy", "rerank"), "--drafts goes with --strategy verify"),
         (("evaluate", "missing"), "--source"),

@@ -178,7 +178,7 @@ class BertContext(Architecture):
         """To all that BERT has read, the current sentence too; nothing, where it reads no other."""
         if self.window == ContextWindow():
             return []
-        sentences = pad([places(self._fitted(example)) for example in examples])
+        sentences = pad([places(self._fitted(example)) for example in examples]).to(batch.source.device)
         return [
             WatchedAttention(part, layer, sublayer.attention, real, sentences)
             for part, layer, sublayer, real in self._at_work(batch)

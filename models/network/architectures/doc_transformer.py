@@ -136,7 +136,7 @@ class DocTransformer(Architecture):
 
     def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
         """Each context sub-layer's; the end of the joined context belongs to its last sentence."""
-        sentences = pad([_places(example.preceding) for example in examples])
+        sentences = pad([_places(example.preceding) for example in examples]).to(batch.source.device)
         return [
             WatchedAttention(part, layer, sublayer.attention, real, sentences)
             for part, layer, sublayer, real in self._at_work(batch)

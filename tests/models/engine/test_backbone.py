@@ -30,13 +30,23 @@ def made_up_requests(bundle: Path) -> list[TokenizedRequest]:
     return [TokenizedRequest(Example(s), 5 + i % 3 * 4) for i, s in enumerate([*sources, [UNK, UNK, 4, UNK]])]
 
 
-@pytest.mark.parametrize(("beam_size", "alpha"), [(1, 1.0), (4, 1.0), (4, 0.6), (4, 0.0)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(1),
+        SearchOptions(4, 4),
+        SearchOptions(4, 4, alpha=0.6),
+        SearchOptions(4, 4, alpha=0.0),
+        SearchOptions(4, 4, "wu", 0.6),
+        SearchOptions(4, 1, "wu", 3.0),
+        SearchOptions(4, 2, "wu", 0.0),
+    ],
+)
 def test_translations_are_those_of_torch(
-    bundle: Path, engine: BackboneEngine, model: TranslationModel, beam_size: int, alpha: float
+    bundle: Path, engine: BackboneEngine, model: TranslationModel, options: SearchOptions
 ) -> None:
-    """Both engines give the same n best, each within its own maximum length, with the same log-probabilities."""
+    """Both engines give the same n best, by any rule, each within its own maximum length, and score them alike."""
     requests = made_up_requests(bundle)
-    options = SearchOptions(beam_size, n_best=beam_size, alpha=alpha)
     ours = TorchEngine(sentence_model(model)).translate(requests, options)
     for mine, theirs in zip(ours, engine.translate(requests, options), strict=True):
         assert [(h.tokens, h.finished) for h in theirs] == [(h.tokens, h.finished) for h in mine]

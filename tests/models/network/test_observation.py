@@ -61,6 +61,18 @@ def test_watching_changes_nothing(make_model: Make, corpus: TokenizedCorpus, arc
     assert not any(module._forward_hooks for module in model.modules())
 
 
+def test_what_is_watched_is_where_the_batch_is(
+    make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig
+) -> None:
+    """On a GPU nothing of it is computed with what is on the CPU."""
+    reader = make_model(architecture).architecture
+    examples = [reader.select(corpus.example(index, reader)) for index in range(SENTENCES)]
+    batch = corpus.batch(range(SENTENCES), reader).to(torch.device("meta"))
+    places = [gate.real for gate in reader.gates(batch)]
+    places += [each for one in reader.context_attentions(examples, batch) for each in (one.real, one.sentences)]
+    assert {tensor.device.type for tensor in places} <= {"meta"}
+
+
 def test_gates_do_not_see_padding(
     make_model: Make, corpus: TokenizedCorpus, architecture: ArchitectureConfig, norm: Norm
 ) -> None:

@@ -31,6 +31,17 @@ def test_every_name_is_in_the_legend() -> None:
         assert names_in_legend(draw_series(series)) == names
 
 
+@pytest.mark.parametrize("points", [2, 60])
+def test_no_two_of_many_look_alike(points: int) -> None:
+    """There are more runs than colours; their lines differ in their marks then, however many points they have."""
+    updates = list(range(points))
+    curves = [Curve(f"run {number}", "dev/loss", updates, [1.0] * points) for number in range(20)]
+    with styled():
+        (panel,) = draw_curves(curves).axes
+    drawn = {(line.get_color(), line.get_marker()) for line in panel.get_lines()}
+    assert len(drawn) == len(curves)
+
+
 def test_objective_is_not_drawn_as_a_loss() -> None:
     """What training minimises stands beside the dev loss, and says what else is in it."""
     with styled():

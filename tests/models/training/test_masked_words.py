@@ -1,6 +1,7 @@
 """A BERT of one's own, trained to restore masked pieces."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
 from random import Random
@@ -133,6 +134,18 @@ def test_a_run_goes_on_by_the_plan_that_it_began_by(tmp_path: Path) -> None:
     (folder / "checkpoints" / "plan.json").write_text("{", encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"plan\.json: is damaged, or was not written by this program"):
         train_bert(corpus(), TINY, folder, resume=True)
+
+
+def test_a_run_goes_on_with_the_corpus_that_it_began_with(tmp_path: Path) -> None:
+    """Documents that are divided otherwise are another one; of a run that has not noted its own, nobody knows."""
+    folder, plan = train_bert(corpus(), TINY, tmp_path / "bert"), tmp_path / "bert" / "checkpoints" / "plan.json"
+    other = [Document((sentence,)) for document in corpus() for sentence in document.sentences]
+    longer = replace(TINY, updates=9)
+    with pytest.raises(CheckpointError, match="was trained on another corpus"):
+        train_bert(other, longer, folder, resume=True)
+    plan.write_text(json.dumps(asdict(TINY)), encoding="utf-8")
+    train_bert(other, longer, folder, resume=True)
+    assert (folder / "checkpoints" / "checkpoint-9").is_dir()
 
 
 @pytest.mark.parametrize(("width", "heads"), [(32, 1), (200, 2), (256, 4), (384, 6)])

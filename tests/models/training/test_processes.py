@@ -15,7 +15,9 @@ import torch
 from safetensors.torch import load_file
 
 from models.config import load_config
+from models.errors import ConfigError
 from models.training.checkpoints import list_checkpoints, load_checkpoint
+from models.training.distributed import join_world
 from models.training.run import make_tokenizer
 from tests.support.training import assert_same_weights, train, weights
 
@@ -137,3 +139,13 @@ def test_processes_of_several_end_without_their_last_moments(size: str, said: st
     command = [sys.executable, "-c", f"{script}; print('done'); end_process()"]
     done = subprocess.run(command, env=ENVIRONMENT | {"WORLD_SIZE": size}, capture_output=True, text=True, check=True)
     assert done.stdout == said
+
+
+def test_a_process_for_which_there_is_no_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are fewer than processes: before it joins the others, and how many there may be."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    for name, value in {"WORLD_SIZE": "2", "LOCAL_RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match="--nproc-per-node 1 or less"), join_world():
+        pass

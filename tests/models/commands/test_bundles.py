@@ -1,0 +1,39 @@
+"""What `translate` writes is there whole or not at all, whoever else writes it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from models.commands.bundles import _writable
+
+
+def test_two_processes_that_write_one_file_leave_it_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the one which ends last, and nothing beside it."""
+    out = tmp_path / "out"
+    with _writable(out) as one:
+        one.write("one\n")
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(os, "getpid", os.getppid)
+            with _writable(out) as other:
+                other.write("other\n")
+        assert out.read_text(encoding="utf-8") == "other\n"
+        one.write("more\n")
+    assert out.read_text(encoding="utf-8") == "one\nmore\n"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_what_had_been_translated_before_a_failure_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Under a name that is told; what a killed process has left goes with the next one."""
+    out, killed = tmp_path / "out", tmp_path / f".out.{2**30}.partial"
+    killed.write_text("half of it", encoding="utf-8")
+
+    def fail() -> None:
+        with _writable(out) as stream:
+            stream.write("half\n")
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        fail()
+    assert [(file.name, file.read_text(encoding="utf-8")) for file in tmp_path.iterdir()] == [("out.partial", "half\n")]
+    assert f"{out}.partial: contains what had been translated" in capsys.readouterr().err
