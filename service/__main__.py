@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from service.http.stream_protocol import StreamProtocol
 from service.inference.worker_process import TRANSLATOR
 from service.routes.dependencies import Services
 from service.settings import Settings, load_settings
+from service.standard_output import say
 from service.telemetry import logs
 from service.telemetry.tracing import NO_TRACER, tracing
 
@@ -139,7 +140,8 @@ def _bind(host: str, port: int) -> socket.socket:
 def _announce(app: FastAPI, host: str, port: int) -> None:
     models = ", ".join(model.name for model in app.state.services.models.catalogue.models)
     address = f"[{host}]" if ":" in host else host
-    print(f"Antecedent serves {models} at http://{address}:{port} (its API: /docs)", flush=True)
+    with suppress(OSError):  # keeps nobody from being served
+        say(f"Antecedent serves {models} at http://{address}:{port} (its API: /docs)")
 
 
 if __name__ == "__main__":

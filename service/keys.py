@@ -25,6 +25,7 @@ from service.access.keys import Key, KeyRecord, key_id_of
 from service.access.storage import KeyStorage
 from service.errors import InvalidInputError, KeyStorageError, SettingsError, StoreUnavailableError
 from service.settings import MOST_ALLOWED, PREFIX, Settings, load_settings
+from service.standard_output import say
 from service.store.opening import open_redis
 from service.telemetry import logs
 from service.telemetry.metrics import Metrics
@@ -73,7 +74,11 @@ def create(
         limits=KeyLimits(sentences_per_minute, concurrency),
     )
     _in_storage(settings, lambda storage: storage.add(record))
-    print(key.reveal())
+    try:
+        say(key.reveal())
+    except OSError as error:  # nobody has it, and nobody would know that it is there
+        _in_storage(settings, lambda storage: storage.remove(key.id))
+        raise KeyStorageError(f"the key cannot be printed, and has been revoked: {error.strerror}") from None
     seconds = settings.keys_refresh_seconds
     print(
         f"key {key.id} of {tenant}: will not be shown again; becomes valid within {seconds:g} seconds", file=sys.stderr

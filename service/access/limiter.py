@@ -150,8 +150,8 @@ def _refusal(demand: Demand, verdict: Verdict) -> RateLimitedError | Concurrency
         )
     quota = Quota.after(demand, verdict)
     return RateLimitedError(
-        f"{demand.sentences} sentences are more than this key has left of its {demand.per_minute} per minute: "
-        f"try again in {quota.seconds} s",
+        f"this key has {quota.remaining} left of its {demand.per_minute} sentences per minute, and the request takes"
+        f" {demand.sentences}: try again in {quota.seconds} s",
         retry_after=quota.seconds,
         quota=quota.headers(),
     )

@@ -34,10 +34,10 @@ def install(app: FastAPI) -> None:
     """Serve the page and what it loads; all addresses are relative, so that a proxy may put a path before them."""
     app.mount(f"{PATH}/assets", StaticFiles(packages=[_ASSETS]), name="docs-assets")
 
-    @app.get(PATH, include_in_schema=False)
+    @app.api_route(PATH, methods=["GET", "HEAD"], include_in_schema=False)
     async def page() -> HTMLResponse:
         return HTMLResponse(_PAGE)
 
-    @app.get(f"{PATH}/start.js", include_in_schema=False)
+    @app.api_route(f"{PATH}/start.js", methods=["GET", "HEAD"], include_in_schema=False)
     async def start() -> Response:
         return Response(_START, media_type="text/javascript")

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 import httptools
-from uvicorn._types import ASGI3Application
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 STUCK_SECONDS: Final = 10.0
@@ -126,7 +126,7 @@ class HttpProtocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Have a request answered; those that came after it wait."""
         self._answering = cycle
-        super()._start_asgi_task(cycle, app)
+        super()._start_asgi_task(cycle, _without_chunks(cycle, app) if cycle.scope["http_version"] == "1.0" else app)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what was sent, and close; amid an answer without a word, which would be taken for a part of it."""
@@ -186,6 +186,28 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
         if self.transport.is_closing():
             self.transport.close()
+
+
+def _without_chunks(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
+    """An application whose answers of unknown length end with the connection: HTTP/1.0 has no chunks (RFC 9112, 6.1).
+
+    uvicorn sends them all the same, and older proxies and tools take their sizes for text.
+    """
+    unbounded = False
+
+    async def send(message: ASGISendEvent) -> None:
+        nonlocal unbounded
+        if message["type"] == "http.response.start":
+            unbounded = all(name.lower() != b"content-length" for name, _ in message.get("headers", ()))
+            cycle.chunked_encoding = False if unbounded else None
+        elif message["type"] == "http.response.body" and unbounded:
+            cycle.expected_content_length = len(message.get("body", b""))
+        await cycle.send(message)
+
+    async def unchunked(scope: Scope, receive: ASGIReceiveCallable, _send: ASGISendCallable) -> None:
+        await app(scope, receive, send)
+
+    return unchunked
 
 
 class _Parser(httptools.HttpRequestParser):

@@ -20,7 +20,7 @@ from service.strict_json import JsonLimits
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
 
-_METHODS: Final = ("GET", "POST", "PATCH", "DELETE")
+_METHODS: Final = ("GET", "HEAD", "POST", "PATCH", "DELETE")
 _MAY_BE_SENT: Final = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", REQUEST_ID)
 _MAY_BE_READ: Final = ("RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID)
 

@@ -33,10 +33,11 @@ def install(app: FastAPI, metrics: Metrics) -> None:
     async def by_framework(request: Request, error: HTTPException) -> Response:
         code = HTTP_CODES.get(error.status_code, "http_error")
         body = problem(error.status_code, code, error.detail, request.state.request_id)
-        allowed = _allowed(app, route_of(request.scope)) if error.status_code == 405 else {}
-        if allowed:
-            body["detail"] = f"this path supports {allowed['Allow']}"
-        return _answer(body, dict(error.headers or {}) | allowed, metrics)
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers |= _allowed(app, route_of(request.scope))
+            body["detail"] = f"this path supports {headers.get('Allow', 'other methods')}"
+        return _answer(body, headers, metrics)
 
     # Starlette refuses a WebSocket at a path that there is not with a bare 403, as if a key were wrong.
     app.router.default = _nothing_there
@@ -60,8 +61,9 @@ def _answer(body: dict[str, Any], headers: dict[str, str], metrics: Metrics) -> 
 
 def _allowed(app: FastAPI, route: str) -> dict[str, str]:
     """`Allow` with every method of a path; Starlette names those of the first route that has the path."""
-    methods = sorted(method.upper() for method in app.openapi()["paths"].get(route, {}))
-    return {"Allow": ", ".join(methods)} if methods else {}
+    methods = {method.upper() for method in app.openapi()["paths"].get(route, {})}
+    methods |= {"HEAD"} if "GET" in methods else set()  # of which the document is silent
+    return {"Allow": ", ".join(sorted(methods))} if methods else {}
 
 
 def _details(error: RequestValidationError) -> str:

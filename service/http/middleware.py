@@ -12,7 +12,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.caller import Caller
-from service.http.problems import PROBLEM_TYPE, problem
+from service.errors import ShuttingDownError
+from service.http.problems import PROBLEM_TYPE, headers_of, problem, problem_of
 from service.telemetry.logs import get_logger, where
 from service.telemetry.metrics import Metrics
 
@@ -70,7 +71,11 @@ class RequestMiddleware:
         with structlog.contextvars.bound_contextvars(request_id=request_id), self._running(scope):
             try:
                 await self._app(scope, receive, answer.send)
-            except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            except asyncio.CancelledError:  # by the server alone, which ends and has waited long enough
+                if scope["type"] != "http" or answer.status is not None:
+                    raise
+                await self._hand_back(scope, receive, answer)
+            except (KeyboardInterrupt, SystemExit):
                 raise
             # The last place where it can become an answer without its message; a panic in Rust is no Exception.
             except BaseException as error:  # noqa: BLE001
@@ -81,6 +86,14 @@ class RequestMiddleware:
 
     def _running(self, scope: Scope) -> AbstractContextManager[None]:
         return self._metrics.requests_running.track_inprogress() if scope["type"] == "http" else nullcontext()
+
+    async def _hand_back(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        """Have the client repeat a request elsewhere whose body, for one, has not come; uvicorn would say 500."""
+        error = ShuttingDownError()
+        self._metrics.rejections.labels(error.code).inc()
+        body = problem_of(error, scope["state"]["request_id"])
+        refusal = JSONResponse(body, error.status, headers=headers_of(error), media_type=PROBLEM_TYPE)
+        await refusal(scope, receive, answer.send)
 
     async def _apologise(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         self._metrics.rejections.labels("internal_error").inc()

@@ -42,7 +42,8 @@ EVENTS: Final[dict[str, Any]] = {
 def wants_events(request: Request) -> bool:
     """Whether the client has asked for events rather than for the whole answer."""
     weights = dict(map(_weighted, ",".join(request.headers.getlist("accept")).lower().split(",")))
-    return weights.get(EVENT_STREAM, 0) > 0 and weights[EVENT_STREAM] >= weights.get("application/json", 0)
+    ranges = (weights[each] for each in ("application/json", "application/*", "*/*") if each in weights)
+    return weights.get(EVENT_STREAM, 0) > 0 and weights[EVENT_STREAM] >= next(ranges, 0)
 
 
 def _weighted(media_range: str) -> tuple[str, float]:

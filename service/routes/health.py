@@ -21,6 +21,7 @@ _UNAVAILABLE: Final = status.HTTP_503_SERVICE_UNAVAILABLE
 _BUGS: Final = problems(checked=False)
 
 
+@router.head("/v1/info", include_in_schema=False)
 @router.get(
     "/v1/info",
     operation_id="readInfo",
@@ -78,6 +79,7 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
     return _health(reasons, response)
 
 
+@router.head("/health/dependencies", include_in_schema=False)
 @router.get(
     "/health/dependencies",
     operation_id="readDependencies",
@@ -94,6 +96,7 @@ async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
     return Dependencies(status="degraded" if down else "ok", dependencies=found)
 
 
+@router.head("/metrics", include_in_schema=False)
 @router.get(
     "/metrics",
     operation_id="readMetrics",

@@ -16,6 +16,7 @@ router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute
 Name = Annotated[str, Path(min_length=1, max_length=128, description="Name of a model.")]
 
 
+@router.head("", include_in_schema=False)
 @router.get("", operation_id="listModels", summary="List the models", responses=problems(*BY_ANY_KEY, checked=False))
 async def list_models(_who: KeyHolderDep, parts: ServicesDep) -> ModelList:
     """The models that the answering replica has loaded, and those that it should have loaded but could not."""

@@ -150,6 +150,7 @@ async def correct_sentence(
     return _kept(await parts.sessions.correct(document, position, body.translation))
 
 
+@router.head("/{session_id}", include_in_schema=False)
 @router.get(
     "/{session_id}",
     operation_id="readSession",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from typing import IO
 
 import httpx
 import pytest
@@ -28,7 +29,7 @@ class Command:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTECEDENT_")}
         self._environment = clean | {f"ANTECEDENT_{name.upper()}": value for name, value in settings.items()}
 
-    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run(self, *arguments: str, stdout: int | IO[str] = subprocess.PIPE) -> "subprocess.CompletedProcess[str]":
         """Run it, whatever comes of it."""
         command = [sys.executable, "-m", "service.keys", *arguments]
         return subprocess.run(
@@ -36,7 +37,8 @@ class Command:
             cwd=ROOT,
             env=self._environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
@@ -175,6 +177,17 @@ def test_command_that_cannot(
     assert said in done.stderr
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_key_that_nobody_has_seen_is_not_kept(command: Command) -> None:
+    """Standard output may be a file on a disk that is full: the key would be valid, and nobody's."""
+    with Path("/dev/full").open("w") as full:
+        done = command.run("create", "--tenant", "unseen", stdout=full)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: the key cannot be printed, and has been revoked: No space left on device\n",
+    )
+    assert "unseen" not in command.run("list").stdout
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,8 @@ def test_headers_keep_proxies_from_holding_events_back(client: httpx.Client) -> 
         "text/html, application/xml;q=0.9",
         "application/json, text/event-stream;q=0",
         "application/json, text/event-stream;q=0.5",
+        "text/event-stream;q=0.5, application/*",
+        "text/event-stream;q=0.5, */*",
     ],
 )
 def test_whole_answer_is_the_default(client: httpx.Client, accept: str) -> None:

@@ -112,6 +112,8 @@ def test_page_of_an_allowed_origin_may_call(client: httpx.Client) -> None:
     }
     first = client.options("/v1/documents", headers=asked)
     assert (first.status_code, first.headers["access-control-allow-origin"]) == (200, APP)
+    head = asked | {"Access-Control-Request-Method": "HEAD"}
+    assert client.options("/v1/models", headers=head).status_code == 200
     for answer in (
         client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}, headers={"Origin": APP}),
         client.post("/v1/documents", json={}, headers={"Origin": APP}),

@@ -44,6 +44,24 @@ def test_replica_that_cannot_know_its_keys_is_alive_but_not_ready(replicas: Repl
         assert [each["status"] for each in found.json()["dependencies"] if each["name"] == "redis"] == ["down"]
 
 
+def test_head_is_a_get_without_the_body(replicas: Replicas, redis_server: RedisServer) -> None:
+    """Wherever there is something to get (RFC 9110, 9.1); and `Allow` names it."""
+    replica = replicas.new(redis_url=redis_server.url).start()
+    with replica.client() as client:
+        pair = {"source_lang": "ja", "target_lang": "en"}
+        session = client.post("/v1/sessions", json=pair).json()["session_id"]
+        described = [path for path, methods in client.get("/openapi.json").json()["paths"].items() if "get" in methods]
+        for path in ("/docs", "/docs/start.js", *described):
+            here = path.format(session_id=session)
+            head = client.head(here)
+            assert (here, head.status_code, head.content) == (here, 200, b"")
+            assert head.headers["content-type"] == client.get(here).headers["content-type"]
+            refused = client.put(here)
+            assert (refused.status_code, refused.json()["code"]) == (405, "method_not_allowed")
+            assert {"GET", "HEAD"} <= set(refused.headers["allow"].split(", "))
+            assert refused.json()["detail"] == f"this path supports {refused.headers['allow']}"
+
+
 def test_service_says_what_it_accepts(replicas: Replicas, redis_server: RedisServer) -> None:
     """The limits are those of the settings, so that a client need not find out by being refused."""
     replica = replicas.new(redis_url=redis_server.url, max_body_bytes="12345", max_document_sentences="7").start()

@@ -1,6 +1,7 @@
 """SIGTERM: what is in flight is finished, or handed back, and the process ends with status 0."""
 
 import signal
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,6 +40,22 @@ def test_drain_has_an_end(
         assert (given_up.status_code, given_up.json()["code"]) == (503, "shutting_down")
         assert given_up.headers["retry-after"] == "1"
     assert "worker_died" not in replica.log  # it was ended, and no other is started in its place
+
+
+def test_request_whose_body_does_not_come_is_handed_back(replicas: Replicas, redis_server: RedisServer) -> None:
+    """It never got as far as to wait for a worker: its client is told to repeat it too, and not of a bug."""
+    replica = replicas.new(redis_url=redis_server.url, drain_seconds="1").start()
+    url = httpx.URL(replica.url)
+    with socket.create_connection((url.host, url.port)) as connection, replica.client() as client:
+        head = b"POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        connection.sendall(head + b"Content-Length: 100\r\n\r\n{")
+        eventually(lambda: measured(client, "antecedent_requests_running 2.0"), "it is there, beside this one")
+        assert replica.end() == 0
+        fields, body = b"".join(iter(lambda: connection.recv(1000), b"")).split(b"\r\n\r\n")
+    assert fields.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: 1" in fields
+    assert b'"code":"shutting_down"' in body
+    assert "CancelledError" not in replica.log
 
 
 def test_signal_at_the_start(replicas: Replicas, redis_server: RedisServer) -> None:

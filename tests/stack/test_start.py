@@ -4,9 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle
+from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle, eventually, free_port
 
 
 def refusal(replica: Replica) -> str:
@@ -60,6 +61,18 @@ def test_two_bundles_of_one_name(replicas: Replicas, redis_server: RedisServer, 
     assert said == "antecedent: two bundles have the name same\n"
 
 
+def test_service_whose_words_cannot_be_written_serves(replicas: Replicas, redis_server: RedisServer) -> None:
+    """Standard output may be a file on a disk that is full, or a pipe that nobody reads any more."""
+    port = free_port()
+    replica = replicas.new(redis_url=redis_server.url, port=str(port))
+    process = replica.spawn()
+    assert process.stdout is not None
+    process.stdout.close()
+    eventually(lambda: not replica.alive or _answers(port), "it serves")
+    assert replica.end() == 0
+    assert "Traceback" not in replica.log
+
+
 def test_port_in_use(replicas: Replicas, redis_server: RedisServer) -> None:
     """A port that is taken is known before any model is loaded."""
     port = redis_server.port
@@ -73,3 +86,10 @@ def test_http_process_loads_no_model(module: str) -> None:
     program = f"import sys, {module}; print(sorted({{'torch', 'ctranslate2'}} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     assert done.stdout == "[]\n"
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/health/ready", timeout=60, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False

@@ -63,6 +63,8 @@ async def test_replicas_refuse_together(new_replica: NewReplica) -> None:
     with pytest.raises(RateLimitedError) as caught:
         await other.spend(CALLER, 2)
     headers = caught.value.headers()
+    told = "this key has 1 left of its 5 sentences per minute, and the request takes 2: try again in "
+    assert str(caught.value).startswith(told)
     assert 50 < int(headers["Retry-After"]) <= 60
     assert headers["RateLimit"] == f'"default";r=1;t={headers["Retry-After"]}'
     assert headers["RateLimit-Policy"] == '"default";q=5;w=60'

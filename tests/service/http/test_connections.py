@@ -28,8 +28,8 @@ async def app(
 ) -> None:
     """Answers GET with more than sockets hold, at once, and POST with how many header fields and bytes it has had.
 
-    At `/refuses` the answer does not wait for the body. At `/waits` there is no answer, and at `/begun` no more than
-    its beginning, until the client leaves.
+    At `/refuses` the answer does not wait for the body, and at `/parts` its length is not known. At `/waits` there is
+    no answer, and at `/begun` no more than its beginning, until the client leaves.
     """
     if scope["type"] == "websocket":
         await receive()
@@ -42,6 +42,11 @@ async def app(
         while (await receive())["type"] != "http.disconnect":
             pass
         LEFT.append(scope["path"])
+        return
+    if scope["path"] == "/parts":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for part in (b"one", b"", b"two"):
+            await send({"type": "http.response.body", "body": part, "more_body": part != b"two"})
         return
     body = bytes(ANSWER)
     if scope["path"] == "/refuses":
@@ -164,6 +169,23 @@ def test_trailers_are_no_header_fields(server: uvicorn.Server) -> None:
         connection.sendall(CHUNKED + b"1\r\na\r\n0\r\nAuthorization: Bearer another\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(1000), b""))
     assert answer.endswith(b"\r\n\r\n2,1")
+
+
+@pytest.mark.parametrize(
+    ("version", "path", "end"),
+    [
+        (b"1.0", b"/parts", b"\r\n\r\nonetwo"),
+        (b"1.1", b"/parts", b"\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"),
+        (b"1.0", b"/refuses", b"\r\n\r\ntoo much"),
+    ],
+)
+def test_chunks_are_for_those_who_know_them(server: uvicorn.Server, version: bytes, path: bytes, end: bytes) -> None:
+    """To a client of HTTP/1.0 they would be text; what has no length ends with the connection."""
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.sendall(b"GET " + path + b" HTTP/" + version + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answer.endswith(end)
+    assert (b"transfer-encoding" in answer) == (version == b"1.1")
 
 
 @pytest.mark.parametrize(("requests", "status"), [(10, b"200 OK"), (10_000, b"400 Bad Request")])
