@@ -40,10 +40,26 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
 
 
 def free_port() -> int:
-    """A port of loopback that nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of loopback that nothing listens on; see `hold_port`."""
+    return hold_port(0)
+
+
+def hold_port(port: int) -> int:
+    """Keep a port of loopback, or any if it is 0, for who will listen there, as long as this process runs.
+
+    Bound and not listened on it can be taken by whoever names it and sets SO_REUSEADDR, as servers do, and Linux gives
+    it to nobody who asks for any: not before the server starts, nor while it is down.
+
+    Raises:
+        OSError: it is taken.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", port))
+        found: int = holder.getsockname()[1]
+        if sys.platform == "linux":
+            holder.detach()  # elsewhere nobody else could listen there
+        return found
 
 
 class RedisServer:

@@ -213,23 +213,24 @@ def test_rotation_without_a_failed_request(client: httpx.Client, command: Comman
     old = in_use[0]
     eventually(lambda: status(client, old) == 200, "the first key is valid")
 
-    def work() -> list[tuple[str, int]]:
-        seen = []
+    seen: list[tuple[str, int]] = []
+
+    def work() -> None:
         while not stop.is_set():
             key = in_use[-1]
             seen.append((key, status(client, key)))
-        return seen
 
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         new = command.create("rotating")
         eventually(lambda: status(client, new) == 200, "the new key is valid")
+        eventually(lambda: bool(seen), "the first key is in use")
         in_use.append(new)
-        eventually(lambda: status(client, new) == 200, "it is in use")
+        eventually(lambda: seen[-1][0] == new, "the new one is in use")
         command.revoke(old)
         eventually(lambda: status(client, old) == 401, "the old key is refused")
         stop.set()
-        seen = working.result()
+        working.result()
     assert {code for _, code in seen} == {200}
     assert {key for key, _ in seen} == {old, new}
 

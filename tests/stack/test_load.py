@@ -15,16 +15,23 @@ from redis import Redis
 
 from service.store.document import DocumentKey
 from tests.support.client import begin, measured, say, translate
-from tests.support.servers import RedisServer, Replica, Replicas, child, eventually
+from tests.support.servers import RedisServer, Replica, Replicas, bundle, child, eventually
 from tests.support.stand_in import expected
 
 Occupy = Callable[[], Future[httpx.Response]]
 
 
 @pytest.fixture(scope="module")
-def replica(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle that nobody else serves."""
+    return bundle(tmp_path_factory.mktemp("bundles") / "own")
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, redis_server: RedisServer, folder: Path) -> Replica:
     """A replica with one worker and room for two waiting sentences."""
-    return shared_replicas.new(redis_url=redis_server.url, queue_limit="2", batch_sentences="1").start()
+    little = {"queue_limit": "2", "batch_sentences": "1"}
+    return shared_replicas.new(redis_url=redis_server.url, bundles=str(folder), **little).start()
 
 
 @pytest.fixture
@@ -130,8 +137,9 @@ def test_sentence_that_kills_workers_is_not_tried_anew_for_who_waits(
     assert _restarts(client) == before + 2
 
 
-def test_no_worker_is_not_ready(replica: Replica, client: httpx.Client) -> None:
+def test_no_worker_is_not_ready(replica: Replica, client: httpx.Client, folder: Path) -> None:
     """While no worker is alive, readiness says so, and liveness stays."""
+    (folder / "held").touch()
     os.kill(child(replica.pid, "worker_process"), signal.SIGKILL)
     found: list[httpx.Response] = []
 
@@ -142,6 +150,7 @@ def test_no_worker_is_not_ready(replica: Replica, client: httpx.Client) -> None:
     eventually(gone, "readiness is gone")
     assert found[-1].json()["reasons"] == ["no worker of stand-in is alive"]
     assert client.get("/health/live").status_code == 200
+    (folder / "held").unlink()
     eventually(lambda: client.get("/health/ready").status_code == 200, "a worker is alive again")
 
 

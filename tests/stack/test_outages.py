@@ -26,8 +26,8 @@ def fragile_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSer
 
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, fragile_redis: RedisServer) -> Replica:
-    """A service on it that has little patience."""
-    patience = {"redis_timeout_seconds": "0.5", "redis_total_seconds": "1", "session_lease_seconds": "0.5"}
+    """A service on it that has little patience: Redis is away when it has not answered five times."""
+    patience = {"redis_timeout_seconds": "0.5", "redis_total_seconds": "4", "session_lease_seconds": "0.5"}
     return shared_replicas.new(redis_url=fragile_redis.url, **patience).start()
 
 
@@ -65,7 +65,7 @@ def test_redis_killed_in_the_middle_of_a_session(client: httpx.Client, fragile_r
     """503 with Retry-After while Redis is away, then nothing is lost."""
     session = begin(client)
     for at in (0, 1):
-        say(client, session, SENTENCES[at], at)
+        say_until_served(client, session, SENTENCES[at], at)
     fragile_redis.kill()
     check_outage(client, session, 2)
     assert client.get("/health/dependencies").json()["dependencies"][0]["status"] == "down"
@@ -76,7 +76,7 @@ def test_redis_killed_in_the_middle_of_a_session(client: httpx.Client, fragile_r
 def test_redis_that_hangs(client: httpx.Client, replica: Replica, fragile_redis: RedisServer) -> None:
     """A Redis that does not answer in time is away, and soon not asked any more; what it does late is done once."""
     session = begin(client)
-    say(client, session, SENTENCES[0], 0)
+    say_until_served(client, session, SENTENCES[0], 0)
     fragile_redis.pause()
     check_outage(client, session, 1)
     eventually(lambda: _refused_at_once(client, session), "calls fail without asking Redis")
@@ -90,7 +90,7 @@ def test_redis_that_hangs(client: httpx.Client, replica: Replica, fragile_redis:
 def test_redis_that_comes_back_empty(client: httpx.Client, fragile_redis: RedisServer) -> None:
     """A session that Redis has lost is a 404, whatever is asked of it: none is ever made anew silently."""
     session = begin(client)
-    say(client, session, SENTENCES[0], 0)
+    say_until_served(client, session, SENTENCES[0], 0)
     with Redis(port=fragile_redis.port) as admin:
         admin.flushall()
         admin.script_flush()
@@ -102,7 +102,7 @@ def test_redis_that_comes_back_empty(client: httpx.Client, fragile_redis: RedisS
 def test_redis_that_is_full(client: httpx.Client, fragile_redis: RedisServer) -> None:
     """No sentence is taken, and none is dropped for another's sake; what is stored can be read."""
     session = begin(client)
-    say(client, session, SENTENCES[0], 0)
+    say_until_served(client, session, SENTENCES[0], 0)
     with configured(fragile_redis, maxmemory=(1, 0)):
         check_outage(client, session, 1)
         assert len(client.get(session).json()["sentences"]) == 1
@@ -112,7 +112,7 @@ def test_redis_that_is_full(client: httpx.Client, fragile_redis: RedisServer) ->
 def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer) -> None:
     """A Redis whose disk takes nothing refuses to change anything; what is stored can be read."""
     session = begin(client)
-    say(client, session, SENTENCES[0], 0)
+    say_until_served(client, session, SENTENCES[0], 0)
     with configured(fragile_redis, save=("3600 1", "")) as admin:
         admin.set("more than the disk takes", os.urandom(1_000_000), ex=10)
         pid = admin.info("server")["process_id"]
@@ -136,7 +136,7 @@ def test_redis_that_is_a_read_only_replica(
 ) -> None:
     """An address that has come to stand for a replica takes no sentences, until it stands for a master again."""
     session = begin(client)
-    say(client, session, SENTENCES[0], 0)
+    say_until_served(client, session, SENTENCES[0], 0)
     with Redis(port=fragile_redis.port) as admin:
         admin.config_set("replica-serve-stale-data", "yes")
         admin.replicaof("127.0.0.1", 1)
@@ -150,7 +150,7 @@ def test_redis_that_is_a_read_only_replica(
 def test_redis_that_refuses_the_password(client: httpx.Client, replica: Replica, fragile_redis: RedisServer) -> None:
     """A password that is no longer right is an outage, and the log says why, without it."""
     session = begin(client)
-    say(client, session, SENTENCES[0], 0)
+    say_until_served(client, session, SENTENCES[0], 0)
     with configured(fragile_redis, requirepass=("hunter2", "")) as admin:
         admin.client_kill_filter(_type="normal", skipme=True)
         check_outage(client, session, 1)

@@ -13,7 +13,9 @@ def test_nothing_listens_until_the_models_are_loaded(
     replicas: Replicas, redis_server: RedisServer, tmp_path: Path
 ) -> None:
     """While a model loads a startup probe is refused, though the port is taken; then it holds, like the others."""
-    folder, port = bundle(tmp_path / "slow"), free_port()
+    folder = bundle(tmp_path / "slow")
+    with socket.create_server(("127.0.0.1", 0)) as nobody:  # which is not held for the service: that it does itself
+        port = nobody.getsockname()[1]
     held = folder / "held"
     held.touch()
     replica = replicas.new(bundles=str(folder), redis_url=redis_server.url, port=str(port))

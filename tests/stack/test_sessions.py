@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +19,7 @@ from tests.support.stand_in import expected
 @pytest.fixture(scope="module")
 def two(shared_replicas: Replicas, redis_server: RedisServer) -> Iterator[tuple[httpx.Client, httpx.Client]]:
     """Clients of two replicas with one Redis."""
-    settings = {"redis_url": redis_server.url, "session_max_ttl_seconds": "100000"}
+    settings = {"redis_url": redis_server.url, "session_max_ttl_seconds": "100000", "session_lease_seconds": "60"}
     replicas = [shared_replicas.new(**settings).start() for _ in range(2)]
     with replicas[0].client() as one, replicas[1].client() as other:
         yield one, other
@@ -144,13 +143,21 @@ def test_position_in_a_path_is_written_as_in_json(two: tuple[httpx.Client, httpx
 
 
 def test_session_does_not_expire_while_its_sentence_is_translated(
-    two: tuple[httpx.Client, httpx.Client], tmp_path: Path
+    two: tuple[httpx.Client, httpx.Client], redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    """However short its time-to-live, which is less than a lease here."""
-    session, gate = begin(two[0], ttl_seconds=1), tmp_path / "gate"
-    with ThreadPoolExecutor() as pool:
+    """However short its time-to-live, which is less than a lease here, and before a lease is renewed."""
+    session, gate = begin(two[0], ttl_seconds=5), tmp_path / "gate"
+    of_session, entries, _ = DocumentKey("default", session.rpartition("/")[2]).names()
+    with ThreadPoolExecutor() as pool, Redis.from_url(redis_server.url) as redis:
         waiting = pool.submit(say, two[0], session, f"wait-for:{gate}", 0)
-        time.sleep(2)
+        eventually(lambda: redis.exists(entries) == 1, "it is appended")
+        left = [redis.pttl(of_session)]
+
+        def renewed() -> bool:
+            left.append(redis.pttl(of_session))
+            return bool(left[-1] > left[-2])
+
+        eventually(renewed, "it lives on")
         gate.touch()
         assert waiting.result().status_code == 200
 

@@ -2,14 +2,19 @@
 
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from redis import Redis
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from service.store.document import DocumentKey
 from tests.support.client import begin, measured, say
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
 from tests.support.stand_in import expected
-from tests.support.streams import connected, handshake_of, opened, read_all, refused
+from tests.support.streams import Stream, connected, handshake_of, opened, read_all, refused
 
 INTERNAL_ERROR = (1011).to_bytes(2, "big")
 """The close code, as it is in a frame."""
@@ -21,11 +26,16 @@ def narrow(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
     return shared_replicas.new(
         redis_url=redis_server.url,
         stream_limit="2",
-        stream_idle_seconds="0.3",
         stream_message_bytes="2056",
         max_sentence_characters="150",
         max_session_sentences="3",
     ).start()
+
+
+@pytest.fixture(scope="module")
+def hasty(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A replica whose streams may not be idle for long."""
+    return shared_replicas.new(redis_url=redis_server.url, stream_idle_seconds="0.3").start()
 
 
 @pytest.fixture
@@ -41,24 +51,44 @@ def ordinary(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
     return shared_replicas.new(redis_url=redis_server.url, session_lease_seconds="0.5").start()
 
 
-def test_idle_stream_ends(narrow: Replica, session: str) -> None:
+def test_idle_stream_ends(hasty: Replica, session: str) -> None:
     """Nothing has come for a while and nothing is in flight."""
-    with opened(narrow.url, session) as stream:
+    with opened(hasty.url, session) as stream:
         assert stream.closed() == (1001, "idle")
 
 
-def test_stream_is_not_idle_while_a_sentence_is_in_flight(ordinary: Replica, narrow: Replica, tmp_path: Path) -> None:
+@contextmanager
+def in_flight(replica: Replica, session: str, text: str) -> Iterator[Stream]:
+    """A stream on which a first sentence is in flight; another one, where it had ended before that came."""
+    while True:
+        with opened(replica.url, session) as stream:
+            with suppress(ConnectionClosed):
+                stream.send(text, 0)
+            if _is_taken(replica, session, stream):
+                yield stream
+                return
+
+
+def _is_taken(replica: Replica, session: str, stream: Stream) -> bool:
+    """Whether a first sentence gets its place, or else the stream ends before it comes."""
+    with replica.client() as client:
+
+        def taken() -> bool:
+            return bool(client.get(session).json()["next_position"])
+
+        eventually(lambda: taken() or stream.socket.close_code is not None, "it is taken, or the stream has ended")
+        return taken()
+
+
+def test_stream_is_not_idle_while_a_sentence_is_in_flight(hasty: Replica, session: str, tmp_path: Path) -> None:
     """However long its translation takes, it is answered before the stream ends."""
     gate = tmp_path / "gate"
-    with ordinary.client() as client:
-        session = begin(client)
-        with opened(narrow.url, session) as stream:
-            stream.send(f"wait-for:{gate}", 0)
-            with opened(narrow.url, session) as other:
-                assert other.closed() == (1001, "idle"), "more than once as long"
-            gate.touch()
-            assert stream.receive()["position"] == 0
-            assert stream.closed() == (1001, "idle")
+    with in_flight(hasty, session, f"wait-for:{gate}") as stream:
+        with opened(hasty.url, session) as other:
+            assert other.closed() == (1001, "idle"), "more than once as long"
+        gate.touch()
+        assert stream.receive()["position"] == 0
+        assert stream.closed() == (1001, "idle")
 
 
 def test_message_that_is_too_big(narrow: Replica, session: str) -> None:
@@ -72,12 +102,11 @@ def test_message_that_is_too_big(narrow: Replica, session: str) -> None:
 
 def test_number_of_streams(narrow: Replica, session: str) -> None:
     """One more than may be open is refused at the handshake, until one has ended."""
-    with opened(narrow.url, session) as one, opened(narrow.url, session) as other:
+    with opened(narrow.url, session) as one, opened(narrow.url, session):
         refusal = refused(narrow.url, session)
         assert (refusal["status"], refusal["code"], refusal["retryable"]) == (503, "too_many_streams", True)
-        assert one.closed() == other.closed() == (1001, "idle")
-    with opened(narrow.url, session):
-        pass
+        one.abort()
+        eventually(lambda: _opens(narrow, session), "one has ended")
 
 
 def test_length_of_a_session(narrow: Replica, session: str) -> None:
@@ -134,19 +163,22 @@ def test_client_that_leaves_no_room_for_a_close(replicas: Replicas, redis_server
     """Whose answer fills all that is between it and the service is given up as well, and holds no place."""
     long = {"max_sentence_characters": "5000000", "stream_message_bytes": "60000256", "redis_total_seconds": "60"}
     replica = replicas.new(
-        redis_url=redis_server.url, stream_idle_seconds="0.3", stream_ping_seconds="600", **long
+        redis_url=redis_server.url, stream_idle_seconds="0.5", stream_ping_seconds="600", **long
     ).start()
-    with replica.client() as client, connected(replica.url) as silent:
-        silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        silent.sendall(handshake_of(session))
-        while b"next_position" not in silent.recv(4096):
-            pass
-        message = b'{"text": "' + b"x" * 5_000_000 + b'"}'
-        silent.sendall(b"\x81\xff" + len(message).to_bytes(8, "big") + bytes(4) + message)  # a frame, masked by zeros
-        eventually(
-            lambda: measured(client, 'antecedent_session_sentences_total{channel="stream"} 1.0'), "it is answered"
-        )
-        eventually(lambda: measured(client, "antecedent_streams_open 0.0"), "the client is given up")
+    answered, none_open = 'antecedent_session_sentences_total{channel="stream"} 1.0', "antecedent_streams_open 0.0"
+    message = b'{"text": "' + b"x" * 5_000_000 + b'"}'
+    frame = b"\x81\xff" + len(message).to_bytes(8, "big") + bytes(4) + message  # masked by zeros
+    with replica.client() as client, ExitStack() as silent_ones:
+        while not measured(client, answered):  # or the stream had ended before its message was there
+            silent = silent_ones.enter_context(connected(replica.url))
+            silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            silent.sendall(handshake_of(session))
+            while b"next_position" not in silent.recv(4096):
+                pass
+            with suppress(OSError):
+                silent.sendall(frame)
+            eventually(lambda: measured(client, answered) or measured(client, none_open), "it is answered, or too late")
+        eventually(lambda: measured(client, none_open), "the client is given up")
 
 
 def test_told_to_end(replicas: Replicas, ordinary: Replica, redis_server: RedisServer, tmp_path: Path) -> None:
@@ -205,6 +237,9 @@ def test_told_to_end_while_a_sentence_never_does(
             stream.send(text, 0)
             eventually(lambda: client.get(session).json()["next_position"] == 1, "it is in flight")
             second.send(text, 0)
+            _, entries, _ = DocumentKey("default", session.rpartition("/")[2]).names()
+            with Redis.from_url(redis_server.url) as redis:
+                eventually(lambda: redis.hexists(entries, "w0"), "the other one waits for it")
             replica.send(signal.SIGTERM)
             for waiting in (stream, second):
                 given_up = waiting.receive()
@@ -237,6 +272,14 @@ def test_replica_killed(
     assert [answer["translation"] for answer in answers] == [
         expected(texts[at], texts[max(0, at - 2) : at]) for at in (1, 2, 3)
     ]
+
+
+def _opens(replica: Replica, session: str) -> bool:
+    try:
+        with opened(replica.url, session):
+            return True
+    except InvalidStatus:
+        return False
 
 
 def _accepts(replica: Replica) -> bool:

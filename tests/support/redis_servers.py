@@ -17,10 +17,12 @@ import redis
 import trustme
 
 from service.store.redis_process import find_redis_server
-from tests.support.servers import RedisServer, eventually, free_port
+from tests.support.servers import RedisServer, eventually, free_port, hold_port
 
 _SLOTS = 16384
 _BUS_OFFSET = 10000
+_PATIENT, _IMPATIENT = 60_000, 300
+"""Milliseconds of silence after which a sentinel takes a master for dead."""
 
 
 def kill_own_redis(pid: int) -> None:
@@ -58,6 +60,8 @@ class RedisCluster:
             _call(master.port, "CLUSTER", "ADDSLOTS", *slots)
             _call(master.port, "CLUSTER", "MEET", "127.0.0.1", self.masters[0].port)
         eventually(self.whole, "the cluster is whole")
+        for master in self.masters:  # they find each other quickly, and none is away because it had no CPU for a while
+            _call(master.port, "CONFIG", "SET", "cluster-node-timeout", 15_000)
 
     def whole(self) -> bool:
         """Whether every master sees every slot served."""
@@ -124,7 +128,7 @@ class RedisSentinel:
         configuration.write_text(
             f"port {self._port}\ndir {self._folder}\nlogfile sentinel.log\n"
             f"sentinel monitor {self.name} 127.0.0.1 {self.master.port} 1\n"
-            f"sentinel down-after-milliseconds {self.name} 300\nsentinel failover-timeout {self.name} 2000\n"
+            f"sentinel down-after-milliseconds {self.name} {_PATIENT}\nsentinel failover-timeout {self.name} 2000\n"
         )
         self._process = subprocess.Popen([str(find_redis_server()), str(configuration), "--sentinel"])
         eventually(self._knows_the_replica, "the sentinel knows of the replica")
@@ -133,6 +137,14 @@ class RedisSentinel:
         """Whether the replica has everything that the master has."""
         ours, theirs = (_info(server.port, "INFO", "replication") for server in (self.master, self.replica))
         return theirs.get("master_link_status") == "up" and theirs["slave_repl_offset"] == ours["master_repl_offset"]
+
+    @contextmanager
+    def without_the_master(self) -> Iterator[None]:
+        """Kill the master, of which the sentinel makes nothing of a pause else, as where it has no CPU for a while."""
+        self.master.kill()
+        _call(self._port, "SENTINEL", "SET", self.name, "down-after-milliseconds", _IMPATIENT)
+        yield
+        _call(self._port, "SENTINEL", "SET", self.name, "down-after-milliseconds", _PATIENT)
 
     def promoted(self) -> bool:
         """Whether the replica is the master now."""
@@ -223,9 +235,17 @@ def _in(folder: Path, *options: str) -> RedisServer:
 def _master(folder: Path) -> RedisServer:
     options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no")
     master = _in(folder, *options)
-    while master.port + _BUS_OFFSET > 65535:  # where the masters talk to each other
+    while not _holds(master.port + _BUS_OFFSET):  # where the masters talk to each other
         master = RedisServer(folder, *options)
     return master
+
+
+def _holds(port: int) -> bool:
+    """Keep a port, if there is such a one and nobody has it."""
+    try:
+        return hold_port(port) == port
+    except (OSError, OverflowError):
+        return False
 
 
 def _call(port: int, *command: Any) -> Any:

@@ -5,10 +5,25 @@ from pathlib import Path
 
 import psutil
 
-from loadtests.processes import ROOT, RedisServer, Replica, eventually, free_port
+from loadtests.processes import ROOT, RedisServer, Replica, eventually, free_port, hold_port
 from models.bundle.manifest import Manifest
 
-__all__ = ["ROOT", "RedisServer", "Replica", "Replicas", "bundle", "child", "children", "eventually", "free_port"]
+__all__ = [
+    "ROOT",
+    "RedisServer",
+    "Replica",
+    "Replicas",
+    "bundle",
+    "child",
+    "children",
+    "eventually",
+    "free_port",
+    "hold_port",
+]
+
+
+PATIENT = {"redis_timeout_seconds": "15", "redis_total_seconds": "30"}
+"""Settings of a service whose Redis is not away because this machine had no time for it for a while."""
 
 
 class Replicas:
@@ -23,7 +38,7 @@ class Replicas:
         """One more, not yet started; arguments are settings."""
         folder = self._folder / f"replica-{len(self._made)}"
         folder.mkdir()
-        default = {"bundles": str(self._bundle), "redis_folder": str(self._folder / "redis")}
+        default = PATIENT | {"bundles": str(self._bundle), "redis_folder": str(self._folder / "redis")}
         environment = {f"ANTECEDENT_{name.upper()}": value for name, value in (default | settings).items()}
         self._made.append(Replica(folder, "tests.support.stand_in", environment))
         return self._made[-1]

@@ -32,11 +32,13 @@ class Answer(httpx.SyncByteStream):
 
 def test_comments_are_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that says for ever that it is still there has lost the sentence; it is asked for again."""
-    monkeypatch.setattr(documents, "ATTEMPT_SECONDS", 0.2)
     answers = [Answer(10**6), Answer(1)]
     repeated: list[str] = []
 
     def answer(_: httpx.Request) -> httpx.Response:
+        monkeypatch.undo()
+        if len(answers) == 2:
+            monkeypatch.setattr(documents, "ATTEMPT_SECONDS", 0.2)
         return httpx.Response(200, headers={"Content-Type": "text/event-stream"}, stream=answers.pop(0))
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as http, closing(Recorder(tmp_path / "r")) as recorder:

@@ -55,12 +55,17 @@ def service(
         thread.join()
 
 
-def say(url: str, patience: float = 30, pace: float = 0) -> list[str]:
+def say(url: str, patience: float = 30, pace: float = 0, on_repeat: Callable[[], object] = lambda: None) -> list[str]:
     """Say all sentences, `pace` seconds apart; gives why something had to be repeated."""
     repeated: list[str] = []
+
+    def repeat(reason: str) -> None:
+        repeated.append(reason)
+        on_repeat()
+
     with httpx.Client() as http:
         rng = random.Random(1)
-        balancer = Balancer(http, [url], rng, patience, repeated.append)
+        balancer = Balancer(http, [url], rng, patience, repeat)
         conversation = Conversation("id", DOCUMENT, EXPECTED, lambda _: None)
         moments = [time.monotonic() + pace * position for position in range(len(DOCUMENT))]
         client = StreamClient(
@@ -94,15 +99,18 @@ def test_sentence_that_is_refused_is_sent_again() -> None:
 
 def test_sentence_without_answer_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """On another stream, and that is no lost connection, which an outage would explain."""
-    monkeypatch.setattr(stream_client, "ATTEMPT_SECONDS", 0.2)
     release = threading.Event()
+
+    def before_never(said: dict[str, Any]) -> dict[str, Any]:
+        monkeypatch.setattr(stream_client, "ATTEMPT_SECONDS", 0.2)
+        return translation(said)
 
     def never(said: dict[str, Any]) -> dict[str, Any]:
         release.wait(30)
         return translation(said)
 
-    with service([translation, never, translation, translation], [0, 1]) as url:
-        assert say(url) == ["no_answer"]
+    with service([before_never, never, translation, translation], [0, 1]) as url:
+        assert say(url, on_repeat=monkeypatch.undo) == ["no_answer"]
         release.set()
 
 

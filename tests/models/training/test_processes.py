@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -28,6 +27,23 @@ BLOCKS: dict[str, dict[str, object]] = {
 }
 """Of a document of four sentences the last is alone in its block, and reads no memory."""
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+KILLED = """
+import os, runpy, signal, sys, threading, time
+from pathlib import Path
+from models.training.checkpoints import list_checkpoints
+
+run, output, count = sys.argv[1:]
+
+def die():
+    while all(int(folder.name.rpartition("-")[2]) < int(count) for folder in list_checkpoints(Path(output))):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+threading.Thread(target=die, daemon=True).start()
+sys.argv = ["models", "train", run, "--resume"]
+runpy.run_module("models", run_name="__main__", alter_sys=True)
+"""
+"""Training that is killed amid its work once there are so many checkpoints, as its own process looks for them."""
 
 
 def finished(command: list[str]) -> str:
@@ -43,18 +59,10 @@ def command_line(*arguments: str) -> list[str]:
 
 
 def kill_after_checkpoints(run: Path, output: Path, count: int) -> None:
-    """Train in another process and kill it as soon as it has written so many checkpoints."""
-    process = subprocess.Popen(command_line("train", str(run), "--resume"), env=ENVIRONMENT, stderr=subprocess.DEVNULL)
-    while process.poll() is None and _last_update(output) < count:
-        time.sleep(0.01)
-    assert process.poll() is None, "the run ended before it could be killed"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-
-
-def _last_update(output: Path) -> int:
-    """Of the newest checkpoint; older ones are removed as training goes."""
-    return max((int(folder.name.rpartition("-")[2]) for folder in list_checkpoints(output)), default=0)
+    """Train in another process, which is killed as soon as it has written so many checkpoints."""
+    command = [sys.executable, "-c", KILLED, str(run), str(output), str(count)]
+    process = subprocess.run(command, env=ENVIRONMENT, stderr=subprocess.DEVNULL, check=False)
+    assert process.returncode == -signal.SIGKILL, "the run ended before it could be killed"
 
 
 @pytest.mark.usefixtures("one_thread")

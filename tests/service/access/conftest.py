@@ -7,6 +7,7 @@ import pytest
 from service.access.key_table import KeyTable
 from service.store.commands import Commands
 from service.store.connection import connect
+from service.store.nodes import Policy
 from service.telemetry.metrics import Metrics
 from tests.support.servers import RedisServer
 
@@ -14,8 +15,8 @@ from tests.support.servers import RedisServer
 @pytest.fixture
 async def mortal_commands(mortal_redis: RedisServer) -> AsyncIterator[Commands]:
     """Commands on a Redis that a test may kill."""
-    client = connect(mortal_redis.url, 2)
-    commands = Commands(client, Metrics())
+    client = connect(mortal_redis.url, 60)
+    commands = Commands(client, Metrics(), policy=Policy(total_seconds=60))
     yield commands
     await commands.aclose()
     await client.aclose()

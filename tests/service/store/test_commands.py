@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from service.telemetry.metrics import Metrics
 from tests.support.servers import RedisServer, free_port
 
 IMPATIENT = Policy(total_seconds=0.5, repetitions=1, failures=3, probe_seconds=0.02)
+PATIENT = Policy(total_seconds=60)
+"""Where Redis answers in the end, however busy this machine is."""
 
 
 @pytest.fixture
@@ -28,9 +31,11 @@ def fragile_redis(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @asynccontextmanager
-async def running(url: str, policy: Policy, metrics: Metrics | None = None) -> AsyncIterator[Commands]:
-    """Commands on a Redis that has a fifth of a second to answer."""
-    async with connect(url, 0.2) as client:
+async def running(
+    url: str, policy: Policy = PATIENT, metrics: Metrics | None = None, *, seconds: float = 60
+) -> AsyncIterator[Commands]:
+    """Commands on a Redis that has so many seconds to answer."""
+    async with connect(url, seconds) as client:
         commands = Commands(client, metrics or Metrics(), policy=policy)
         yield commands
         await commands.aclose()
@@ -47,7 +52,7 @@ async def _served(commands: Commands) -> bool:
 async def test_redis_that_is_away_is_said_to_be_away() -> None:
     """Where nothing listens, a call is repeated, and then gives the error that a client may retry."""
     metrics = Metrics()
-    async with running(f"redis://127.0.0.1:{free_port()}", Policy(failures=100), metrics) as commands:
+    async with running(f"redis://127.0.0.1:{free_port()}", replace(PATIENT, failures=100), metrics) as commands:
         with pytest.raises(StoreUnavailableError):
             await commands.ping()
     assert b'antecedent_redis_failures_total{operation="ping"} 5.0' in metrics.render(), "tried five times"
@@ -55,7 +60,7 @@ async def test_redis_that_is_away_is_said_to_be_away() -> None:
 
 async def test_connection_that_is_lost_is_made_again(fragile_redis: RedisServer) -> None:
     """A call whose connection has died meanwhile, as after a restart of Redis, succeeds with another one."""
-    async with running(fragile_redis.url, Policy()) as commands:
+    async with running(fragile_redis.url) as commands:
         await commands.ping()
         fragile_redis.kill()
         fragile_redis.start()
@@ -65,7 +70,7 @@ async def test_connection_that_is_lost_is_made_again(fragile_redis: RedisServer)
 async def test_call_has_an_end(fragile_redis: RedisServer) -> None:
     """However long each try may wait and however often it may be repeated, the whole call is bounded."""
     policy = Policy(total_seconds=0.1, repetitions=1000, failures=1000)
-    async with running(fragile_redis.url, policy) as commands:
+    async with running(fragile_redis.url, policy, seconds=0.2) as commands:
         fragile_redis.pause()
         async with asyncio.timeout(60):
             with pytest.raises(StoreUnavailableError):
@@ -76,7 +81,7 @@ async def test_after_failures_in_a_row_redis_is_not_asked(fragile_redis: RedisSe
     """Once it counts as away calls fail without a try, until a ping of our own is answered; both changes are logged."""
     metrics = Metrics()
     with capture_logs() as logs:
-        async with running(fragile_redis.url, IMPATIENT, metrics) as commands:
+        async with running(fragile_redis.url, IMPATIENT, metrics, seconds=0.2) as commands:
             fragile_redis.pause()
             for _ in range(IMPATIENT.failures):
                 assert not await _served(commands)
@@ -107,7 +112,7 @@ async def test_asking_goes_on_whatever_it_meets(
 
     monkeypatch.setattr(nodes, "probe", probe_once)
     with capture_logs() as logs:
-        async with running(fragile_redis.url, IMPATIENT) as commands:
+        async with running(fragile_redis.url, IMPATIENT, seconds=0.2) as commands:
             fragile_redis.pause()
             for _ in range(IMPATIENT.failures):
                 assert not await _served(commands)
@@ -126,14 +131,14 @@ async def test_calls_at_once_are_bounded(redis_server: RedisServer) -> None:
         await redis.client_setname("bounded")
         return sum(client["name"] == "bounded" for client in await redis.client_list())
 
-    async with running(redis_server.url, Policy(connections=3)) as commands:
+    async with running(redis_server.url, replace(PATIENT, connections=3)) as commands:
         assert max(await asyncio.gather(*(commands.run("count", counted) for _ in range(100)))) <= 3
 
 
 async def test_scripts_are_loaded_again(redis_server: RedisServer) -> None:
     """A Redis that has forgotten a script learns it anew."""
     script = read_script("service.store", "read")
-    async with running(redis_server.url, Policy()) as commands, connect(redis_server.url, 5) as client:
+    async with running(redis_server.url) as commands, connect(redis_server.url, 5) as client:
         for _ in range(2):
             await client.script_flush()
             assert await commands.evaluate("read", script, ["none"] * 3, []) == [[], []]
@@ -143,7 +148,7 @@ async def test_scripts_are_loaded_again(redis_server: RedisServer) -> None:
 async def test_mistake_of_ours_is_no_outage(redis_server: RedisServer) -> None:
     """A command that is wrong is a bug, not a Redis that is away: it is neither repeated nor hidden."""
     metrics = Metrics()
-    async with running(redis_server.url, Policy(), metrics) as commands:
+    async with running(redis_server.url, PATIENT, metrics) as commands:
         with pytest.raises(ResponseError):
             await commands.run("wrong", lambda redis: redis.execute_command("NO-SUCH-COMMAND"))
     assert b'antecedent_redis_failures_total{operation="wrong"} 1.0' in metrics.render()
@@ -151,7 +156,7 @@ async def test_mistake_of_ours_is_no_outage(redis_server: RedisServer) -> None:
 
 async def test_caller_that_leaves_harms_nobody(redis_server: RedisServer) -> None:
     """A call that is cancelled on its way leaves no answer behind for the next one."""
-    async with running(redis_server.url, Policy(connections=1)) as commands:
+    async with running(redis_server.url, replace(PATIENT, connections=1)) as commands:
         for number in range(20):
             call = asyncio.create_task(commands.run("echo", lambda redis: redis.echo("cancelled")))
             for _ in range(number % 5):
@@ -168,7 +173,7 @@ async def test_caller_that_leaves_as_its_command_is_sent_has_left(redis_server: 
         await asyncio.wait_for(sent, 60)  # as redis-py sends
         return str(await redis.echo("answered"))
 
-    async with running(redis_server.url, Policy()) as commands:
+    async with running(redis_server.url) as commands:
         call = asyncio.create_task(commands.run("echo", command))
         await asyncio.sleep(0.01)
         sent.set_result(None)

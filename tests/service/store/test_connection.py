@@ -19,7 +19,7 @@ from tests.support.servers import RedisServer, free_port
 @asynccontextmanager
 async def connected(url: str, security: Security = NO_SECURITY) -> AsyncIterator[RedisClient]:
     """A client that is closed afterwards."""
-    client = connect(url, 2, security)
+    client = connect(url, 60, security)
     try:
         yield client
     finally:
