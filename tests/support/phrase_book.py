@@ -14,7 +14,7 @@ from models.engine.requests import CacheUse, Options, Translation, TranslationRe
 LOAD = "tests.support.phrase_book:load"
 PHRASES = {
     "紫式部は女流歌人である。": "Murasaki Shikibu was a female poet.",
-    "藤原為時の娘である。": "She was the daughter of FUJIWARA no Tametoki.",
+    "藤原為時の娘である。": "She was a daughter of FUJIWARA no Tametoki.",
     "源氏物語を書いた。": "She wrote the Tale of Genji.",
     "晩年は山科で静かに暮らしたと伝えられる。": "It is said that he lived quiet in Yamashina in his later years.",
 }
