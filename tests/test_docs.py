@@ -71,7 +71,10 @@ def _row(page: str, first: str) -> list[str]:
 
 def test_figures_of_the_readme_were_measured() -> None:
     """The README's tables repeat what stands in those of docs/experiments.md, and on the card of the shipped model."""
-    measured = [_row("docs/experiments.md", name) for name in ("mean, real (shipped)", "mean of steps twelve and fourteen, none")]
+    measured = [
+        _row("docs/experiments.md", name)
+        for name in ("mean, real (shipped)", "mean of steps twelve and fourteen, none")
+    ]
     measured += [_row("docs/experiments.md", "fair reference")]
     assert _row("README.md", "BLEU") == [row[1] for row in measured]
     assert _row("README.md", "pronouns that are right, macro") == [row[5] for row in measured]
