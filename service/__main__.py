@@ -129,6 +129,9 @@ def _bind(host: str, port: int) -> socket.socket:
     """Take the port before the models are loaded: a port in use is known at once."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Its connections inherit this: a client that loses its power or its network ends none of them, and nothing but a
+    # stream asks whether it is still there.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     try:
         listener.bind((host, port))
     except OSError as error:

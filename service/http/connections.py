@@ -6,6 +6,7 @@ requests without waiting for an answer. Whoever offers another protocol than a W
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from functools import partial
 from typing import Any, Final, cast
 
@@ -103,13 +104,22 @@ class HttpProtocol(HttpToolsProtocol):
             self.send_400_response("Header fields too large.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header field; nobody asks for trailers, which would be added to them."""
+        """Keep a header field; nobody asks for trailers, which would be added to them.
+
+        White space after a value is none of it (RFC 9110, 5.5); the parser takes away only what stands before it.
+        """
         if not self._head_has_ended:
-            super().on_header(name, value)
+            super().on_header(name, value.rstrip(b" \t"))
 
     def _should_upgrade(self) -> bool:
-        """Whether this becomes a WebSocket, which only GET does (RFC 6455, 4.1)."""
-        return super()._should_upgrade() and self.parser.get_method() == b"GET"
+        """Whether this becomes a WebSocket, which only GET does (RFC 6455, 4.1).
+
+        Of several lines of `Connection`, which are one (RFC 9110, 5.3), uvicorn reads the last, and the parser all.
+        """
+        offered = self.parser.should_upgrade() and (b"upgrade", b"websocket") in (
+            (name, value.lower()) for name, value in self.headers
+        )
+        return offered and self.parser.get_method() == b"GET"
 
     def handle_websocket_upgrade(self) -> None:
         """Become a WebSocket, unless a request before it has no answer yet: that would come among its frames.
@@ -124,9 +134,13 @@ class HttpProtocol(HttpToolsProtocol):
             super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Have a request answered; those that came after it wait."""
+        """Have a request answered; those that came after it wait, and then begin where it has ended.
+
+        So in a context of its own: what the logs and traces say of a request before it is not true of this one.
+        """
         self._answering = cycle
-        super()._start_asgi_task(cycle, _without_chunks(cycle, app) if cycle.scope["http_version"] == "1.0" else app)
+        app = _without_chunks(cycle, app) if cycle.scope["http_version"] == "1.0" else app
+        Context().run(super()._start_asgi_task, cycle, app)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what was sent, and close; amid an answer without a word, which would be taken for a part of it."""
@@ -162,12 +176,16 @@ class HttpProtocol(HttpToolsProtocol):
         """The head has ended, and its answer is waited for.
 
         Raises:
-            ValueError: it is too long, or too many are waited for; the parser stops, and uvicorn answers with 400.
+            ValueError: it is too long, it does not say once for which host it is, or too many are waited for; the
+                parser stops, and uvicorn answers with 400.
         """
         if self._declines:
             return
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MOST_BARE_BYTES:
             raise ValueError("header fields too large")
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):  # RFC 9112, 3.2
+            raise ValueError("not one Host")
         self._bare_bytes, self._head_has_ended = 0, True
         super().on_headers_complete()
         if len(self.pipeline) > MOST_PIPELINED:

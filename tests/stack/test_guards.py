@@ -2,6 +2,8 @@
 
 import json
 import socket
+import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,6 +15,7 @@ from websockets.typing import Origin
 
 from tests.support.client import PAIR, begin
 from tests.support.servers import RedisServer, Replica, Replicas
+from tests.support.streams import connected
 
 APP = "https://app.example.org"
 JSON = {"Content-Type": "application/json"}
@@ -101,6 +104,16 @@ def test_announced_body_is_refused_before_it_is_sent(replica: Replica) -> None:
         fields = ["Host: localhost", "Content-Type: application/json", "Content-Length: 99999999"]
         plain.sendall("\r\n".join(["POST /v1/documents HTTP/1.1", *fields, "", ""]).encode())
         assert plain.recv(4096).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's own")
+def test_client_that_has_vanished_is_missed(replica: Replica) -> None:
+    """One without power ends no connection, so the kernel asks: 2 is the timer for that, 0 is none."""
+    with connected(replica.url) as connection:
+        ends = [f":{end[1]:04X}" for end in (connection.getpeername(), connection.getsockname())]
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+        (timer,) = [row[5] for row in rows if [row[1][-5:], row[2][-5:]] == ends]
+    assert timer.startswith("02:")
 
 
 def test_page_of_an_allowed_origin_may_call(client: httpx.Client) -> None:

@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
 
@@ -19,6 +20,15 @@ ANSWER = 30_000_000
 """Bytes: more than the buffers of a socket hold."""
 LEFT: list[str] = []
 """What a client has left before its answer had ended."""
+SAID: ContextVar[str] = ContextVar("SAID", default="")
+"""What the logs would say of the request that is being answered."""
+
+
+def said() -> bytes:
+    """What has been said of the request by now; more is said of it from now on."""
+    before = SAID.get()
+    SAID.set(before + "more")
+    return before.encode()
 
 
 async def app(
@@ -29,7 +39,7 @@ async def app(
     """Answers GET with more than sockets hold, at once, and POST with how many header fields and bytes it has had.
 
     At `/refuses` the answer does not wait for the body, and at `/parts` its length is not known. At `/waits` there is
-    no answer, and at `/begun` no more than its beginning, until the client leaves.
+    no answer, and at `/begun` no more than its beginning, until the client leaves. At `/said` it is what `said` gives.
     """
     if scope["type"] == "websocket":
         await receive()
@@ -48,10 +58,8 @@ async def app(
         for part in (b"one", b"", b"two"):
             await send({"type": "http.response.body", "body": part, "more_body": part != b"two"})
         return
-    body = bytes(ANSWER)
-    if scope["path"] == "/refuses":
-        body = b"too much"
-    elif scope["method"] == "POST":
+    body = {"/refuses": b"too much", "/said": said()}.get(scope["path"], bytes(ANSWER))
+    if scope["method"] == "POST" and scope["path"] != "/refuses":
         read, more = 0, True
         while more:
             message = await receive()
@@ -290,6 +298,61 @@ def test_frame_that_comes_with_the_handshake_is_not_lost_without_a_word(server: 
         connection.sendall(HANDSHAKE + frame)
         answer = b"".join(iter(lambda: connection.recv(1000), b""))
     assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+
+
+def test_what_is_said_of_a_request_is_not_said_of_the_next(server: uvicorn.Server) -> None:
+    """Which key, and which trace: one that came before the answer of another begins in the middle of it."""
+    with socket.create_connection(("127.0.0.1", server.config.port)) as connection:
+        connection.sendall(b"GET /said HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
+        answers = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answers.count(b"content-length: 0") == 3
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"Connection: Upgrade\r\nConnection: keep-alive\r\nUpgrade: websocket\r\n",
+        b"Connection: keep-alive\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n",
+        b"Connection: keep-alive, Upgrade \t\r\nUpgrade: websocket \t\r\n",
+    ],
+)
+def test_handshake_however_its_fields_are_written(server: uvicorn.Server, fields: bytes) -> None:
+    """Several lines of a field are one list, and white space at the end of a line is none of it."""
+    handshake = HANDSHAKE.replace(b"Connection: Upgrade\r\nUpgrade: websocket\r\n", fields)
+    assert answer_to(server, handshake) == b"HTTP/1.1 101 Switching Protocols"
+
+
+def test_white_space_after_a_value_is_none_of_it(server: uvicorn.Server) -> None:
+    """A client that waits to be told to go on would wait for ever."""
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue \t\r\nContent-Length: 2\r\n\r\n"
+    assert answer_to(server, head) == b"HTTP/1.1 100 Continue"
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status"),
+    [
+        (b"1.1", 0, b"400 Bad Request"),
+        (b"1.1", 1, b"200 OK"),
+        (b"1.1", 2, b"400 Bad Request"),
+        (b"1.0", 0, b"200 OK"),
+        (b"1.0", 1, b"200 OK"),
+        (b"1.0", 2, b"400 Bad Request"),
+    ],
+)
+@pytest.mark.parametrize("offer", [b"", OFFER])
+def test_request_names_one_host(
+    server: uvicorn.Server, version: bytes, hosts: int, status: bytes, offer: bytes
+) -> None:
+    """What a proxy before the service takes for the host must not be another one than the service does."""
+    head = b"POST / HTTP/" + version + b"\r\n" + b"Host: localhost\r\n" * hosts + offer + b"Content-Length: 0\r\n\r\n"
+    assert answer_to(server, head) == b"HTTP/1.1 " + status
+
+
+@pytest.mark.parametrize("hosts", [0, 2])
+def test_handshake_names_one_host(server: uvicorn.Server, hosts: int) -> None:
+    """As any other request."""
+    handshake = HANDSHAKE.replace(b"Host: localhost\r\n", b"Host: localhost\r\n" * hosts)
+    assert answer_to(server, handshake) == b"HTTP/1.1 400 Bad Request"
 
 
 def test_connect_is_no_offer(server: uvicorn.Server) -> None:
