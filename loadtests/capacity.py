@@ -46,9 +46,8 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_rate: Callable[[f
         found |= {f"at {rate:.1f}/s: {what}": value for what, value in _shown(ran).items()}
     checks = [check for ran in search.ran.values() for check in judge(ran, Budget(refusals=True)) if not check.holds]
     holding = Check("there is a rate at which all is in time", knee > 0, f"{knee:.1f} sentences/s")
-    sound = Check(
-        "at no rate is anything lost, wrong or unexplained", not checks, "; ".join(map(str, checks[:3])) or "0"
-    )
+    missed = "; ".join(f"{check.name}: {check.found}" for check in checks[:3])
+    sound = Check("at no rate is anything lost, wrong or unexplained", not checks, missed or "0")
     plots = [_curve(plan, search.ran, knee), *(all_plots(search.ran[knee]) if knee else [])]
     return Report("capacity", asdict(plan) | setting.conditions(), found, [holding, sound], plots)
 

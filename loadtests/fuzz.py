@@ -4,7 +4,6 @@ The service has keys and is asked with one that may do everything, so that authe
 it too. Needs the development tools.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ import orjson
 from loadtests.conversation import pair_of
 from loadtests.deployment import STAND_IN, deployed
 from loadtests.errors import LoadTestError
-from loadtests.processes import ROOT
+from loadtests.processes import ROOT, without_settings
 from loadtests.report import Check, Report
 from service.settings import PREFIX
 
@@ -134,7 +133,7 @@ def _make_key(settings: dict[str, str]) -> str:
         "admin",
     ]
     done = subprocess.run(  # noqa: S603 - our own command
-        command, cwd=ROOT, env=os.environ | environment, check=False, capture_output=True, text=True
+        command, cwd=ROOT, env=without_settings() | environment, check=False, capture_output=True, text=True
     )
     if done.returncode:
         raise LoadTestError(f"no key could be made: {done.stderr.strip()}")

@@ -39,6 +39,11 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.01)
 
 
+def without_settings() -> dict[str, str]:
+    """The environment of this process, without settings of a service: those of whoever measures one are for another."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+
+
 def free_port() -> int:
     """A port of loopback that nothing listens on; see `hold_port`."""
     return hold_port(0)
@@ -166,12 +171,11 @@ class Replica:
 
     def spawn(self) -> "subprocess.Popen[str]":
         """Start it without waiting for anything."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         with (self._folder / "stderr").open("a") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
                 [sys.executable, "-m", self._module],
                 cwd=ROOT,
-                env=clean | {f"{PREFIX}PORT": "0", f"{PREFIX}WORKERS": "1"} | dict(self._environment),
+                env=without_settings() | {f"{PREFIX}PORT": "0", f"{PREFIX}WORKERS": "1"} | dict(self._environment),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

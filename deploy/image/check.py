@@ -5,6 +5,8 @@ container with Redis shares with it. Exit status 0 if everything is as it should
 image cannot be checked, with one line that says why.
 """
 
+from __future__ import annotations  # who builds an image need not have the Python that is in it
+
 import argparse
 import json
 import secrets
@@ -15,7 +17,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
 
 RESTRICTED = ["--read-only", "--tmpfs=/tmp", "--cap-drop=all", "--security-opt=no-new-privileges"]
 REDIS = """
@@ -106,6 +111,7 @@ def mounted(text: str, path: str) -> Iterator[str]:
         Path(folder).chmod(0o755)
         file = Path(folder, "mounted")
         file.write_text(text)
+        file.chmod(0o644)  # to the container's user too, whatever the umask is here
         yield f"--volume={file}:{path}:ro"
 
 

@@ -1,12 +1,15 @@
 """The image as its Dockerfile describes it; `make image-check` looks at one that has been built."""
 
 import json
+import os
 import re
 import runpy
 import shutil
+import stat
 import subprocess
 import sys
 import tomllib
+import typing
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -168,6 +171,26 @@ def test_image_that_cannot_be_checked(tmp_path: Path, engine: str | None, said: 
     assert (done.returncode, len(lines)) == (2, len(said))
     assert all(part in line for part, line in zip(said, lines, strict=True))
     assert lines[-1].startswith("check.py: ")
+
+
+def test_check_runs_with_an_older_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To build an image takes Docker alone, and `python3` may be older than 3.11: such a one has no `Self`."""
+    monkeypatch.delattr(typing, "Self")
+    program = runpy.run_path(str(ROOT / "deploy" / "image" / "check.py"))
+    assert program["Container"].run.__annotations__["given"] == "str | None"  # which Python 3.9 could not evaluate
+
+
+def test_password_can_be_read_in_the_container() -> None:
+    """The container has another user than the file's owner, who may let nobody else read what he makes."""
+    mounted = runpy.run_path(str(ROOT / "deploy" / "image" / "check.py"))["mounted"]
+    before = os.umask(0o077)
+    try:
+        with mounted("a password", "/run/password") as option:
+            file = Path(option.removeprefix("--volume=").partition(":")[0])
+            assert file.read_text() == "a password"
+            assert [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)] == [0o644, 0o755]
+    finally:
+        os.umask(before)
 
 
 @pytest.mark.slow

@@ -162,6 +162,25 @@ def test_pod_that_fills_a_claim() -> None:
     assert claims <= set(re.findall(r"antecedent-[\w-]+", example))
 
 
+@pytest.mark.parametrize("folder", JOBS)
+def test_deletion_of_a_folder_takes_all_claims(folder: str) -> None:
+    """The folder of each job makes the namespace that it shares with the others: who deletes it is told what goes."""
+    assert of_kind(render(folder), "Namespace")
+    (told,) = re.findall(r"`kubectl delete -k`[^.]*\.", TEXT)
+    assert "deletes the namespace, and with it the claims of all" in told
+
+
+def test_addresses_that_are_made_up_are_named() -> None:
+    """What no overlay could guess, a component has an example of: the page says which field it is, and its value."""
+    (parent,) = named(render("components/gateway"), "HTTPRoute", "antecedent")["spec"]["parentRefs"]
+    assert f"(`parentRefs`: `{parent['name']}` in the namespace `{parent['namespace']}`" in TEXT
+    scaled = named(render("components/keda"), "ScaledObject", "antecedent")["spec"]
+    assert all("serverAddress" in trigger["metadata"] for trigger in scaled["triggers"])
+    assert "`serverAddress`" in TEXT
+    assert scaled["fallback"]["replicas"] == 6
+    assert "there are six replicas" in TEXT
+
+
 @needs_kubectl
 @pytest.mark.parametrize("folder", JOBS)
 def test_command_that_lets_a_job_go(folder: str, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from loadtests import processes
 from loadtests.errors import LoadTestError
-from loadtests.processes import RedisServer, Replica
+from loadtests.processes import RedisServer, Replica, without_settings
 
 
 def test_replica_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,3 +28,12 @@ def test_redis_that_does_not_start_says_why(tmp_path: Path) -> None:
         server.start()
     with pytest.raises(LoadTestError, match="Redis did not start"):
         RedisServer(tmp_path / "none", "--maxmemory-policy", "nonsense").start()
+
+
+def test_settings_of_whoever_measures_are_not_those_of_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody's own keys, models or addresses get into a load test; the rest of the environment does."""
+    monkeypatch.setenv("ANTECEDENT_HOST", "0.0.0.0")  # with which no key could be made
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    found = without_settings()
+    assert not [name for name in found if name.startswith("ANTECEDENT_")]
+    assert found["OMP_NUM_THREADS"] == "3"
