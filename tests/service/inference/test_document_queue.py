@@ -98,7 +98,7 @@ async def test_window_is_the_end_of_what_came_before(sentences: str, context: st
     asked = _Asked()
     queue = DocumentQueue(sentences, context, asked.enqueue, around=_window(size), room=lambda: 99, in_turn=False)
     for position, request in enumerate(asked.requests):
-        before = [one for one in [*context, *sentences[:position]] if one.isalpha() and has_words(sentences[position])]
+        before = [one for one in [*context, *sentences[:position]] if has_words(one) and has_words(sentences[position])]
         assert [one.source for one in request.preceding] == before[max(0, len(before) - size) :]
     queue.close()
 
