@@ -43,10 +43,13 @@ def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel
     """A sentence model to translate what `trained` does without context: the backbone of a checkpoint, evaluating.
 
     Raises:
-        BundleError: it has other vocabularies or fewer positions.
+        BundleError: it has other languages or vocabularies, or fewer positions.
         CheckpointError: the checkpoint is damaged.
     """
     beside = load_checkpoint(folder)
+    # Where both languages share a vocabulary, a model of the other direction has the same pieces.
+    if trained.config.languages != beside.config.languages:
+        raise BundleError(f"{folder}: does not translate the same languages as the model that is exported with it")
     if trained.vocabularies != beside.vocabularies:
         raise BundleError(f"{folder}: does not have the same vocabularies as the model that is exported with it")
     if beside.config.backbone.max_length < trained.config.backbone.max_length:

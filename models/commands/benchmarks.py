@@ -60,6 +60,8 @@ def bench(
 
     if (bundle is None) == (not fixed) or (bundle is None) != (source is None):
         raise typer.BadParameter("give either a BUNDLE with --in, or --fixed")
+    if source is None and reference is not None:
+        raise typer.BadParameter("--reference goes with --in")
     conditions = Conditions(
         device,
         resolve_compute_type(compute_type, device),
@@ -123,5 +125,7 @@ def _draw(rows: "Sequence[Row]", file: Path) -> None:
     from models.plotting.speeds import draw_speeds
     from models.plotting.style import save, styled
 
+    # Only the ending of a picture is one: `bench.2` is not to become `bench`, which may be another one's.
+    name = file.stem if file.suffix in {".png", ".svg"} else file.name
     with styled():
-        save(draw_speeds(rows), file.parent, file.stem)
+        save(draw_speeds(rows), file.parent, name)

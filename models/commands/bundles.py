@@ -27,6 +27,7 @@ from models.commands.options import (
     Seed,
     Threads,
     or_standard,
+    writable_or_standard,
 )
 from models.config import load_config
 from models.data.documents import read_documents
@@ -100,7 +101,9 @@ def translate(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="F", help="Translations. Default: standard output.", callback=or_standard),
+        typer.Option(
+            "--out", metavar="F", help="Translations. Default: standard output.", callback=writable_or_standard
+        ),
     ] = None,
     context: Kind = "real",
     seed: Seed = 1,

@@ -30,6 +30,11 @@ def or_standard(file: Path | None) -> Path | None:
     return None if file == Path("-") else file
 
 
+def writable_or_standard(file: Path | None) -> Path | None:
+    """A file that can be written, or None for `-`."""
+    return with_folder(or_standard(file))
+
+
 def finite(number: float | None) -> float | None:
     """A number that can be computed with: `nan` and `inf` are on no side of any bound that they should be on."""
     if number is not None and not math.isfinite(number):

@@ -34,8 +34,9 @@ def plot(
         Path | None, typer.Option(metavar="F", help="Their translations. Default: the model's own.")
     ] = None,
     number: Annotated[
-        int, typer.Option("--document", min=1, metavar="N", help="Number of the document in the file.")
-    ] = 1,
+        int | None,
+        typer.Option("--document", min=1, metavar="N", help="Number of the document in the file. Default: 1."),
+    ] = None,
     device: Device = "cpu",
     threads: Threads = 1,
     json_file: JsonFile = None,
@@ -44,7 +45,9 @@ def plot(
     from models.engine.runtime import Runtime
     from models.plotting.pictures import draw, sort_paths
 
-    document = None if source is None else _document(source, reference, number)
+    if source is None and (reference is not None or number is not None):
+        raise typer.BadParameter("--reference and --document go with --in")
+    document = None if source is None else _document(source, reference, number or 1)
     material = sort_paths(of, partial(Runtime.open, device=device, threads=threads), document)
     drawn = draw(material, out, pictures or ())
     for file in drawn.files:

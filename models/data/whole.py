@@ -9,26 +9,30 @@ from typing import Final
 
 PARTIAL: Final = ".partial"
 """What the name of a file or folder ends with that is being written."""
+_STANDARD: Final = (1, 2)
+"""The numbers of the standard output and of the standard error stream."""
 
 
 def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None) -> None:
     """Write a file; after a failure it is what it was before.
 
     Under a name of this call's own: another process may be writing the same file. What is no file of its own, such as a
-    pipe or `/dev/stdout`, is nothing to replace, and is written to.
+    pipe or `/dev/stdout`, is nothing to replace, and is written to. A link stays, and what it names is replaced.
 
     Args:
         file: to write.
         pieces: of what it holds, in order.
-        folder: of the same file system, where it is written; its own if not given.
+        folder: of the same file system, where it is written; its own if not given, or if the file is a link.
 
     Raises:
         OSError: it cannot be written.
     """
-    if file.is_symlink() or (file.exists() and not file.is_file()):
+    if _is_no_file_of_its_own(file):
         with file.open("wb") as stream:
             stream.writelines(pieces)
         return
+    if file.is_symlink():
+        file, folder = Path(os.path.realpath(file)), None
     partial = (folder or file.parent) / f".{file.name}.{token_hex(4)}{PARTIAL}"
     try:
         with partial.open("wb") as stream:
@@ -38,6 +42,23 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _is_no_file_of_its_own(file: Path) -> bool:
+    """Whether it is a pipe or the like, or another name of what the shell may have redirected into a file.
+
+    Were that file replaced, the shell would be left with the former one.
+    """
+    if not file.exists():
+        return False
+    return not file.is_file() or (file.is_symlink() and any(_is_open_as(file, stream) for stream in _STANDARD))
+
+
+def _is_open_as(file: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(file.stat(), os.fstat(descriptor))
+    except OSError:  # nothing is
+        return False
 
 
 def beside(folder: Path, ending: str = PARTIAL) -> Path:

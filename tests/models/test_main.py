@@ -529,6 +529,8 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         (("evaluate", "missing"), "--source"),
         (("bench", "missing", "--in", "x", "--beam", "0"), "--beam"),
         (("bench", "missing"), "a BUNDLE with --in, or --fixed"),
+        (("bench", "--fixed", "doc_transformer", "--reference", "x"), "--reference goes with --in"),
+        (("translate", "missing", "--out", "models"), "models is a folder, but must be a file"),
         (("nonsense",), "nonsense"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from models.bundle.step_one import sentence_model, sentence_model_of
-from models.config import SentenceConfig
+from models.config import Languages, SentenceConfig
 from models.data.tokenizer import Tokenizer
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
@@ -155,11 +155,17 @@ def test_a_tuned_backbone_can_be_the_sentence_model(trained: Path, tmp_path: Pat
 
 
 def test_a_sentence_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    """One with other vocabularies, and one with fewer positions; there is no bundle then."""
+    """One with other vocabularies, with fewer positions, or of other languages; there is no bundle then."""
     two = make_checkpoint(tmp_path / "two")
     joint = make_checkpoint(tmp_path / "joint", SentenceConfig(), embeddings="shared")
     short = make_checkpoint(tmp_path / "short", SentenceConfig(), max_length=48)
-    for folder, reason in ((joint, "the same vocabularies"), (short, "fewer positions")):
+    back = make_checkpoint(tmp_path / "back", SentenceConfig())
+    checkpoint = load_checkpoint(back)
+    turned = checkpoint.config.model_copy(update={"languages": Languages(source="en", target="ja")})
+    shutil.rmtree(back)
+    save_checkpoint(back, turned, checkpoint.tokenizer, checkpoint.weights, checkpoint.progress)
+    refused = {joint: "the same vocabularies", short: "fewer positions", back: "the same languages"}
+    for folder, reason in refused.items():
         with pytest.raises(BundleError, match=reason):
             export_bundle(two, tmp_path / "bundle", documents=documents(), sentence=folder)
     assert not (tmp_path / "bundle").exists()

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,37 @@ def test_what_is_no_file_of_its_own_is_written_to(tmp_path: Path) -> None:
     assert pipe.is_fifo()
     assert link.is_symlink()
     assert file.read_bytes() == b"new"
+
+
+def test_what_a_link_names_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
+    """A failure in the middle leaves it whole, and a folder to write in that may be on another disk is not used."""
+    link, file, folder = tmp_path / "link", tmp_path / "elsewhere" / "file", tmp_path / "folder"
+    file.parent.mkdir()
+    file.write_bytes(b"old")
+    link.symlink_to(file)
+
+    def broken() -> Iterator[bytes]:
+        yield b"half"
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        write_whole(link, broken(), folder)
+    assert file.read_bytes() == b"old"
+    write_whole(link, [b"new"], folder)
+    assert link.is_symlink()
+    assert file.read_bytes() == b"new"
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_link_to_the_standard_output_is_written_to(tmp_path: Path) -> None:
+    """Even where that is a file: whoever has redirected it there holds on to that file."""
+    out, script = tmp_path / "out", "from pathlib import Path; from models.data.whole import write_whole as write; "
+    with out.open("wb") as stream:
+        subprocess.run(
+            [sys.executable, "-c", f"{script}write(Path('/dev/stdout'), [b'new'])"], stdout=stream, check=True
+        )
+        assert os.path.samestat(out.stat(), os.fstat(stream.fileno()))
+    assert out.read_bytes() == b"new"
 
 
 def test_what_was_left_is_told_from_what_is_being_written(tmp_path: Path) -> None:
