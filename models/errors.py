@@ -84,7 +84,7 @@ class RequestError(AntecedentError):
 
 
 class SentenceTooLongError(RequestError):
-    """A sentence is too long for the model, and has no clause boundary at which it could be split."""
+    """A text has too many characters, or a sentence is too long for the model and has no clause boundary."""
 
     code = "sentence_too_long"
 
