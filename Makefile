@@ -112,7 +112,7 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 	[ -e runs/default/mean_fifteen/final ] || $(PY) -m models average runs/default/step_fifteen/final runs/default/step_thirteen/final --out runs/default/mean_fifteen/final
 	$(PY) -m models export runs/default/mean_fifteen/final --sentence runs/default/mean_fourteen/final --out $(MODEL)
 
-train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, ten steps, export (variable: MINUTES a step)
+train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, twelve steps, means, export (variable: MINUTES a step)
 	[ -e runs/en_ja/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml
 	[ -e runs/en_ja/document/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/sentence.yaml --resume $(BUDGET)
 	[ -e runs/en_ja/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/document.yaml --resume $(BUDGET)
@@ -124,8 +124,12 @@ train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer
 	[ -e runs/en_ja/step_eight/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_seven.yaml --resume
 	[ -e runs/en_ja/step_nine/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_eight.yaml --resume
 	[ -e runs/en_ja/step_ten/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_nine.yaml --resume
-	$(PY) -m models train $(RUNS)/en_ja/step_ten.yaml --resume
-	$(PY) -m models export runs/en_ja/step_ten/final --sentence runs/en_ja/step_nine/final --out models/pretrained/en-ja
+	[ -e runs/en_ja/step_eleven/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_ten.yaml --resume
+	[ -e runs/en_ja/step_twelve/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_eleven.yaml --resume
+	$(PY) -m models train $(RUNS)/en_ja/step_twelve.yaml --resume
+	[ -e runs/en_ja/mean_eleven/final ] || $(PY) -m models average runs/en_ja/step_eleven/final runs/en_ja/step_nine/final --name en-ja-mean-eleven --out runs/en_ja/mean_eleven/final
+	[ -e runs/en_ja/mean_twelve/final ] || $(PY) -m models average runs/en_ja/step_twelve/final runs/en_ja/step_ten/final --out runs/en_ja/mean_twelve/final
+	$(PY) -m models export runs/en_ja/mean_twelve/final --sentence runs/en_ja/mean_eleven/final --out models/pretrained/en-ja
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems

@@ -500,7 +500,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         ("ja-en", "shipped"),
         ("ja-en", "step_fifteen"),
         ("en-ja", "en_ja/shipped"),
-        ("en-ja", "en_ja/step_ten"),
+        ("en-ja", "en_ja/step_twelve"),
     ):
         done = run("unpack", ROOT / "models/pretrained" / bundle, configs / f"{name}.yaml")
         assert done.returncode == 0, done.stderr
