@@ -122,6 +122,18 @@ async def test_limits_name_what_is_beyond_them(
     assert desk.bench.lanes.batches == []
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"sentences": ["a" * 30] * 50, "drafts": ["b" * 40] * 50, "context": ["c" * 30] * 2},
+        {"text": "あ。" * 50},
+    ],
+)
+async def test_document_of_just_the_limits_is_translated(desk: Desk, members: dict[str, object]) -> None:
+    """As many sentences as there may be, and as long ones."""
+    assert len((await desk.whole(**members)).sentences) == 50
+
+
 async def test_bad_sentence_ends_the_document(desk: Desk) -> None:
     """Its position is named, and what comes after it is not translated for nothing."""
     with pytest.raises(RequestError) as raised:

@@ -121,19 +121,19 @@ def test_page_of_an_allowed_origin_may_call(client: httpx.Client) -> None:
     asked = {
         "Origin": APP,
         "Access-Control-Request-Method": "POST",
-        "Access-Control-Request-Headers": "authorization, content-type, idempotency-key, x-request-id",
+        "Access-Control-Request-Headers": "authorization, content-type, idempotency-key, traceparent, x-request-id",
     }
     first = client.options("/v1/documents", headers=asked)
     assert (first.status_code, first.headers["access-control-allow-origin"]) == (200, APP)
-    head = asked | {"Access-Control-Request-Method": "HEAD"}
-    assert client.options("/v1/models", headers=head).status_code == 200
+    for method, path in (("HEAD", "/v1/models"), ("PATCH", "/v1/sessions/a/sentences/0"), ("DELETE", "/v1/sessions/a")):
+        assert client.options(path, headers=asked | {"Access-Control-Request-Method": method}).status_code == 200
     for answer in (
         client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}, headers={"Origin": APP}),
         client.post("/v1/documents", json={}, headers={"Origin": APP}),
     ):
         assert answer.headers["access-control-allow-origin"] == APP
         exposed = answer.headers["access-control-expose-headers"]
-        assert {"RateLimit", "Retry-After", "X-Request-ID"} <= set(exposed.split(", "))
+        assert {"RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-ID"} <= set(exposed.split(", "))
         assert "access-control-allow-credentials" not in answer.headers
 
 

@@ -117,6 +117,20 @@ def test_sentence_without_position_does_not_take_the_place_of_one_that_failed(
     assert [(second["position"], second["source"]), (third["position"], third["source"])] == [(1, "二"), (2, "三")]
 
 
+def test_retry_of_an_earlier_sentence_frees_no_place(replica: Replica, client: httpx.Client) -> None:
+    """What comes after it without a position still comes after the one that failed, or not at all."""
+    session = begin(client)
+    with opened(replica.url, session) as stream:
+        for text in ("一", "二", "refuse"):
+            stream.send(text)
+        stream.receive_all(3)
+        stream.send("一", 0)
+        stream.send("四")
+        retried, behind = stream.receive_all(2)
+    assert (retried["position"], retried["source"]) == (0, "一")
+    assert (behind["code"], behind["next_position"]) == ("position_gap", 2)
+
+
 def test_stream_goes_on_where_a_document_has_lost_its_end(
     replica: Replica, client: httpx.Client, redis_server: RedisServer
 ) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from models.config import ConcatenationConfig, ContextWindow
-from models.data.documents import windows
+from models.data.documents import Sentence, windows
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
 from models.export.export import export_bundle
@@ -40,3 +40,19 @@ def test_nothing_but_the_two_models_is_shipped(runtime: Runtime) -> None:
     folders = {name.split("/")[0] for name in runtime.manifest.files if "/" in name}
     assert folders == {"backbone", "joined"}
     assert not any(name.endswith(".safetensors") for name in runtime.manifest.files)
+
+
+def test_context_of_a_divided_sentence_leaves_room_for_its_longest_part(runtime: Runtime) -> None:
+    """All parts are read with the same context, and none of them runs beyond the position table."""
+    long, short, before = (_of_tokens(runtime, tokens) for tokens in (75, 20, 9))
+    request = TranslationRequest(f"{long}、{short}。", (Sentence(before), Sentence(before)))
+    (found,) = runtime.translate([request], Options(beam_size=1))
+    assert found.context_size == 1
+
+
+def _of_tokens(runtime: Runtime, tokens: int) -> str:
+    """A text of so many tokens, or a few more."""
+    text = ""
+    while len(runtime.tokenizer.encode_source(text)) < tokens:
+        text += "かり"
+    return text

@@ -118,6 +118,13 @@ def test_a_long_sentence_is_translated_in_parts(runtime: Runtime, strategy: Any)
     assert min(part.score for part in parts) < found.score < max(part.score for part in parts)
 
 
+def test_a_request_of_several_sentences_is_no_context_of_its_own(runtime: Runtime) -> None:
+    """What is said to be read is of the document, although its later sentences are read with its first ones."""
+    parts = ("かりきる。", "きろ。")
+    asked = [TranslationRequest("".join(parts), (Sentence("から。"),) * size, parts=parts) for size in (0, 1)]
+    assert [found.context_size for found in runtime.translate(asked, Options(beam_size=1))] == [0, 1]
+
+
 def test_a_sentence_without_boundary_is_refused_when_it_does_not_fit(runtime: Runtime) -> None:
     """Longer than in training but within the positions is translated whole; beyond them it is refused, never cut."""
     for times, fits in ((12, True), (40, False)):

@@ -34,6 +34,13 @@ def test_a_difference_by_chance_is_called_so() -> None:
     assert found.p_value > 0.05
 
 
+def test_a_difference_in_either_direction_counts() -> None:
+    """Of a hundred documents sixty are better and forty worse: two standard errors, which chance exceeds in 1 of 24."""
+    better = [outcomes({f"d{i}": [(i < 60) == right] for i in range(100)}) for right in (False, True)]
+    for pair in (better, better[::-1]):
+        assert compare_outcomes(*pair)["accuracy"].p_value == pytest.approx(0.041, abs=0.012)
+
+
 def test_items_of_one_document_are_one_piece_of_evidence() -> None:
     """Thirty items gained are significant in thirty documents, and not in two."""
     spread = [{f"d{i}": [i % 2 == 0 or better] for i in range(60)} for better in (False, True)]

@@ -38,6 +38,12 @@ def test_what_would_go_on_with_a_loop(tokens: Sequence[int], next_one: int | Non
     assert continues_loop(tokens, None) is None
 
 
+def test_the_copy_that_reaches_the_limit_is_let_through() -> None:
+    """Of two tokens, which do not divide nine, five copies."""
+    assert continues_loop([5, 6] * 4, 9) is None
+    assert continues_loop([5, 6] * 5, 9) == 5
+
+
 @given(st.lists(st.integers(1, 3), max_size=20), st.integers(1, 16), st.integers(4, 8))
 def test_what_was_said_before_a_loop_is_no_matter(before: list[int], size: int, copies: int) -> None:
     """Whatever it is that is repeated."""

@@ -94,6 +94,19 @@ def test_muon_leaves_tables_and_vectors_to_adam() -> None:
         assert torch.equal(muon[name], step) == (name not in matrices), name
 
 
+def test_gradients_are_clipped_and_remembered_as_the_settings_say() -> None:
+    """All together they are as long as `clip_norm`, and Adam's two means take up of them what their decays leave."""
+    model, settings = a_model(), TrainingConfig(updates=1, clip_norm=0.5, adam_betas=(0.8, 0.9))
+    optimizer = Optimizer(model, settings, World())
+    assert sum(p.grad.square().sum() for p in model.parameters() if p.grad is not None) > 0.5**2
+    optimizer.step(RATE)
+    means: dict[str, list[Tensor]] = {"exp_avg": [], "exp_avg_sq": []}
+    for key, tensor in optimizer.tensors().items():
+        means.get(key.partition("/")[0], []).append(tensor)
+    assert sum(mean.square().sum().item() for mean in means["exp_avg"]) == pytest.approx((0.2 * 0.5) ** 2, rel=1e-3)
+    assert sum(mean.sum().item() for mean in means["exp_avg_sq"]) == pytest.approx(0.1 * 0.5**2, rel=1e-3)
+
+
 @pytest.mark.parametrize("kind", ["adam", "muon"])
 def test_the_backbone_may_move_slower(kind: str) -> None:
     """At a tenth of the rate it takes a tenth of the step; context modules take the whole."""

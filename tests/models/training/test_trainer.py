@@ -1,24 +1,28 @@
 """What a run learns from, when it ends, and what it refuses to continue."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from models.config import data_folder, load_config
+from models.data.batches import Batch, ContextReader
 from models.data.corpus import TokenizedCorpus
 from models.data.emphasis import write_gains
 from models.errors import CheckpointError, ConfigError, DivergedError
 from models.network.model import TranslationModel
-from models.training.checkpoints import list_checkpoints, load_checkpoint, weights_of
+from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model, weights_of
 from models.training.curves import Curves
 from models.training.distributed import World
 from models.training.run import make_tokenizer, read_corpus
 from models.training.trainer import Trainer
+from models.training.validation import mean_loss
 from tests.models.conftest import BACKBONE
 from tests.support.training import assert_same_weights, train, weights
 
@@ -56,6 +60,60 @@ def test_sentences_are_learnt_as_much_as_they_weigh(make_run: MakeRun, tmp_path:
     matrix = "backbone.decoder.0.feed_forward.inner.weight"
     torch.testing.assert_close(learnt[1][matrix], learnt[0][matrix])
     assert not torch.allclose(learnt[2][matrix], learnt[0][matrix])
+
+
+def test_dropout_and_smoothing_are_learnt_with(make_run: MakeRun) -> None:
+    """Without one of them another model comes of the same batches."""
+    settings = {"updates": 2, "schedule": {"peak": 0.01, "warmup": 1}}
+    runs = {"both": {}, "undropped": {"dropout": 0.0}, "sharp": {"label_smoothing": 0.0}}
+    made = [load_config(make_run(name, training=settings | values)) for name, values in runs.items()]
+    make_tokenizer(made[0])
+    learnt = [weights(train(config))["backbone.decoder.0.feed_forward.inner.weight"] for config in made]
+    assert not any(torch.allclose(one, other) for one, other in combinations(learnt, 2))
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_validation_is_of_the_model_as_it_is_and_changes_nothing(make_run: MakeRun) -> None:
+    """Its figures are those of the checkpoint of the same update; the last update is validated in any case."""
+    settings = {"updates": 3, "dropout": 0.5, "schedule": {"peak": 0.01, "warmup": 1}}
+    often, once = (
+        load_config(make_run(f"run{every}", training=settings | {"validate_every": every})) for every in (1, 1000)
+    )
+    tokenizer = make_tokenizer(often)
+    corpus = TokenizedCorpus(read_corpus(often.data.train), tokenizer, often.data.max_tokens)
+    losses: list[float] = []
+
+    def validate(model: TranslationModel) -> dict[str, float]:
+        losses.append(mean_loss(model, corpus))
+        return {"loss": losses[-1]}
+
+    finals = [Trainer(run, tokenizer, corpus, World()).run(validate, Curves(None)) for run in (often, once)]
+    saved = [mean_loss(load_model(load_checkpoint(folder)), corpus) for folder in list_checkpoints(often.output)]
+    assert losses == pytest.approx([*saved, saved[-1]])
+    assert_same_weights(*finals)
+
+
+def test_each_pass_has_an_order_of_its_own(make_run: MakeRun) -> None:
+    """All sentences come again, but not in the same batches one after the other."""
+    config = load_config(make_run("run", training={"updates": None, "epochs": 2, "checkpoint_every": 1000}))
+    tokenizer = make_tokenizer(config)
+    read: list[int] = []
+
+    class Corpus(TokenizedCorpus):
+        def batch(
+            self,
+            indices: Sequence[int] | NDArray[np.int64],
+            reader: ContextReader,
+            neighbours: Sequence[int | None] | None = None,
+        ) -> Batch:
+            read.extend(map(int, indices))
+            return super().batch(indices, reader, neighbours)
+
+    corpus = Corpus(read_corpus(config.data.train), tokenizer, config.data.max_tokens)
+    Trainer(config, tokenizer, corpus, World()).run(lambda _: {}, Curves(None))
+    first, second = read[: len(read) // 2], read[len(read) // 2 :]
+    assert sorted(first) == sorted(second) == corpus.usable.tolist()
+    assert first != second
 
 
 @pytest.mark.parametrize("step", ["sentence", "joint"])
@@ -209,6 +267,19 @@ def test_another_corpus_is_not_gone_on_with(make_run: MakeRun) -> None:
     for side in (run.data.train.source, run.data.train.target):
         file = data_folder() / side
         file.write_text(file.read_text(encoding="utf-8") + "\na b\n", encoding="utf-8")
+    with pytest.raises(CheckpointError, match="another corpus"):
+        train(run, resume=True)
+
+
+def test_a_corpus_whose_sentences_weigh_otherwise_is_another_one(make_run: MakeRun, tmp_path: Path) -> None:
+    """The file of their gains is named in the configuration, and what it holds is not."""
+    gains = tmp_path / "gains"
+    run = load_config(make_run("run", training={"updates": 2, "emphasis": {"gains": str(gains)}}))
+    make_tokenizer(run)
+    corpus = read_corpus(run.data.train)
+    write_gains(gains, [[0.0] * len(document.sentences) for document in corpus])
+    train(run)
+    write_gains(gains, [[1.0] * len(document.sentences) for document in corpus])
     with pytest.raises(CheckpointError, match="another corpus"):
         train(run, resume=True)
 

@@ -9,9 +9,11 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from models.config import load_config
+from models.data.documents import Document, Sentence
 from models.errors import DataError
 from models.training.checkpoints import list_checkpoints
 from models.training.run import make_tokenizer
+from models.training.validation import _first
 from tests.support.training import train
 
 
@@ -81,6 +83,12 @@ def test_a_dev_sentence_that_is_too_long_is_found_before_training(
         with pytest.raises(DataError, match=message) if message else nullcontext():
             train(config)
         assert bool(list_checkpoints(config.output)) == (not message)
+
+
+@pytest.mark.parametrize(("wanted", "documents"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (100, 3)])
+def test_so_many_sentences_are_translated_in_whole_documents(wanted: int, documents: int) -> None:
+    """No more documents than it takes, and none where none is to be translated."""
+    assert len(_first([Document((Sentence("kaa"),) * 4)] * 3, wanted)) == documents
 
 
 def test_a_dev_set_of_nothing_is_named(make_run: Callable[..., Path], corpus: dict[str, str], tmp_path: Path) -> None:

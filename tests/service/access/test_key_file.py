@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -103,6 +104,23 @@ async def test_no_file_and_no_folder_for_one(path: Path, tmp_path: Path) -> None
     (tmp_path / "a-file").touch()
     with pytest.raises(KeyStorageError, match="a-file"):
         await KeyFile(tmp_path / "a-file" / "keys.json").add(made("acme")[1])
+
+
+async def test_disk_without_room(path: Path) -> None:
+    """The error says so; the keys are those that were there, and no half of a file is left beside them."""
+    record = made("acme")[1]
+    await KeyFile(path).add(record)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 10, hard))
+    try:
+        with pytest.raises(KeyStorageError, match="File too large"):
+            await KeyFile(path).add(made("acme")[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    found = await KeyFile(path).read()
+    assert found is not None
+    assert list(found.records.values()) == [record]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["keys.json", "keys.json.lock"]
 
 
 async def test_two_who_write_at_once_lose_nothing(path: Path) -> None:

@@ -108,6 +108,29 @@ async def test_place_comes_back_when_its_lease_ends(commands: Commands, key_id: 
             await asyncio.sleep(0.02)
 
 
+async def test_place_of_a_replica_that_has_died_is_free_while_others_hold_theirs(
+    replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
+) -> None:
+    """Those who renew theirs, and so keep the entry in Redis, do not keep a place taken whose lease has ended."""
+    one, other = replicas
+    assert (await one.admit(key_id, Demand(token="a", places=2))).outcome == "admitted"
+    with redis.Redis(port=redis_server.port) as client:
+        client.zadd(_names(key_id)[1], {"dead": 1000 * (client.time()[0] - 1)})
+    assert (await other.admit(key_id, Demand(token="b", places=2))).outcome == "admitted"
+
+
+async def test_place_that_is_renewed_is_held_for_another_lease(
+    replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
+) -> None:
+    """What Redis keeps of a place lasts as long as the place, and so no longer than its holder."""
+    await replicas[0].admit(key_id, Demand(token="a", places=1))
+    places = _names(key_id)[1]
+    with redis.Redis(port=redis_server.port) as client:
+        client.pexpire(places, 5_000)  # the first lease is nearly over
+        await replicas[0].renew(key_id, "a")
+        assert 5_000 < client.pttl(places) <= 1000 * LEASE_SECONDS
+
+
 async def test_clock_that_has_gone_back_leaves_nobody_out(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
 ) -> None:

@@ -50,6 +50,17 @@ def client(metrics: Metrics) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"), [("abc-1", True), ("a" * 64, True), ("a" * 65, False), ("a b", False), ("", False)]
+)
+async def test_id_of_the_client_is_kept_if_it_is_short_and_plain(
+    client: httpx.AsyncClient, given: str, kept: bool
+) -> None:
+    """Else whoever asks could fill the log, line by line, with what they like."""
+    answer = await client.get("/full", headers={"X-Request-ID": given})
+    assert answer.headers["x-request-id"] == answer.json()["request_id"] == (given if kept else "made-here")
+
+
 async def test_bug_is_a_problem_without_its_message(client: httpx.AsyncClient, metrics: Metrics) -> None:
     """An error that nobody has foreseen is answered with its request's id and nothing of its message."""
     answer = await client.get("/bug/7")

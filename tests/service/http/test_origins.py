@@ -17,6 +17,7 @@ APP = "https://app.example.org"
         ("http://localhost:3000", "localhost:8000", (), False),
         (APP, "api.example.org", (), False),
         (APP, "api.example.org", (APP,), True),
+        ("HTTPS://App.example.org", "api.example.org", (APP,), True),
         ("http://app.example.org", "api.example.org", (APP,), False),
         ("https://app.example.org.evil.example", "api.example.org", (APP,), False),
         ("https://evil.example/api.example.org", "api.example.org", (), False),

@@ -115,6 +115,17 @@ async def test_model_that_is_held_goes_on_after_it_is_retired(tmp_path: Path, be
         await used.translate("c")
 
 
+async def test_model_that_is_retired_answers_what_it_has(tmp_path: Path, bench: Callable[..., Bench]) -> None:
+    """Also what nobody holds it for."""
+    used = bench()
+    pool = WorkerPool(partial(Worker.start, cast(WorkerCommand, None)), 1, used.metrics)
+    model = Model(Manifest.load(bundle(tmp_path)), pool, cast("Batcher[Worker]", used.batcher), "retired")
+    waiting = asyncio.create_task(used.translate("a"))
+    await asyncio.sleep(0)
+    await model.retire()
+    assert await waiting == "a"
+
+
 async def test_model_that_is_held_without_end_ends_all_the_same(
     tmp_path: Path, bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,20 @@ def test_options_take_turns() -> None:
     assert found == [{}, {}, {}, {2: "yy"}, {}, {1: "xxxx"}]
 
 
+def test_options_that_come_later_take_turns_at_once() -> None:
+    """What others have had before gives them no time of their own to make up for."""
+    translator = Countdown()
+    desk = Desk(translator, NO_TRACER, translator.now)
+    desk.take(batch(GREEDY, n1="x" * 20))
+    for _ in range(10):
+        desk.work()
+    translator.steps.clear()
+    desk.take(batch(BEAM, n2="y" * 4))
+    for _ in range(4):
+        desk.work()
+    assert translator.steps == [GREEDY, BEAM, GREEDY, BEAM]
+
+
 def test_options_whose_steps_take_long_have_no_more_time_than_others() -> None:
     """Sixteen sentences done whole hold up a sentence that is decoded word by word by one such step, not by all."""
     translator = Countdown()

@@ -98,6 +98,39 @@ async def test_after_failures_in_a_row_redis_is_not_asked(fragile_redis: RedisSe
     assert [line["event"] for line in logs if line["event"] != "redis_failed"] == ["redis_away", "redis_back"]
 
 
+async def test_calls_in_line_for_a_redis_that_is_away_fail_without_a_try(fragile_redis: RedisServer) -> None:
+    """Else each of them would wait in its turn until its time has run out."""
+    metrics = Metrics()
+    policy = Policy(connections=1, total_seconds=60, repetitions=0, failures=1, probe_seconds=60)
+    async with running(fragile_redis.url, policy, metrics, seconds=0.2) as commands:
+        fragile_redis.pause()
+        assert not any(await asyncio.gather(*(_served(commands) for _ in range(5))))
+        assert metrics.registry.get_sample_value("antecedent_redis_seconds_count", {"operation": "ping"}) == 1
+        fragile_redis.resume()
+
+
+async def test_redis_that_refuses_a_ping_is_back(fragile_redis: RedisServer) -> None:
+    """One that answers, whatever it answers, as one whose disk is full does, is not away: it may have what is read."""
+    async with connect(fragile_redis.url, 60) as administrator:
+        await administrator.execute_command("ACL", "SETUSER", "default", "-ping")
+
+    async def read(commands: Commands) -> bool:
+        try:
+            await commands.run("read", lambda redis: redis.get("anything"))
+        except StoreUnavailableError:
+            return False
+        return True
+
+    async with running(fragile_redis.url, IMPATIENT, seconds=0.2) as commands:
+        fragile_redis.pause()
+        for _ in range(IMPATIENT.failures):
+            assert not await read(commands)
+        fragile_redis.resume()
+        async with asyncio.timeout(60):
+            while not await read(commands):
+                await asyncio.sleep(0.01)
+
+
 @pytest.mark.parametrize("kind", [ZeroDivisionError, RuntimeError])
 async def test_asking_goes_on_whatever_it_meets(
     fragile_redis: RedisServer, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]

@@ -83,6 +83,12 @@ async def test_sentence_that_another_asks_for_stays(document: Document) -> None:
     assert await document.withdraw(0, "retry"), "nobody has asked since"
 
 
+async def test_lease_holds_for_who_has_shorter_ones(document: Document) -> None:
+    """While a setting is rolled out leases of one replica are longer than another's, and no less true for that."""
+    await document.append("a", 0, who="one", seconds=60)
+    assert (await document.append("a", 0, who="other", seconds=5)).wait_seconds > 5
+
+
 @pytest.mark.parametrize("leaving", [["retry", "one"], ["one", "retry"]])
 async def test_sentence_that_nobody_asks_for_any_more_goes(document: Document, leaving: list[str]) -> None:
     """Whoever leaves first, the one who translates it or the one who waits."""

@@ -9,7 +9,7 @@ import pytest
 from service.schemas import TranslatedSentence
 from service.sessions import Placed, Sessions
 from service.store.document import Answer, Appended, DocumentKey, Lease
-from service.streams.conversation import Conversation, GoneError
+from service.streams.conversation import MOST_INVALID, Conversation, GoneError
 from service.streams.open_streams import EndingSoon, StreamLimits
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
@@ -118,3 +118,26 @@ async def test_sentence_whose_time_was_up_before_its_turn_is_overtaken_by_none()
     """Although the one that it waited for has found its place."""
     told = await _told(_HangingStore(), {"text": "slow"}, {"text": "waits", "deadline_seconds": 0.2}, {"text": "third"})
     assert told == ["SLOW", "own_deadline_exceeded", "position_gap"]
+
+
+async def test_a_sentence_makes_up_for_invalid_messages() -> None:
+    """Only so many in a row end a stream."""
+    invalid = [{"text": 1}] * (MOST_INVALID - 1)
+    told = await _told(
+        _HangingStore(), *invalid, {"text": "one", "position": 0}, *invalid, {"text": "two", "position": 1}
+    )
+    refused = ["invalid_message"] * (MOST_INVALID - 1)
+    assert told == [*refused, "ONE", *refused, "TWO"]
+
+
+async def test_what_follows_an_invalid_message_does_not_take_its_place() -> None:
+    """Whatever it was meant to be: it is sent again with its position, and then what came after it."""
+    told = await _told(
+        _HangingStore(),
+        {"text": "one"},
+        {"text": 2},
+        {"text": "three"},
+        {"text": "two", "position": 1},
+        {"text": "three"},
+    )
+    assert told == ["ONE", "invalid_message", "position_gap", "TWO", "THREE"]

@@ -1,0 +1,31 @@
+"""How many streams a process has, and how it ends them all."""
+
+import pytest
+
+from service.errors import ShuttingDownError, TooManyStreamsError
+from service.streams.open_streams import RESUME, OpenStreams, StreamLimits
+from service.telemetry.metrics import Metrics
+
+
+@pytest.fixture
+def streams() -> OpenStreams:
+    """Two at most."""
+    return OpenStreams(2, StreamLimits(in_flight=1, idle_seconds=1), Metrics())
+
+
+async def test_as_many_as_there_may_be(streams: OpenStreams) -> None:
+    """One more is refused, until one has ended."""
+    with streams.opened():
+        with streams.opened(), pytest.raises(TooManyStreamsError), streams.opened():
+            pass
+        with streams.opened():
+            pass
+
+
+async def test_none_opens_after_the_word_to_end(streams: OpenStreams) -> None:
+    """On a connection that is still there, either: it would be cut off, as nobody would tell it."""
+    with streams.opened() as soon:
+        streams.drain()
+        assert soon.ending.result() == RESUME
+        with pytest.raises(ShuttingDownError), streams.opened():
+            pass
