@@ -205,18 +205,24 @@ class TlsFront:
         self._loop.close()
 
     async def _listen(self) -> None:
-        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", self.port, ssl=self._context)
+        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", self.port)
 
     async def _end(self) -> None:
         self._server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        redis_reader, redis_writer = await asyncio.open_connection("127.0.0.1", self._behind)
-        await asyncio.gather(_copy(reader, redis_writer), _copy(redis_reader, writer))
+        # The handshake is in here, and not the server's, so that none is left under way at the end.
+        with suppress(OSError):
+            try:
+                await writer.start_tls(self._context)
+                redis_reader, redis_writer = await asyncio.open_connection("127.0.0.1", self._behind)
+                await asyncio.gather(_copy(reader, redis_writer), _copy(redis_reader, writer))
+            finally:
+                writer.transport.abort()
 
 
 async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
