@@ -72,7 +72,8 @@ class TrainingConfig(Frozen):
     epochs: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Passes over the corpus after which training ends. Give this or `updates`."""
     batch_tokens: int = Field(4096, ge=16)
-    """Size of a batch of one process: tokens of its longer side, with padding."""
+    """Size of a batch of one process: tokens of its longer side, with padding. Sentences with much context count more:
+    an eighth of the tokens that are read around them, if that is more than their own."""
     accumulation: int = Field(1, ge=1)
     """Batches of each process whose gradients are summed for one update."""
     schedule: ScheduleConfig = ScheduleConfig()

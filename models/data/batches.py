@@ -19,6 +19,8 @@ BUCKET = 4
 """Lengths that count as like where contexts are to be of like length, too; batches that are made by their sentences
 alone pad the contexts to more than twice their tokens.
 """
+CONTEXT_SHARE = 8
+"""Tokens of context that count as one of the sentence in a batch: they are read once, a sentence's at every step."""
 
 
 Tokens = Sequence[int]
@@ -146,7 +148,8 @@ def plan(
     Args:
         lengths: tokens of each sentence of the corpus.
         usable: indices that take part.
-        budget: the most padded tokens of a batch, context not counted; a longer sentence is a batch of its own.
+        budget: the most padded tokens of a batch, and a `CONTEXT_SHARE`-th of its most tokens of context; what is more
+            by itself is a batch of its own.
         seed: of the run.
         epoch: pass over the corpus, from 0.
         context_lengths: tokens of each sentence's context, of which like ones come together too, where it is read.
@@ -160,6 +163,8 @@ def plan(
         order = order[np.argsort(lengths[order], kind="stable")]
     else:
         order = order[np.lexsort((context_lengths[order], lengths[order] // BUCKET))]
+        # Else a batch of headings, each after sentences of an article, would fill any memory.
+        lengths = np.maximum(lengths, -(-context_lengths // CONTEXT_SHARE))
     batches = list(_cut(order, lengths, budget))
     return [batches[i] for i in random.permutation(len(batches))]
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import torch
 
-from models.data.batches import Batch, Example, Memory, Tokens, pad_memories, read_batch
+from models.data.batches import CONTEXT_SHARE, Batch, Example, Memory, Tokens, pad_memories, read_batch
 from models.engine.batching import batch_tokens, in_batches
 from models.engine.candidates import score
 from models.engine.continuous import Continuous
@@ -21,9 +21,6 @@ from models.network.recent import Recent
 from models.search.decoder import Decoder
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.search import new_search
-
-CONTEXT_SHARE = 8
-"""Tokens of context that count as one of the sentence in a batch: they are read once, a sentence's at every step."""
 
 RECALLED = 256
 """Sentences whose memories are at hand together, where a model has any."""
