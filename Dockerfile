@@ -68,7 +68,7 @@ ENV PATH=/opt/antecedent/bin:$PATH \
 WORKDIR /tmp
 USER 10001:10001
 EXPOSE 8000
-HEALTHCHECK --interval=10s --timeout=5s --start-period=2m --retries=3 CMD ["python", "-c", "\
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5m --retries=3 CMD ["python", "-c", "\
 import http.client, os, sys; \
 probe = http.client.HTTPConnection('127.0.0.1', int(os.environ['ANTECEDENT_PORT']), timeout=4); \
 probe.request('GET', '/health/ready'); \

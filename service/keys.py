@@ -26,6 +26,7 @@ from service.access.storage import KeyStorage
 from service.errors import InvalidInputError, KeyStorageError, SettingsError, StoreUnavailableError
 from service.settings import MOST_ALLOWED, PREFIX, Settings, load_settings
 from service.standard_output import say
+from service.store.failures import code_of
 from service.store.opening import open_redis
 from service.telemetry import logs
 from service.telemetry.metrics import Metrics
@@ -124,9 +125,14 @@ def _record(**fields: object) -> KeyRecord:
 
 
 def _failed(error: AntecedentError, status: int) -> int:
-    said = "Redis is unavailable: try again" if isinstance(error, StoreUnavailableError) else str(error)
+    said = f"Redis is unavailable{_why(error)}: try again" if isinstance(error, StoreUnavailableError) else str(error)
     print(f"error: {said}", file=sys.stderr)
     return status
+
+
+def _why(error: AntecedentError) -> str:
+    """Why Redis did not serve, as far as is known: a wrong password or database is nothing to wait for."""
+    return f" ({code_of(error.__cause__)})" if isinstance(error.__cause__, Exception) else ""
 
 
 def _in_storage(settings: Settings, work: Callable[[KeyStorage], Awaitable[_R]]) -> _R:

@@ -18,7 +18,7 @@ from service.errors import SettingsError
 
 PREFIX = "ANTECEDENT_"
 _MOST_SECONDS = 2**31
-"""Of a time-to-live: with more, Redis could not say when it ends."""
+"""Of a time-to-live or a lease: with more, Redis could not say when it ends."""
 _LEAST_LEASE_SECONDS = 0.1
 """Redis counts in milliseconds: a lease that is shorter than one would never be held."""
 _CHARACTER_BYTES, _ENVELOPE_BYTES = 12, 256
@@ -121,7 +121,7 @@ class Settings(BaseSettings):
     """A session expires this long after its last call, unless its creator asked for another time-to-live."""
     session_max_ttl_seconds: int = Field(604_800, ge=1, le=_MOST_SECONDS)
     """Longest time-to-live that the creator of a session may ask for."""
-    session_lease_seconds: float = Field(5, ge=_LEAST_LEASE_SECONDS)
+    session_lease_seconds: float = Field(5, ge=_LEAST_LEASE_SECONDS, le=_MOST_SECONDS)
     """How long the session sentences that a replica was translating stay reserved for it after it has died; at least
     0.1."""
 
@@ -143,7 +143,7 @@ class Settings(BaseSettings):
     """Most requests and streams at the same time for a key without a limit of its own; 0 means no limit."""
     session_sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
     """Sentences per minute of a session: as many at once, and then at an even rate; 0 means no limit."""
-    concurrency_lease_seconds: float = Field(30, ge=_LEAST_LEASE_SECONDS)
+    concurrency_lease_seconds: float = Field(30, ge=_LEAST_LEASE_SECONDS, le=_MOST_SECONDS)
     """How long the work of a replica that has died still counts against its keys' concurrency; at least 0.1."""
 
     max_document_sentences: int = Field(5000, ge=1)
@@ -202,7 +202,10 @@ class Settings(BaseSettings):
     def _expand_home(cls, value: Path) -> Path:
         if value == Path():  # what an empty variable is read as; what users say is not written wherever one stands
             raise ValueError("is empty, but must be a path")
-        return value.expanduser()
+        try:
+            return value.expanduser()
+        except RuntimeError:  # a user who is none, or one without a home in a container that knows no HOME
+            raise ValueError(f"the home folder in {value} is not known; give an absolute path") from None
 
     @field_validator("otlp_endpoint")
     @classmethod

@@ -42,11 +42,11 @@ class Access(Protocol):
             KeysUnavailableError: it is not known, and the keys cannot be read at the moment.
         """
 
-    def readmit(self, caller: Caller) -> None:
-        """Let a caller that has stayed connected go on.
+    def readmit(self, caller: Caller) -> Caller:
+        """Let a caller that has stayed connected go on, with the scopes and limits that its key has now.
 
         Raises:
-            UnauthenticatedError: its key has been revoked, or has expired.
+            UnauthenticatedError: its key has been revoked, has expired, or is another tenant's by now.
             KeysUnavailableError: nobody can say at the moment.
         """
 
@@ -61,8 +61,9 @@ class OpenAccess:
         del key
         return ANYBODY
 
-    def readmit(self, caller: Caller) -> None:
+    def readmit(self, caller: Caller) -> Caller:
         """See `Access.readmit`."""
+        return caller
 
 
 class Keyring:
@@ -105,9 +106,12 @@ class Keyring:
             raise self._refusal("malformed", UnauthenticatedError())
         return self._valid(find(presented, self._held())).caller()
 
-    def readmit(self, caller: Caller) -> None:
+    def readmit(self, caller: Caller) -> Caller:
         """See `Access.readmit`."""
-        self._valid(self._held().get(caller.key_id))
+        now = self._valid(self._held().get(caller.key_id)).caller()
+        if now.tenant != caller.tenant:
+            raise self._refusal("unknown", UnauthenticatedError())
+        return now
 
     async def refresh(self) -> None:
         """Read the keys, if they have changed.

@@ -6,7 +6,6 @@ import socket
 import sys
 from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from models.errors import (
 )
 from service.errors import WorkerDiedError
 from service.inference.wire import GREETING, HEADER, OUTCOMES, Batch, Failure, Order, Outcomes, encode
-from service.inference.worker_process import TRANSLATOR
+from service.inference.worker_process import OTLP_ENDPOINT, TRANSLATOR
 
 _STOP_SECONDS = 5.0
 _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -49,15 +48,17 @@ class WorkerCommand:
 
     def arguments(self, fd: int, *, self_test: bool) -> list[str]:
         """The command line of a worker that inherits `fd`."""
-        traced = [] if self.otlp_endpoint is None else ["--otlp-endpoint", self.otlp_endpoint]
         tested = ["--self-test"] if self_test else []
         return [
             *(sys.executable, "-m", "service.inference.worker_process"),
             *("--bundle", str(self.bundle), "--fingerprint", self.fingerprint, "--socket", str(fd)),
             *("--device", self.device, "--compute-type", self.compute_type, "--translator", self.translator),
-            *traced,
             *tested,
         ]
+
+    def environment(self) -> dict[str, str]:
+        """Its environment, unreadable to others, unlike its command line: a collector's address may hold a key."""
+        return os.environ | _SINGLE_THREAD | {OTLP_ENDPOINT: self.otlp_endpoint or ""}
 
 
 class Worker:
@@ -235,19 +236,19 @@ async def _connected(command: WorkerCommand, *, self_test: bool) -> tuple[Proces
     ours, theirs = socket.socketpair()
     with theirs:
         try:
-            return await _spawn(command.arguments(theirs.fileno(), self_test=self_test), theirs.fileno()), ours
+            return await _spawn(command, theirs.fileno(), self_test=self_test), ours
         except BaseException:
             ours.close()
             raise
 
 
-async def _spawn(arguments: Sequence[str], inherited: int) -> Process:
+async def _spawn(command: WorkerCommand, inherited: int, *, self_test: bool) -> Process:
     return await asyncio.create_subprocess_exec(
-        *arguments,
+        *command.arguments(inherited, self_test=self_test),
         stdin=DEVNULL,
         stdout=DEVNULL,
         pass_fds=(inherited,),
-        env=os.environ | _SINGLE_THREAD,
+        env=command.environment(),
         start_new_session=True,  # the terminal's Ctrl-C is for the HTTP process, which drains
     )
 

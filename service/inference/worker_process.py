@@ -6,6 +6,7 @@ process closes the connection or dies.
 
 import argparse
 import importlib
+import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ from service.telemetry.logs import configure, get_logger, where
 from service.telemetry.tracing import tracing
 
 TRANSLATOR = "service.inference.worker_runtime:load"
+OTLP_ENDPOINT = "ANTECEDENT_OTLP_ENDPOINT"
+"""Variable with the collector of traces; empty: none."""
 CRASHED = 70
 """Exit status after an error that nobody has foreseen (EX_SOFTWARE)."""
 
@@ -50,7 +53,7 @@ def _work(options: argparse.Namespace, connection: socket.socket) -> int:
         connection.sendall(encode(Greeting(Failure(error.code, str(error)))))
         return 2
     # Whether a trace is recorded has been decided where it began, so none begins here.
-    with tracing(options.otlp_endpoint, ratio=0, process="worker") as tracer:
+    with tracing(os.environ.get(OTLP_ENDPOINT) or None, ratio=0, process="worker") as tracer:
         _serve(translator, connection, tracer)
     return 0
 
@@ -64,7 +67,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--compute-type", default="auto")
     parser.add_argument("--translator", default=TRANSLATOR, help="module:function that loads a bundle")
-    parser.add_argument("--otlp-endpoint", help="collector of traces")
     return parser.parse_args(arguments)
 
 

@@ -46,8 +46,9 @@ def _conversation(
     socket: WebSocket, document: DocumentKey, who: Caller, parts: Services, next_position: int
 ) -> Conversation:
     async def admit() -> None:
-        parts.access.readmit(who)
-        await parts.limiter.spend(who, 1)
+        now = parts.access.readmit(who)
+        now.require("translate")
+        await parts.limiter.spend(now, 1)
 
     return Conversation(
         document,

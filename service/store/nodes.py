@@ -89,8 +89,9 @@ class Nodes:
                     async with asyncio.timeout(self._policy.total_seconds):
                         await probe(self._redis, node.name)
                 self.answered(node)
-            except ResponseError:  # one whose disk takes nothing refuses to be asked, and can be read
-                self.answered(node)
+            except ResponseError as error:
+                if not is_silence(error):  # one whose disk takes nothing refuses to be asked, and can be read
+                    self.answered(node)
             except Exception as error:  # noqa: BLE001 - whatever it was, nobody else would ever ask again
                 if not (isinstance(error, RedisError) or is_silence(error)):
                     _log.exception("redis_not_asked", node=node.name)

@@ -89,6 +89,13 @@ def test_package_is_whole(tmp_path: Path) -> None:
     assert packed == set(sources)
 
 
+def test_start_may_take_as_long_as_in_kubernetes() -> None:
+    """`docker compose up --wait` gives up no container whose workers may still load, nor does the startup probe."""
+    minutes = re.search(r"--start-period=(\d+)m ", value("HEALTHCHECK"))
+    assert minutes is not None
+    assert int(minutes[1]) * 60 >= 2 * Settings.model_fields["worker_start_seconds"].default
+
+
 def test_health_check(replicas: Replicas) -> None:
     """The image's health check passes while the service is ready, and fails once it is gone."""
     replica = replicas.new().start()

@@ -80,7 +80,10 @@ def test_loopback_needs_no_redis(monkeypatch: pytest.MonkeyPatch, host: str) -> 
         ("SENTENCES_PER_MINUTE", str(10**20), ".*less than or equal"),
         ("SESSION_LEASE_SECONDS", "0.0001", ".*greater than or equal to 0.1"),
         ("CONCURRENCY_LEASE_SECONDS", "0.0001", ".*greater than or equal to 0.1"),
+        ("SESSION_LEASE_SECONDS", str(10**17), ".*less than or equal"),
+        ("CONCURRENCY_LEASE_SECONDS", str(10**17), ".*less than or equal"),
         ("REDIS_FOLDER", "", "is empty"),
+        ("REDIS_FOLDER", "~nobody-of-that-name/redis", "the home folder in ~nobody-of-that-name/redis is not known"),
         ("KEYS_FILE", "", "is empty"),
     ],
 )

@@ -71,6 +71,16 @@ def begun(client: httpx.Client, key: str) -> str:
     return f"/v1/sessions/{answer.json()['session_id']}"
 
 
+def rewrite(file: Path, key: str, change: dict[str, object]) -> None:
+    """Change a key in the file of the keys, as whoever keeps them elsewhere does."""
+    content = json.loads(file.read_text())
+    (record,) = [each for each in content["keys"] if each["id"] == key.split("_")[1]]
+    record |= change
+    written = file.with_suffix(".new")
+    written.write_text(json.dumps(content))
+    written.replace(file)
+
+
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer) -> dict[str, str]:
     """Settings of services whose keys are in a file."""
@@ -162,7 +172,7 @@ def test_key_with_limits_and_expiry_is_listed_without_its_secret(command: Comman
         (("list",), {"keys": "none"}, "ANTECEDENT_KEYS is none", 2),
         (("list",), {"keys": "redis", "redis_url": ""}, "ANTECEDENT_REDIS_URL must name one", 2),
         (("list",), {"keys_file": "/nowhere/keys.json"}, "/nowhere/keys.json: No such file", 1),
-        (("list",), {"keys": "redis", "redis_url": "redis://127.0.0.1:1"}, "Redis is unavailable", 1),
+        (("list",), {"keys": "redis", "redis_url": "redis://127.0.0.1:1"}, "Redis is unavailable (ConnectionError)", 1),
         (("revoke", "0123456789abcdef"), {}, "there is no key 0123456789abcdef", 1),
         (("revoke", "ant_0123456789abcdef_" + "s" * 50), {}, "there is no key 0123456789abcdef\n", 1),
         (("revoke", "s" * 43), {}, "the id of a key is the 16 characters", 2),
@@ -300,6 +310,24 @@ def test_stream_whose_key_is_revoked(client: httpx.Client, command: Command) -> 
         eventually(lambda: status(client, key) == 401, "the key is revoked")
         stream.send("二")
         assert stream.receive()["code"] == "unauthenticated"
+        assert stream.closed()[0] == 1008
+
+
+@pytest.mark.parametrize(
+    ("change", "code"), [({"scopes": ["admin"]}, "forbidden"), ({"tenant": "others"}, "unauthenticated")]
+)
+def test_stream_whose_key_is_changed(
+    client: httpx.Client, keyed: dict[str, str], command: Command, change: dict[str, object], code: str
+) -> None:
+    """A key that is given another scope or tenant in its file does no more on a stream than on a new request."""
+    key = command.create("changing")
+    eventually(lambda: status(client, key) == 200, "the key is valid")
+    session = begun(client, key)
+    with opened(str(client.base_url), session, additional_headers=bearer(key)) as stream:
+        rewrite(Path(keyed["keys_file"]), key, change)
+        eventually(lambda: client.get(session, headers=bearer(key)).status_code != 200, "the change is known")
+        stream.send("一")
+        assert stream.receive()["code"] == code
         assert stream.closed()[0] == 1008
 
 

@@ -1,5 +1,6 @@
 """What an outage of Redis means to a client: rows of docs/operations.md."""
 
+import json
 import os
 import resource
 import signal
@@ -156,6 +157,23 @@ def test_redis_that_refuses_the_password(client: httpx.Client, replica: Replica,
         check_outage(client, session, 1)
     assert "NOAUTH" in replica.log
     finish(client, session, 1, 2, 3, 4)
+
+
+def test_database_that_redis_does_not_have(replicas: Replicas, fragile_redis: RedisServer) -> None:
+    """A number that is wrong in the URL is an outage that lasts, for sessions and probes; the log says which."""
+    replica = replicas.new(redis_url=f"{fragile_redis.url}/99").start()
+    with replica.client() as client:
+        for _ in range(5):
+            answer = client.post("/v1/sessions", json=PAIR)
+            assert (answer.status_code, answer.json()["code"]) == (503, "session_store_unavailable")
+        assert client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}).status_code == 200
+        probe = client.get("/health/dependencies")
+        assert (probe.status_code, probe.json()["dependencies"][0]["status"]) == (503, "down")
+        assert measured(client, "antecedent_redis_nodes_away 1.0")
+    assert replica.end() == 0
+    lines = [json.loads(line) for line in replica.log.splitlines()]
+    assert [line["reason"] for line in lines if line["event"] == "redis_away"] == ["SELECT"]
+    assert not [line for line in lines if line["event"] in {"redis_back", "unforeseen_error"}]
 
 
 def test_the_services_own_redis_is_started_again(replicas: Replicas) -> None:

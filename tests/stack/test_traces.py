@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.client import PAIR, begin, measured, say, translate
 from tests.support.collector import Collector, Recorded, collecting
-from tests.support.servers import RedisServer, Replica, Replicas, eventually, free_port
+from tests.support.servers import RedisServer, Replica, Replicas, children, eventually, free_port
 from tests.support.streams import opened
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -66,6 +66,21 @@ def test_one_trace_from_the_client_to_the_worker(traced: Replica, collector: Col
         "http.route": "/v1/sessions/{session_id}/sentences",
         "http.response.status_code": 200,
     }
+
+
+def test_key_in_the_collectors_address_is_in_no_command_line(
+    replicas: Replicas, redis_server: RedisServer, collector: Collector
+) -> None:
+    """Everybody on the machine can list command lines; the worker knows the address all the same."""
+    endpoint = collector.url.replace("://", "://us:himitsu@")
+    replica = replicas.new(redis_url=redis_server.url, otlp_endpoint=endpoint).start()
+    commands = [command for _, command in children(replica.pid)]
+    with replica.client() as client:
+        assert say(client, begin(client), "一つ。", **SAMPLED).status_code == 200
+    assert replica.end() == 0
+    assert any("worker_process" in command for command in commands)
+    assert not [command for command in commands if "himitsu" in command]
+    assert in_trace(collector, TRACE)["translate"].process == "worker"
 
 
 def test_batch_has_a_link_to_each_of_its_requests(traced: Replica, collector: Collector, tmp_path: Path) -> None:

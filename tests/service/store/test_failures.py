@@ -31,6 +31,9 @@ _IN_A_SCRIPT = "ERR Error running script (call to f_1): @user_script:1: @user_sc
         ("NOAUTH Authentication required.", "NOAUTH", False),
         ("WRONGPASS invalid username-password pair or user is disabled.", "WRONGPASS", False),
         ("NOPERM this user has no permissions to run the 'set' command", "NOPERM", False),
+        ("ERR DB index is out of range", "SELECT", False),
+        ("ERR SELECT is not allowed in cluster mode", "SELECT", False),
+        ("DENIED Redis is running in protected mode because protected mode is enabled", "DENIED", False),
         (f"{_IN_A_SCRIPT}The user executing the script can't run this command or subcommand", "NOPERM", False),
     ],
 )
