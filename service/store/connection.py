@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from redis.asyncio import Redis, RedisCluster, Sentinel
+from redis.asyncio import Redis, Sentinel
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import SentinelConnectionPool
@@ -14,8 +14,9 @@ from redis.exceptions import AuthenticationError, RedisClusterException
 
 from service.errors import SettingsError
 from service.store.address import Account, Address, Kind, parse_address
+from service.store.cluster import Cluster
 
-RedisClient = Redis | RedisCluster
+RedisClient = Redis | Cluster
 
 CLIENT_NAME = "antecedent"
 """How `CLIENT LIST` shows our connections."""
@@ -66,7 +67,7 @@ def connect(url: str, timeout: float, security: Security = NO_SECURITY) -> Redis
 
 def node_name(redis: RedisClient, key: str | None) -> str:
     """The node that answers for a key, as far as is known; of a Redis that is no Cluster, always the same."""
-    if key is None or not isinstance(redis, RedisCluster):
+    if key is None or not isinstance(redis, Cluster):
         return "redis"
     try:
         node = redis.get_node_from_key(key)
@@ -81,11 +82,11 @@ async def probe(redis: RedisClient, name: str) -> None:
     Raises:
         RedisError, RedisClusterException, OSError: it is still away.
     """
-    if not isinstance(redis, RedisCluster):
+    if not isinstance(redis, Cluster):
         await redis.ping()
         return
-    await redis.nodes_manager.initialize(last_failed_node_name=name)  # its slots may have gone to its replica
-    node = redis.get_node(node_name=name)
+    await redis.look_again(name)  # its slots may have gone to its replica
+    node = redis.nodes_manager.get_node(node_name=name)
     if node is not None:
         await node.execute_command("PING")
 
@@ -160,8 +161,8 @@ class _PasswordFile(CredentialProvider):
         return self.get_credentials()
 
 
-def _cluster(address: Address, options: dict[str, Any]) -> RedisCluster:
-    return RedisCluster(
+def _cluster(address: Address, options: dict[str, Any]) -> Cluster:
+    return Cluster(
         startup_nodes=[ClusterNode(host, port) for host, port in address.hosts],
         dynamic_startup_nodes=False,  # names outlive the addresses of containers that are started anew
         require_full_coverage=False,  # documents of other slots go on

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
-from redis.exceptions import RedisError
+from redis.exceptions import BusyLoadingError, RedisError
 
 from service.errors import StartupError
 from service.store import leash
@@ -164,13 +164,19 @@ async def _keep(server: _Server, metrics: Metrics) -> None:
 
 
 async def _answering(url: str, server: _Server) -> None:
+    """Wait until it serves; while it says that it reads its file, however large that is, it is not given up."""
     client = connect(url, _START_SECONDS)
+    clock = asyncio.get_running_loop().time
     try:
-        async with asyncio.timeout(_START_SECONDS):
+        async with asyncio.timeout(_START_SECONDS) as limit:
             while server.running:
-                with suppress(RedisError, OSError):
+                try:
                     await client.ping()
                     return
+                except BusyLoadingError:
+                    limit.reschedule(clock() + _START_SECONDS)
+                except (RedisError, OSError):
+                    pass
                 await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError:
         raise _StartError("it does not answer") from None

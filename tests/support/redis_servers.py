@@ -42,6 +42,7 @@ class RedisCluster:
     """Masters without replicas that share the slots equally; one can be killed while the others go on."""
 
     def __init__(self, folder: Path, size: int = 3) -> None:
+        self._folder = folder
         self.masters = [_master(folder / f"master-{number}") for number in range(size)]
 
     @property
@@ -53,6 +54,10 @@ class RedisCluster:
         """Start them, share out the slots, and wait until each knows of all."""
         for master in self.masters:
             master.start()
+        self.share_out()
+
+    def share_out(self) -> None:
+        """Make a Cluster of masters that have been started, each with its share of the slots."""
         share = -(-_SLOTS // len(self.masters))
         for number, master in enumerate(self.masters):
             slots = range(number * share, min((number + 1) * share, _SLOTS))
@@ -62,6 +67,14 @@ class RedisCluster:
         eventually(self.whole, "the cluster is whole")
         for master in self.masters:  # they find each other quickly, and none is away because it had no CPU for a while
             _call(master.port, "CONFIG", "SET", "cluster-node-timeout", 15_000)
+
+    def grow(self) -> None:
+        """Add a master, which has no slots yet."""
+        master = _master(self._folder / f"master-{len(self.masters)}")
+        master.start()
+        self.masters.append(master)
+        _call(master.port, "CLUSTER", "MEET", "127.0.0.1", self.masters[0].port)
+        eventually(self.whole, "the new master knows of all")
 
     def whole(self) -> bool:
         """Whether every master sees every slot served."""

@@ -63,6 +63,21 @@ async def test_what_was_written_outlives_the_service(tmp_path: Path) -> None:
             await client.set("key", "kept")
 
 
+async def test_file_that_takes_long_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service starts with it, however long that takes: given up, it would never start again."""
+    async with own_redis(tmp_path / "data", Metrics()) as url, connect(url, 60) as client, client.pipeline() as pipe:
+        for number in range(32_000):
+            pipe.set(f"key {number}", "kept")
+        await pipe.execute()
+    slow = tmp_path / "redis-server"
+    slow.write_text(f'#!/bin/sh\nexec "{find_redis_server()}" "$@" --key-load-delay 50\n')  # microseconds
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(redis_process, "_START_SECONDS", 1.5)  # less than all keys take, more than it is silent for
+    async with own_redis(tmp_path / "data", Metrics()) as url, connect(url, 60) as client:
+        assert await client.dbsize() == 32_000
+
+
 async def test_nobody_else_can_read_what_it_keeps(tmp_path: Path) -> None:
     """Not even in a folder that was there before, and that everybody may enter: users' texts are in its file."""
     tmp_path.chmod(0o755)

@@ -1,0 +1,131 @@
+"""A Redis Cluster while it is made, mended or grows: what cannot be served is an outage, and ends with it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from service.errors import StoreUnavailableError
+from service.settings import Settings
+from service.store.commands import Commands
+from service.store.connection import connect
+from service.store.nodes import Policy
+from service.store.opening import open_redis
+from service.telemetry.metrics import Metrics
+from tests.support.redis_servers import RedisCluster
+
+HELD, LOST = "{held}", "{other}"
+"""Keys in slots of the first and of the second of two masters."""
+PATIENT = Policy(total_seconds=60, probe_seconds=0.02)
+"""Soon asks again whether a Redis is back, and has the time for it."""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[RedisCluster]:
+    """A Cluster of one master, which a test starts."""
+    cluster = RedisCluster(tmp_path, size=1)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@asynccontextmanager
+async def running(cluster: RedisCluster, metrics: Metrics | None = None) -> AsyncIterator[Commands]:
+    """Commands on a Cluster."""
+    async with (
+        aclosing(connect(cluster.url, 60)) as client,
+        aclosing(Commands(client, metrics or Metrics(), policy=PATIENT)) as commands,
+    ):
+        yield commands
+
+
+async def served(commands: Commands, key: str = HELD) -> bool:
+    """Whether a key can be read; anything but an outage fails."""
+    try:
+        await commands.run("read", lambda redis: redis.hgetall(key), key=key)
+    except StoreUnavailableError:
+        return False
+    return True
+
+
+async def until_served(commands: Commands, key: str = HELD) -> None:
+    """Returns once it is."""
+    while not await served(commands, key):
+        await asyncio.sleep(0.02)
+
+
+async def test_service_starts_beside_a_cluster_that_is_not_made_yet(cluster: RedisCluster) -> None:
+    """Masters that have no slots yet are an outage, until they have them."""
+    cluster.masters[0].start()
+    async with open_redis(Settings(redis_url=cluster.url), Metrics()) as commands:
+        assert not await served(commands)
+        cluster.share_out()
+        await until_served(commands)
+
+
+async def test_slot_without_a_master(cluster: RedisCluster) -> None:
+    """What is in it cannot be served until it has one again; the others are."""
+    cluster.start()
+    async with running(cluster) as commands:
+        assert await served(commands, LOST)
+        with Redis(port=cluster.masters[0].port) as admin:
+            slot = admin.cluster("KEYSLOT", LOST)
+            admin.cluster("DELSLOTS", slot)
+            for _ in range(3):
+                assert not await served(commands, LOST)
+                assert await served(commands, HELD)
+            admin.cluster("ADDSLOTS", slot)
+        await until_served(commands, LOST)
+
+
+async def test_master_that_cannot_serve_cuts_off_no_other(tmp_path: Path) -> None:
+    """A call that waits for another master's reply gets it, and need not be repeated."""
+    cluster, metrics = RedisCluster(tmp_path, size=2), Metrics()
+    try:
+        cluster.start()
+        async with running(cluster, metrics) as commands:
+            assert await served(commands, LOST)
+            waiting = asyncio.create_task(commands.run("wait", lambda redis: redis.blpop([HELD], 0), key=HELD))
+            with Redis(port=cluster.masters[0].port) as holding, Redis(port=cluster.masters[1].port) as losing:
+                while not holding.info("clients")["blocked_clients"]:
+                    await asyncio.sleep(0.02)
+                losing.cluster("DELSLOTS", losing.cluster("KEYSLOT", LOST))
+                assert not await served(commands, LOST)
+                holding.rpush(HELD, "value")
+            assert tuple(await waiting) == (HELD, "value")
+    finally:
+        cluster.close()
+    assert b'redis_failures_total{operation="wait"}' not in metrics.render()
+
+
+async def test_connections_that_a_failed_call_closes(cluster: RedisCluster) -> None:
+    """A call that has just taken one of them is repeated, whatever the client library makes of that."""
+    cluster.start()
+    async with aclosing(connect(cluster.url, 60)) as client:
+        commands = Commands(client, Metrics(), policy=PATIENT)
+        assert await served(commands)
+        node = client.get_node_from_key(HELD)
+        for steps in range(12):
+            closing = asyncio.create_task(node.disconnect_free_connections())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            assert await served(commands)
+            await closing
+        await commands.aclose()
+
+
+async def test_slot_on_its_way_to_a_new_master(cluster: RedisCluster) -> None:
+    """One that has no slot yet, and that nobody has heard of, is asked for what is there already."""
+    cluster.start()
+    async with running(cluster) as commands:
+        await commands.run("write", lambda redis: redis.hset(HELD, "name", "value"), key=HELD)
+        cluster.grow()
+        with cluster.moving(HELD) as move_keys:
+            move_keys()
+            found = await commands.run("read", lambda redis: redis.hgetall(HELD), key=HELD)
+        assert found == {"name": "value"}
+        await until_served(commands)
