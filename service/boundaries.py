@@ -5,6 +5,7 @@ Each rule stands for texts that the library divides where a reader would not, or
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import sentencex
 
@@ -21,12 +22,16 @@ _ELLIPSIS = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
 _SPACED_STOP = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
 """It panics at a wide or no-break space between a capital letter and a full stop, as pages on the web have them."""
 
-_ENUMERATOR = re.compile(r"\s*\(?[0-9]{1,4}[.)．]\s*")
-"""`1.` is no sentence but the beginning of one."""
+_ENUMERATOR = re.compile(
+    r"\s*\(?(?:[0-9]{1,4}|[IVX]{1,5}|[ivx]{1,5}|[Ａ-Ｚａ-ｚア-ン]|[一二三四五六七八九十]{1,3})[.)．]\s*"
+)
+"""`1.` is no sentence but the beginning of one, and so are `IV.` and `イ．`."""
 _PAIRS = dict(zip("「『（〔【《〈“‘«„([", "」』）〕】》〉”’»“)]", strict=True)) | {'"': '"'}
 _NO_BRACKETS = str.maketrans(dict.fromkeys("".join([*_PAIRS, *_PAIRS.values()]), " "))
 _CLOSING = re.compile(r"[\s」』）】〉》”’»)\]]+")
 """Closing brackets alone belong to what they close."""
+_BRACKETED = re.compile(r"\s*(?:（[^（）]*[。．！？]）|\((?:(?=[^()]*\s)[^()]*[.!?]|[^()]*[。！？])\))\s*")
+"""A sentence in brackets, which the library takes for the beginning of the next one; not (U.S.), which is one word."""
 _ATTRIBUTION = re.compile(r"[—–-]\s?[^\W\d_]")
 """— сказал он, —dijo él: what follows speech, behind a dash and in lower case, belongs to its sentence."""
 _SHORT_WORD = re.compile(r"(?:^|[\s.(«„“\"-])[^\W\d_]{1,4}\.\s*$")
@@ -34,7 +39,7 @@ _SHORT_WORD = re.compile(r"(?:^|[\s.(«„“\"-])[^\W\d_]{1,4}\.\s*$")
 
 Not in English, where the library knows the abbreviations, and chats are written in lower case.
 """
-_INITIAL = re.compile(r"(?:^|[^A-Za-z])[A-Z]\.$")
+_INITIAL = re.compile(r"(?:^|[^A-Za-zＡ-Ｚａ-ｚ])(?:[A-Z]\.|[Ａ-Ｚ]．)$")
 """Japanese and Chinese: a capital letter with a full stop, and text right behind it, as in J.S.バッハ, is no end."""
 _PARTICLE = re.compile(
     r"って|を|[がはにのも](?=[^ぁ-ん、])"
@@ -43,7 +48,7 @@ _PARTICLE = re.compile(
 """Japanese: after a bracket, or a called と, what cannot begin a sentence goes on with the one before."""
 
 _BEFORE_NAMES = {
-    "en": "Rev|Hon|Vol|Nos|approx",
+    "en": "Rev|Hon|[Vv]ols?|Nos|approx|[Ff]igs|[Ee]qs?|[Cc]h|[Cc]hap|[Pp]aras?|Secs|Refs|Ft",
     "es": "D|Da|Dña|Fr",
     "fr": "M|MM|Mgr|Mme|Mmes|Mlle|Me|Dr|Pr|St|Ste|janv|févr|avr|juil|sept|oct|nov|déc",
     "ja": "Mr|Mrs|Ms|Dr|St|Prof",
@@ -77,7 +82,8 @@ class Boundaries:
         in windows of twice that, and what has no boundary within one is cut: too long in any case, it is for the
         caller to refuse.
         """
-        for sentence in self._joined(self._pieces(line, longest), longest):
+        whole = self._joined(self._pieces(line, longest), longest)
+        for sentence in chain.from_iterable(map(self._apart, whole)):
             if opened := _opened(sentence, longest):
                 yield from self._joined(_cut(sentence, self._searched(_disguised(opened))), longest)
             else:
@@ -114,6 +120,21 @@ class Boundaries:
                 raise
             return [window]
         return pieces if "".join(pieces) == window else [window]
+
+    def _apart(self, sentence: str) -> Iterator[str]:
+        """A sentence, and before it those in brackets that it begins with."""
+        start = 0
+        while (found := _BRACKETED.match(sentence, start)) and self._may_begin(sentence, found.end()):
+            yield found[0]
+            start = found.end()
+        yield sentence[start:]
+
+    def _may_begin(self, text: str, start: int) -> bool:
+        """Whether a sentence may begin there in a text, behind a bracket."""
+        first = text[start : start + 1]
+        if not (first.isalnum() or first in _PAIRS) or first.islower():
+            return False
+        return not (self._japanese and _PARTICLE.match(text, start))
 
     def _goes_on(self, before: str, piece: str) -> bool:
         """Whether a sentence that the library has divided goes on."""

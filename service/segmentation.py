@@ -22,15 +22,20 @@ _MARKS = re.compile(
     (?:
         (?: [-*+–●○■□◆◇▶►★☆※→⇒✓✔☐☑] (?=\s|$)      # without the space it may be part of a word or a number
           | [•‣◦▪▫]
-          | ・ (?![・.。…])                         # ・・・ is an ellipsis
+          | [■□◆◇▶►※◎] (?![■□◆◇▶►※◎])            # ■概要, but not ■■ for what is left out
+          | [●○] (?! [ぁ-ん] | .*[●○〇×])             # ●概要, but not ○月○日, ○か×か
+          | [・･] (?![・･.。｡…])                    # ・・・ is an ellipsis
         ) \s*
         (?: \[[ xX]\] (?=\s|$) \s* )?              # - [x] a task
     )?
     (?:
         (?: (?P<number>[0-9]{1,3}) [.)] (?=\s|$|[^\x00-\x7f])                # 1.  2)
-          | \( (?:[0-9]{1,3}|[A-Za-z]|[ivxIVX]{2,5}) \) (?=\s|$|[^\x00-\x7f])   # (1)  (a)  (iv)
-          | [A-Za-z] \) (?=\s|$)                   # a)
-          | （[0-9０-９]{1,3}） | [0-9０-９]{1,3} [．）] (?![0-9０-９])           # （１）  １．
+          | \( (?:[0-9]{1,3}|[A-Za-z]|[ivxIVX]{2,5}|[ア-ン]) \) (?=\s|$|[^\x00-\x7f])   # (1)  (a)  (iv)  (ア)
+          | [A-Za-z] \) (?=\s|$) | [A-Za-zＡ-Ｚａ-ｚ]）                              # a)  Ａ）
+          | (?:[IVX]{2,5}|[ivx]{2,5}) [.)] (?=\s|$|[^\x00-\x7f])                # II.  iv)   I. may be an initial
+          | （(?:[0-9０-９]{1,3}|[A-Za-zＡ-Ｚａ-ｚ]|[ア-ン]|[一二三四五六七八九十]{1,3})）  # （１）  （ア）  （一）
+          | [0-9０-９]{1,3} [．）] (?![0-9０-９])                                   # １．
+          | (?:[ア-ン]|[一二三四五六七八九十]{1,3}) (?:[．）]|[.)](?=\s|$|[^\x00-\x7f]))   # ア．  一．  イ）
           | [①-⒛⓪⓿❶-➓㈠-㈩㉑-㉟㊀-㊉㊱-㊿]
         ) \s*
     )?
@@ -67,8 +72,8 @@ _ASIDE = re.compile(
 A model knows none of them, and drops them, or makes something up. Not so signs of arithmetic, which belong to a
 number, and circles, which stand for letters in 〇〇寺.
 """
-_SPACES = " \u3000"
-"""What a language may have between two sentences; a line break or a tab is the document's."""
+_SPACES = " \u00a0\u2002\u2003\u2009\u202f\u3000"
+"""What a language may have between two sentences, wide or not; a line break or a tab is the document's."""
 
 
 @dataclass(frozen=True, slots=True)

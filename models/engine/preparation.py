@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from models.bundle.manifest import Manifest
 from models.data.batches import ContextReader, Example, Tokens
+from models.data.characters import Nearest
 from models.data.clauses import attach, pack, split_clauses
 from models.data.tokenizer import Tokenizer
 from models.data.words import has_words
@@ -30,11 +31,12 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Prepares requests for one model; `reader` decides what is read of a context."""
+    """Prepares requests for one model; `reader` decides what is read of a context, `nearest` how its text is spelt."""
 
     manifest: Manifest
     tokenizer: Tokenizer
     reader: ContextReader
+    nearest: Nearest
 
     def prepare(
         self, requests: Sequence[TranslationRequest], *, in_context: bool, drafted: bool = False
@@ -77,7 +79,7 @@ class Preparation:
     def _examples(self, requests: Sequence[TranslationRequest], *, in_context: bool) -> list[Example]:
         """Sentences with all of their context; each text is encoded once."""
         read = requests if in_context else [TranslationRequest(request.source) for request in requests]
-        sources = _ids(self.tokenizer.encode_sources, (text for request in read for text in _sources(request)))
+        sources = _ids(self._encoded, (text for request in read for text in _sources(request)))
         targets = _ids(
             self.tokenizer.encode_targets, (text for request in read for text in self._translations(request))
         )
@@ -140,11 +142,14 @@ class Preparation:
         return [_with_source(chosen, part) for part in parts]
 
     def _tokens(self, text: str) -> int:
-        return len(self.tokenizer.encode_source(text))
+        return len(self._encoded([text])[0])
+
+    def _encoded(self, texts: Sequence[str]) -> list[Tokens]:
+        return list(self.tokenizer.encode_sources([self.nearest.of(text) for text in texts]))
 
     def _in_place_of(self, example: Example, texts: Sequence[str]) -> list[Example]:
         """Each text with the context of an example."""
-        parts = [replace(example, source=tokens) for tokens in self.tokenizer.encode_sources(list(texts))]
+        parts = [replace(example, source=tokens) for tokens in self._encoded(texts)]
         if example.own is None:
             return parts
         pieces = self._pieces(texts) or {}

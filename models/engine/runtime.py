@@ -19,6 +19,7 @@ from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest
 from models.bundle.step_one import sentence_model_of
 from models.config import RunConfig
 from models.data.batches import ContextReader
+from models.data.characters import Nearest
 from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.tokenizer import Tokenizer
@@ -52,7 +53,7 @@ class Runtime:
         self.manifest: Final = manifest
         self.tokenizer: Final = tokenizer
         self._engines = combined(engines, manifest.backbone.max_length)
-        self._preparation = Preparation(manifest, tokenizer, reader)
+        self._preparation = Preparation(manifest, tokenizer, reader, Nearest(tokenizer.source))
         self._joins_source = reader.joins_source
 
     @classmethod

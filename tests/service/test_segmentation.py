@@ -86,7 +86,8 @@ def test_other_sentences_keep_what_stood_around_them(text: str, language: str, d
     document = segmented(text, language)
     others = [data.draw(st.text(max_size=3)) for _ in document.sentences]
     first, *inner = document.separators
-    rest: Sequence[str] = [separator if separator.strip(" \u3000") else "_" for separator in inner[:-1]] + inner[-1:]
+    spaces = " \u00a0\u2002\u2003\u2009\u202f\u3000"
+    rest: Sequence[str] = [separator if separator.strip(spaces) else "_" for separator in inner[:-1]] + inner[-1:]
     expected = first + "".join(map("".join, zip(others, rest, strict=True)))
     assert document.join(others, gap="_") == expected
     around = document.separators_with("_")
@@ -122,6 +123,23 @@ def test_other_sentences_keep_what_stood_around_them(text: str, language: str, d
         ("ja", "※ 一つ。", "※ "),
         ("ja", "　一つ。", "　"),
         ("de", "1. Eins.", "1. "),
+        ("en", "II. One", "II. "),
+        ("en", "iv) one", "iv) "),
+        ("ja", "III.一つ。", "III."),
+        ("ja", "ア．一つ。", "ア．"),
+        ("ja", "イ) 一つ。", "イ) "),
+        ("ja", "ウ）一つ。", "ウ）"),
+        ("ja", "（ア）一つ。", "（ア）"),
+        ("ja", "(ア)一つ。", "(ア)"),
+        ("ja", "（Ａ）一つ。", "（Ａ）"),
+        ("ja", "Ａ）一つ。", "Ａ）"),
+        ("ja", "（二）一つ。", "（二）"),
+        ("ja", "十二．一つ。", "十二．"),
+        ("ja", "■一つ。", "■"),
+        ("ja", "◆１．一つ。", "◆１．"),
+        ("ja", "●一つ。", "●"),
+        ("ja", "※一つ。", "※"),
+        ("ja", "･一つ。", "･"),
     ],
 )
 def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: str, line: str, mark: str) -> None:
@@ -142,6 +160,16 @@ def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: 
         ("en", "3.14 is pi"),
         ("en", "1984. It was cold"),
         ("en", "A. Smith came"),
+        ("en", "I. Newton came"),
+        ("en", "IV drips help"),
+        ("ja", "（株）京都が来た。"),
+        ("ja", "一、二の例だ。"),
+        ("ja", "アは母音だ。"),
+        ("ja", "Ｊ．Ｓ．バッハが来た。"),
+        ("ja", "Ａ．　一つ。"),
+        ("ja", "■■さんが来た。"),
+        ("ja", "●月●日に来た。"),
+        ("ja", "○が正しい。"),
         ("ja", "・・・そうか。"),
         ("ja", "○○さんが来た。"),
         ("ja", "３．１４だ。"),
@@ -262,6 +290,8 @@ def test_gap_where_the_original_has_none() -> None:
         ("一。　二。三。", "ja", "en", "一。 二。 三。"),
         ("One.\tTwo.\n\nThree.", "en", "ja", "一。\t二。\n\n三。"),
         (" One. Two. Three. ", "en", "ja", " 一。二。三。 "),
+        ("One.\u00a0Two. \u00a0Three.", "en", "ja", "一。二。三。"),
+        ("One.\u2003Two.\u202fThree.", "en", "de", "一。 二。 三。"),
     ],
 )
 def test_spaces_are_those_of_the_target_language(text: str, language: str, target: str, expected: str) -> None:
@@ -312,6 +342,8 @@ def test_lines_that_are_none_of_the_text_stay(line: str) -> None:
         ("「行った。もう帰る。」", "ja", ("「行った。", "もう帰る。」")),
         ("彼は帰った。😀", "ja", ()),
         ("1. Hello", "en", ()),
+        ("II. Hello", "en", ()),
+        ("ア．一つ。", "ja", ()),
         ("", "en", ()),
     ],
 )

@@ -51,6 +51,17 @@ def test_an_empty_sentence_stays_empty(runtime: Runtime, strategy: Any) -> None:
     assert runtime.translate([], Options(strategy)) == []
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_characters_that_the_vocabulary_lacks_are_read_as_the_nearest(runtime: Runtime, strategy: Any) -> None:
+    """In a sentence, in one that is divided, and in their context; here soft hyphens and joiners, which are nothing."""
+    plain = [TranslationRequest(text, (Sentence("かりきる。"),)) for text in ("から。", LONG)]
+    unseen = [
+        TranslationRequest(text.replace("ら", "\u00adら\u2060"), (Sentence("か\u00adりきる。"),))
+        for text in ("から。", LONG)
+    ]
+    assert runtime.translate(unseen, Options(strategy)) == runtime.translate(plain, Options(strategy))
+
+
 def test_context_matters_to_direct_only(runtime: Runtime) -> None:
     """Other preceding sentences change what `direct` says and how likely it is; `sentence` does not see them."""
     source = REQUESTS[4].source
