@@ -14,7 +14,7 @@ from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
 from models.commands.tables import changes, significance, table
 from models.commands.training import average, bert, describe, survey, tokenizer, train, values
-from models.errors import AntecedentError
+from models.errors import AntecedentError, SelfTestError
 
 app = typer.Typer(
     help="Train, evaluate, export and use context-aware translation models. BUNDLE can also be a checkpoint.",
@@ -49,12 +49,15 @@ for command in (
 
 
 def main() -> int:
-    """Run a command; an error that was raised on purpose, or a file that cannot be used, is one line and status 2."""
+    """Run a command; an error that was raised on purpose, or a file that cannot be used, is one line and status 2.
+
+    It is status 1 where all was in order, and what came out of it was not as it should be.
+    """
     try:
         app()
     except (AntecedentError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return 1 if isinstance(error, SelfTestError) else 2
     return 0
 
 

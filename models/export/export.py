@@ -24,7 +24,7 @@ from models.engine.backbone import BackboneEngine
 from models.engine.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
 from models.engine.runtime import Runtime
 from models.engine.strategies import TokenizedRequest, TorchEngine
-from models.errors import BundleError
+from models.errors import BundleError, SelfTestError
 from models.export.agreement import CLOSE, Sample, exact_disagreement, mean_shift
 from models.export.choices import NO_CHOICES, Choices
 from models.export.writing import Contents, convert, write_bundle
@@ -71,8 +71,9 @@ def export_bundle(
         The manifest of the new bundle.
 
     Raises:
-        BundleError: the converted model disagrees with the checkpoint, there is no dev set to check it on, the sentence
-            model does not fit, or the bundle cannot be written.
+        SelfTestError: the converted model disagrees with the checkpoint.
+        BundleError: there is no dev set to check it on, the sentence model does not fit, or the bundle cannot be
+            written.
         CheckpointError: the checkpoint, or the sentence model's, is damaged.
         ConfigError: the architecture reads as many sentences as it was trained with.
         DataError: the dev set is damaged, or has no sentence to check on.
@@ -155,7 +156,7 @@ def _check_bert(bert: FrozenBert, tokenizer: Tokenizer) -> None:
         convert_bert(bert, Path(name), "float32")
         converted = ConvertedBert(Path(name), "cpu", "float32", torch.get_num_threads())
         if not (difference := states_differ(bert, converted, texts)) <= EXACT_STATES:
-            raise BundleError(f"the states of the converted BERT differ by {difference:.2g}, so no bundle is written")
+            raise SelfTestError(f"the states of the converted BERT differ by {difference:.2g}, so no bundle is written")
 
 
 def _check_backbone(
@@ -169,7 +170,7 @@ def _check_backbone(
         convert(model, tokenizer, exact, "float32")
         converted = BackboneEngine(exact, tokenizer, "cpu", "float32", threads)
         if difference := exact_disagreement(ours, converted, sample):
-            raise BundleError(
+            raise SelfTestError(
                 f"the converted backbone disagrees with the checkpoint, so no bundle is written: {difference}"
             )
     shipped = BackboneEngine(folder, tokenizer, "cpu", quantization, threads)
@@ -184,7 +185,7 @@ def _check_weights(folder: Path, model: TranslationModel, sample: Sample) -> Non
 
 def _check_shift(what: str, shift: float) -> None:
     if not abs(shift) <= CLOSE:  # NaN is not
-        raise BundleError(
+        raise SelfTestError(
             f"{what} changed the mean log-probability of the checked translations by {shift:.3f} nats per token,"
             f" more than {CLOSE}, so no bundle is written; try --quantization float32"
         )

@@ -48,8 +48,9 @@ def method_of(scope: Scope) -> str:
 class RequestMiddleware:
     """Gives each request an id (the client's, if it is harmless), and accounts for it when it is done.
 
-    The header fields in the request's `state.answer_headers` are put on its answer. A WebSocket is accounted for like
-    a request, with the status 101 once it is open; how long it was open says the log, not the histogram.
+    The header fields in the request's `state.answer_headers` are put on its answer, and `state.began` is when it came,
+    by `time.perf_counter`. A WebSocket is accounted for like a request, with the status 101 once it is open; how long
+    it was open says the log, not the histogram.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics, new_id: Callable[[], str]) -> None:
@@ -65,9 +66,9 @@ class RequestMiddleware:
         given = Headers(scope=scope).get(REQUEST_ID, "")
         request_id = given if _SAFE_ID.fullmatch(given) else self._new_id()
         headers = {REQUEST_ID: request_id}
-        scope.setdefault("state", {}).update(request_id=request_id, answer_headers=headers)
-        answer = _Answer(send, headers)
         began = time.perf_counter()
+        scope.setdefault("state", {}).update(request_id=request_id, answer_headers=headers, began=began)
+        answer = _Answer(send, headers)
         with structlog.contextvars.bound_contextvars(request_id=request_id), self._running(scope):
             try:
                 await self._app(scope, receive, answer.send)

@@ -1,6 +1,7 @@
 """A translated document as server-sent events, sentence by sentence as they become ready."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from functools import partial
@@ -68,7 +69,13 @@ class DocumentEvents(EventSourceResponse):
     ) -> None:
         self._held = held
         self._idle = parts.documents.idle_seconds
-        events = _events(stream, parts.documents.ping_seconds, deadline, partial(_problem, request, parts))
+        events = _events(
+            stream,
+            parts.documents.ping_seconds,
+            deadline,
+            first=partial(_measure, request, parts),
+            problem=partial(_problem, request, parts),
+        )
         super().__init__(events, headers=_UNBUFFERED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,7 +91,12 @@ class DocumentEvents(EventSourceResponse):
 
 
 async def _events(
-    stream: DocumentStream, ping: float, deadline: float | None, problem: Callable[[AntecedentError], dict[str, Any]]
+    stream: DocumentStream,
+    ping: float,
+    deadline: float | None,
+    *,
+    first: Callable[[], None],
+    problem: Callable[[AntecedentError], dict[str, Any]],
 ) -> AsyncIterator[bytes]:
     try:
         while True:
@@ -93,6 +105,8 @@ async def _events(
             sentence = await anext(stream, None)
             if sentence is None:
                 break
+            if sentence.position == 0:
+                first()
             yield _event("sentence", sentence.model_dump_json())
     except AntecedentError as error:
         yield _event("error", orjson.dumps(problem(error)).decode())
@@ -103,6 +117,11 @@ async def _events(
 async def _ready(stream: DocumentStream, seconds: float, deadline: float | None) -> bool:
     async with until(deadline):
         return await stream.ready(seconds)
+
+
+def _measure(request: Request, parts: Services) -> None:
+    """Note how long a reader has waited for the first sentence."""
+    parts.metrics.first_sentence_seconds.observe(time.perf_counter() - request.state.began)
 
 
 def _problem(request: Request, parts: Services, error: AntecedentError) -> dict[str, Any]:

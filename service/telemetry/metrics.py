@@ -24,6 +24,9 @@ class Metrics:
         self.request_seconds = self._histogram(
             "request_seconds", "Time to answer a request.", _REQUEST_SECONDS, "route"
         )
+        self.first_sentence_seconds = self._histogram(
+            "first_sentence_seconds", "Time to the first sentence of a document that is answered as events.", _SECONDS
+        )
         self.requests_running = self._gauge("requests_running", "Requests that are currently being answered.")
         self.streams_open = self._gauge("streams_open", "Open WebSocket streams.")
         self.waiting = self._gauge("sentences_waiting", "Sentences in the queue.", "priority")

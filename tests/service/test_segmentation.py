@@ -322,10 +322,15 @@ def test_what_comes_after_the_most_sentences_is_not_searched() -> None:
         "-|-",
         "- - -",
         "=====",
+        "https://example.com/a?b=c.d",
+        "- www.example.com",
+        "<br/>",
+        '<p class="a">',
+        "{name}: %s",
     ],
 )
 def test_lines_that_are_none_of_the_text_stay(line: str) -> None:
-    """Numbers and times of subtitles, and rules of tables and pages, are neither translated nor read as context."""
+    """Numbers and times of subtitles, rules of tables and pages, and what is for programs: nothing of it is read."""
     text = f"{line}\n彼は帰った。\n\n{line}\n彼女も。\n"
     found = segmented(text, "ja")
     assert found.sentences == ("彼は帰った。", "彼女も。")

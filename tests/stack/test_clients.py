@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -26,14 +27,16 @@ from models.data.documents import Sentence
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
 from tests.support.bad_line import bad_line
+from tests.support.client import measured
 from tests.support.phrase_book import PHRASES
 from tests.support.roots import fresh_database, load, make_key, make_root
-from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle
+from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle, eventually
 from tests.support.stand_in import expected
 
 PAGE = ROOT / "docs" / "clients.md"
 ADDRESS = "127.0.0.1:8000"
 SESSION, STREAM = "A document that grows: a session", "A session over a WebSocket"
+MANY = "Many documents at once"
 SUFFIXES = {"sh": ".sh", "python": ".py", "javascript": ".mjs"}
 COMMANDS = {
     "sh": ("bash", "-euo", "pipefail"),
@@ -151,6 +154,23 @@ async def test_client_that_loses_its_connection_goes_on(example: Example, servic
     async with bad_line(service.address) as line:
         assert_prints(example, await asyncio.to_thread(run, example, service, line.address, tmp_path))
     assert line.broken >= 1
+
+
+@BOTH
+def test_client_of_many_documents_repeats_what_is_refused(
+    language: str, replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """A key that may have one request at a time gets all of its documents in the end."""
+    service, gate = served(replicas.new(redis_url=redis_server.url, concurrency_per_key="1")), tmp_path / "gate"
+    (example,) = [one for one in examples() if (one.section, one.language) == (MANY, language)]
+    (documents,) = re.findall(r"documents = (\[\[.*\]\])", example.code)
+    code = example.code.replace(documents, json.dumps([[f"wait-for:{gate}"]] * 2))
+    done = pool.submit(run, replace(example, code=code), service, service.address, tmp_path)
+    with httpx.Client(base_url=f"http://{service.address}", trust_env=False) as client:
+        refused = 'antecedent_rejections_total{code="too_many_requests_at_once"} 1.0'
+        eventually(lambda: done.done() or measured(client, refused), "one of them is refused")
+    gate.touch()
+    assert done.result().splitlines() == [expected(f"wait-for:{gate}")] * 2
 
 
 @BOTH

@@ -163,6 +163,17 @@ def _number(client: httpx.Client, name: str) -> float:
     return sum(float(line.split()[-1]) for line in client.get("/metrics").text.splitlines() if line.startswith(name))
 
 
+def test_wait_for_the_first_sentence_is_measured(client: httpx.Client) -> None:
+    """Once for each document that has a sentence and is read as events: its other sentences, and whole answers, no."""
+    count = "antecedent_first_sentence_seconds_count"
+    before = _number(client, count)
+    for document in ({"sentences": ["a", "b"]}, {"text": "一。"}, {"text": ""}):
+        with document_events(client, **document) as stream:
+            assert list(stream)[-1][0] == "done"
+    translate(client, "a")
+    assert _number(client, count) == before + 2
+
+
 def test_comments_keep_the_connection_alive(restless: Replica, tmp_path: Path) -> None:
     """While nothing is ready something is sent all the same, before the first sentence and after it."""
     gates = [tmp_path / "first", tmp_path / "second"]

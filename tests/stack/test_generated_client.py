@@ -1,5 +1,6 @@
 """A client that a program makes from the OpenAPI document, against a real server."""
 
+import asyncio
 import importlib
 import subprocess
 import sys
@@ -76,3 +77,14 @@ def test_generated_client_translates_a_document_and_a_session(url: str) -> None:
         assert [sentence.source for sentence in state.sentences] == SENTENCES
         forgotten = part("api.sessions.delete_session").sync_detailed(begun.session_id, client=client)
         assert forgotten.status_code == 204
+
+
+@pytest.mark.usefixtures("generated")
+async def test_generated_client_has_calls_for_asyncio(url: str) -> None:
+    """Documents that are sent at the same time, over one client, get each its own answer."""
+    bodies, call = part("models"), part("api.documents.translate_document").asyncio
+    async with part("client").Client(base_url=url, httpx_args={"trust_env": False}) as client:
+        requests = [bodies.DocumentRequest(source_lang="ja", target_lang="en", sentences=[text]) for text in SENTENCES]
+        documents = await asyncio.gather(*(call(client=client, body=request) for request in requests))
+    found = [document.sentences[0].translation for document in documents]
+    assert found == [expected(text) for text in SENTENCES]

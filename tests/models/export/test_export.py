@@ -1,5 +1,6 @@
 import errno
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from models.__main__ import main
 from models.bundle.conversion import convert_backbone
 from models.bundle.manifest import Manifest
 from models.config import ConcatenationConfig, ContextWindow, Provenance
@@ -101,6 +103,23 @@ def test_a_wrong_conversion_is_refused(checkpoint: Path, tmp_path: Path, monkeyp
     with pytest.raises(BundleError, match="disagrees with the checkpoint, so no bundle is written: log-probabilities"):
         export_bundle(checkpoint, tmp_path / "out", "float32", documents=documents())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_check_is_told_from_wrong_input(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command ends with status 1 where the checkpoint was in order and its bundle would not be, else with 2."""
+    for side in ("source", "target"):
+        lines = [getattr(sentence, side) for document in documents() for sentence in document.sentences]
+        (tmp_path / side).write_text("\n".join(lines), encoding="utf-8")
+    sentences = ["--source", str(tmp_path / "source"), "--reference", str(tmp_path / "target")]
+    command = ["models", "export", str(checkpoint), "--out", str(tmp_path / "out"), *sentences]
+    monkeypatch.setattr(writing, "convert_backbone", exchange_keys_and_values)
+    for given, status in ((command, 1), ([*command[:2], str(tmp_path / "missing"), *command[3:]], 2)):
+        monkeypatch.setattr(sys, "argv", given)
+        assert main() == status
+        assert capsys.readouterr().err.startswith("error: ")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_quantised_backbone_that_is_worse_is_refused(

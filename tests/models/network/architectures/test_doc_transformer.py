@@ -9,11 +9,12 @@ from torch import Tensor
 from models.config import BackboneConfig, DocTransformerConfig, Norm, SentenceConfig
 from models.data.batches import Batch, Example
 from models.data.corpus import TokenizedCorpus
-from models.data.tokenizer import EOS
+from models.data.tokenizer import BOS, EOS
 from models.network.architectures.context_attention import ContextAttention
 from models.network.architectures.doc_transformer import DocTransformer
 from models.network.layers import Gate
 from models.training.objective import target_of, token_losses
+from tests.models.network.oracles.doc_transformer import doc_transformer
 
 Make = Callable[..., Any]
 SMALL = BackboneConfig(width=16, feed_forward=24, heads=2, encoder_layers=2, decoder_layers=2, max_length=32)
@@ -31,6 +32,34 @@ def hidden(model: Any, batch: Batch) -> Tensor:
     """Hidden states of a whole target."""
     states: Tensor = model.decode(target_of(batch)[:, :-1], model.start(batch, cached=False))
     return states
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"context_sentences": 3, "context_layers": 2},
+        {"gating": False},
+        {"integration": "encoder"},
+        {"integration": "decoder", "context_sentences": 1},
+        {"integration": "none"},
+    ],
+    ids=str,
+)
+@torch.no_grad()
+def test_log_probabilities_are_the_papers(
+    make_model: Make, corpus: TokenizedCorpus, settings: dict[str, Any], norm: Norm
+) -> None:
+    """Whole sentences in a batch give what the equations, written out, give for each alone."""
+    config = DocTransformerConfig.model_validate(settings)
+    model = make_model(config, norm=norm)
+    batch = corpus.batch(range(5), model.architecture)
+    found = model.logits(hidden(model, batch)).log_softmax(-1)
+    for index in range(5):
+        source, target = list(corpus.sources[index]), list(corpus.targets[index])
+        preceding = [list(tokens) for tokens in corpus.sources[max(0, index - config.context_sentences) : index]]
+        expected = doc_transformer(model, [*source, EOS], [BOS, *target], preceding)
+        assert torch.allclose(found[index, : len(expected)], expected, atol=1e-5)
 
 
 def test_integration_none_is_the_sentence_model_to_the_bit(

@@ -1,0 +1,40 @@
+"""Whether a text says anything."""
+
+import pytest
+
+from models.data.words import has_words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "2024-05-03", "10:30", "¥1,000", "。", "……", "ーーーー", "🙂", "1."),
+        *("https://example.com/a?b=c#d", " www.example.com ", "ftp://a.example/b.", "(http://example.com)"),
+        *("a@b.example", "info+news@mail.example.com, b@c.example"),
+        *("<br/>", "</p>", '<g id="1" >', "<i class='b'>", "<img src=a.png />", "&nbsp;", "&#x41;&amp;"),
+        *("{name}", "{{ user.name }}", "${name}", "%{count}", "{0}", "%s", "%1$s: %d", "%(name)s", "%.2f %"),
+        *('<a href="https://example.com">{name}</a>', "1. {name}"),
+    ],
+)
+def test_what_has_no_words(text: str) -> None:
+    """It has no letter, or only those of addresses, tags, entities and placeholders."""
+    assert not has_words(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a", "彼", "ко", "See https://example.com.", "https://example.comを見る", "write to a@b.example"),
+        *("@name", "a @ b", "<She left.>", "<彼>", "a<b", "1 < 2 and 3 > 2", "<b>bold</b>", "AT&T", "R&D; etc"),
+        *("{彼}", "{two words}", "{a", "x{name}", "Hello, {name}!", "100%sure", "50 % des", "5%de", "%は", "%s files"),
+    ],
+)
+def test_what_has_words(text: str) -> None:
+    """It has a letter besides them, or something that only looks like them."""
+    assert has_words(text)
+
+
+@pytest.mark.parametrize("run", ["a", "@", "a@", "<a ", "<a b=", "{a", "{ ", "%0", "%1", "&a", "www", "http://a ", '"'])
+def test_no_run_of_characters_takes_long(run: str) -> None:
+    """Of the same, a million: a time that grew with their square would never end here."""
+    has_words(run * (1_000_000 // len(run)) + "<")
