@@ -32,6 +32,7 @@ from models.commands.options import (
 from models.config import load_config
 from models.data.documents import read_documents
 from models.data.whole import PARTIAL, abandoned, beside
+from models.errors import DataError
 
 
 def export(
@@ -150,7 +151,10 @@ def translate(
 
 @contextmanager
 def _readable(file: Path | None) -> Iterator[Path]:
-    """The file; or the standard input, or a pipe, as a file, since a corpus is read more than once."""
+    """The file; or the standard input, or a pipe, as a file, since a corpus is read more than once.
+
+    What is wrong with it is told by the name that the user knows.
+    """
     if file is not None and (file.is_file() or not file.exists()):
         yield file
         return
@@ -158,7 +162,10 @@ def _readable(file: Path | None) -> Iterator[Path]:
         with nullcontext(sys.stdin.buffer) if file is None else file.open("rb") as stream:
             shutil.copyfileobj(stream, spool)
         spool.flush()
-        yield Path(spool.name)
+        try:
+            yield Path(spool.name)
+        except DataError as error:
+            raise DataError(str(error).replace(spool.name, str(file or "standard input"))) from None
 
 
 @contextmanager

@@ -63,6 +63,7 @@ def compare(
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
         require_translatable(runtime, source)
         model = identity(bundle)
+        _remove_those_of_another(model, out, name)
         corpus = _digest((source, reference), beam, tokenize, compute_type, model)
         judgement = _digest(sets or (), compute_type, model)
         for setting in _settings(runtime, kinds):
@@ -70,9 +71,6 @@ def compare(
             typer.echo(found)
             scores, accuracies = (out / f"{found}.{what}.json" for what in ("scores", "accuracies"))
             lines, right = out / f"{found}.txt", out / f"{found}.outcomes"
-            for figures_of_another in (scores, accuracies):
-                if not _stands(figures_of_another, model, _MODEL):
-                    figures_of_another.unlink(missing_ok=True)
             if not (_stands(scores, corpus) and lines.exists()):
                 figures, translations = translated(setting, documents, beam, options)
                 write_lines(translations, lines)
@@ -111,6 +109,19 @@ def _settings(runtime: "Runtime", kinds: Sequence[ContextKind]) -> list[Setting]
     """A model with each kind of context; without any where it reads none, so that there is none to replace."""
     reads = runtime.manifest.window != ContextWindow()
     return [Setting(runtime, context) for context in (kinds if reads else kinds[:1])]
+
+
+def _remove_those_of_another(model: str, folder: Path, name: str) -> None:
+    """Remove results that another model of this name has left, with any context, also one that is not measured now.
+
+    Figures go last: what they are of is known by them alone.
+    """
+    for kind in _KINDS:
+        for what, of_each in (("scores.json", "txt"), ("accuracies.json", "outcomes")):
+            figures = folder / f"{name}.{kind}.{what}"
+            if figures.exists() and not _stands(figures, model, _MODEL):
+                (folder / f"{name}.{kind}.{of_each}").unlink(missing_ok=True)
+                figures.unlink()
 
 
 def _digest(paths: Sequence[Path], *options: object) -> str:

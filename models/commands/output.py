@@ -2,22 +2,33 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from models.data.whole import write_whole
 
 
+class _Console(Console):
+    """A console that outlives its reader: whatever `| head` has read, a command still has files to write."""
+
+    def on_broken_pipe(self) -> None:
+        """Show nothing more, and go on."""
+        with suppress(SystemExit):
+            super().on_broken_pipe()
+
+
 def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Show rows under a head."""
+    """Show rows under a head; what is in brackets or between colons is text of a corpus as well, and no markup."""
     table = Table(*(Column(name, overflow="fold") for name in head), box=box.SIMPLE)
     for row in rows:
-        table.add_row(*map(str, row))
-    Console().print(table)
+        table.add_row(*(Text(str(cell)) for cell in row))
+    _Console().print(table)
 
 
 def report(figures: dict[str, Any], json_file: Path | None) -> None:

@@ -1,11 +1,15 @@
 """What `translate` writes is there whole or not at all, whoever else writes it."""
 
+import io
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from models.commands.bundles import _writable
+from models.commands.bundles import _readable, _writable
+from models.data.documents import read_documents
+from models.errors import DataError
 
 
 def test_two_processes_that_write_one_file_leave_it_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,3 +41,10 @@ def test_what_had_been_translated_before_a_failure_is_kept(tmp_path: Path, capsy
         fail()
     assert [(file.name, file.read_text(encoding="utf-8")) for file in tmp_path.iterdir()] == [("out.partial", "half\n")]
     assert f"{out}.partial: contains what had been translated" in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_the_standard_input_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not of the file that it lies in for a while, which is gone when somebody looks for it."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n\xff\n")))
+    with pytest.raises(DataError, match=r"^standard input:2: is not valid UTF-8"), _readable(None) as file:
+        read_documents(file)

@@ -1,0 +1,22 @@
+"""What `compare` leaves of earlier comparisons in its folder."""
+
+import json
+from pathlib import Path
+
+from models.commands.comparison import _remove_those_of_another
+
+RESULTS = ("scores.json", "txt", "accuracies.json", "outcomes")
+
+
+def test_no_results_of_another_model_of_the_name_are_left(tmp_path: Path) -> None:
+    """Nor outcomes, which `significance` reads, nor those with a context that is not measured this time.
+
+    Those of this model stay, of models of other names, and what `compare` has not written.
+    """
+    for name, model in (("a.real", "new"), ("a.empty", "old"), ("a.shuffled", "old"), ("b.real", "old")):
+        for result in RESULTS:
+            (tmp_path / f"{name}.{result}").write_text(json.dumps({"identity": model}), encoding="utf-8")
+    (tmp_path / "a.random.outcomes").touch()
+    _remove_those_of_another("new", tmp_path, "a")
+    left = {f"{name}.{result}" for name in ("a.real", "b.real") for result in RESULTS} | {"a.random.outcomes"}
+    assert {file.name for file in tmp_path.iterdir()} == left
