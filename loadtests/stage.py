@@ -130,28 +130,37 @@ class Stage:
         file = self._folder / f"run-{self._runs}"
         scenario = self._scenario(load, behaviour, file.with_suffix(".jsonl"))
         file.with_suffix(".json").write_text(scenario.model_dump_json())
-        sampler = Sampler(self.deployment, sample_seconds)
-        watch = _Watch(progress or _by_time(load), Outcomes(scenario.outcomes))
+        outcomes, sampler = Outcomes(scenario.outcomes), Sampler(self.deployment, sample_seconds)
+        watch = _Watch(progress or _by_time(load), outcomes)
+
+        def look() -> None:
+            sampler.tick()
+            on_progress(watch.look())
+
         with closing(sampler), ThreadPoolExecutor(1) as pool:
             striking = pool.submit(strike_all, timeline, self.deployment, watch.part)
             try:
-                with _locust(file.with_suffix(".json"), file.with_suffix(".log")) as process:
-                    while process.poll() is None:
-                        sampler.tick()
-                        on_progress(watch.look())
-                        time.sleep(_POLL_SECONDS)
+                _run_locust(file.with_suffix(".json"), file.with_suffix(".log"), look)
                 ended = time.monotonic()
             finally:
                 watch.over = True
-        if process.returncode:
-            raise LoadTestError(f"Locust has given up: {file.with_suffix('.log').read_text()[-2000:].strip()}")
-        outcomes = Outcomes(scenario.outcomes).read()
+        return self._ran(watch.began, ended, outcomes.read(), sampler.samples, striking.result())
+
+    def _ran(
+        self,
+        began: float,
+        ended: float,
+        outcomes: Sequence[Outcome],
+        samples: Sequence[Sample],
+        struck: Sequence[Struck],
+    ) -> Ran:
+        """What a run came to, with how it has left the deployment."""
         return Ran(
-            began=min((outcome.at for outcome in outcomes), default=watch.began),
+            began=min((outcome.at for outcome in outcomes), default=began),
             ended=ended,
             outcomes=outcomes,
-            samples=sampler.samples,
-            struck=striking.result(),
+            samples=samples,
+            struck=struck,
             ends=tuple(self.deployment.ends),
             sessions_left=self._sessions(),
             unforeseen=self.deployment.unforeseen(),
@@ -237,9 +246,12 @@ def staged(setting: Setting, documents: Documents) -> Iterator[Stage]:
             yield Stage(deployment, pair, documents, folder)
 
 
-@contextmanager
-def _locust(scenario: Path, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Locust at work in a process of its own."""
+def _run_locust(scenario: Path, log: Path, meanwhile: Callable[[], None]) -> None:
+    """Run Locust in a process of its own until it ends; `meanwhile` is called again and again.
+
+    Raises:
+        LoadTestError: it has given up.
+    """
     arguments = ["--headless", "--users", str(len(Kind)), "--spawn-rate", "100", "--only-summary"]
     command = [sys.executable, "-m", "locust", "-f", str(ROOT / "loadtests" / "locustfile.py"), *arguments]
     command += ["--loglevel", "WARNING", "--exit-code-on-error", "0", "--scenario", str(scenario)]
@@ -248,10 +260,14 @@ def _locust(scenario: Path, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
         )
     try:
-        yield process
+        while process.poll() is None:
+            meanwhile()
+            time.sleep(_POLL_SECONDS)
     finally:
         process.kill()
         process.wait()
+    if process.returncode:
+        raise LoadTestError(f"Locust has given up: {log.read_text()[-2000:].strip()}")
 
 
 def _quiet(urls: Sequence[str], pair: Mapping[str, str], documents: Documents) -> tuple[Expected, ...]:

@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,16 +36,12 @@ class Recorded:
     preceding: tuple[str, ...]
 
 
-class StandIn:
-    """Translates a sentence in `seconds`, whatever it says; appends what it is asked to `record`, if there is one."""
-
-    def __init__(self, seconds: float, record: Path | None, *, reads_target_context: bool) -> None:
-        self._seconds = seconds
-        self._record = record
-        self._reads_target_context = reads_target_context
+class WithoutModel(ABC):
+    """A runtime that takes every request and answers whole batches at once; the tests have theirs from it, too."""
 
     def check(self, request: TranslationRequest, options: Options) -> None:
         """Every request can be translated."""
+        del request, options
 
     def cache_use(self) -> CacheUse:
         """Nothing is kept."""
@@ -53,6 +50,19 @@ class StandIn:
     def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
         """A flow of whole batches."""
         return AtOnce(lambda requests: self.translate(requests, options), most=1000)
+
+    @abstractmethod
+    def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
+        """A translation for each."""
+
+
+class StandIn(WithoutModel):
+    """Translates a sentence in `seconds`, whatever it says; appends what it is asked to `record`, if there is one."""
+
+    def __init__(self, seconds: float, record: Path | None, *, reads_target_context: bool) -> None:
+        self._seconds = seconds
+        self._record = record
+        self._reads_target_context = reads_target_context
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Write the requests down, take the time for them, answer each alone."""

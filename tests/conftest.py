@@ -17,10 +17,8 @@ settings.load_profile("in any time")
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis that nobody kills."""
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
-    server.start()
-    yield server
-    server.kill()
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
 
 
 @pytest.fixture
@@ -28,10 +26,8 @@ def mortal_redis(tmp_path: Path) -> Iterator[RedisServer]:
     """A Redis of one test's own, to be killed and started again."""
     folder = tmp_path / "mortal-redis"
     folder.mkdir()
-    server = RedisServer(folder)
-    server.start()
-    yield server
-    server.kill()
+    with RedisServer(folder) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from typing import Literal
 from ctranslate2.specs import TransformerSpec, attention_spec, common_spec, transformer_spec
 from torch import nn
 
-from models.bundle.specs import array, fill_joined, fill_linear, fill_norm
+from models.bundle.specs import array, fill_joined, fill_linear, fill_norm, write
 from models.config import Activation
 from models.data.tokenizer import BOS, EOS, UNK
 from models.network.layers import Attention, FeedForward
@@ -67,10 +67,7 @@ def convert_backbone(
     spec.config.add_source_bos = False
     spec.config.add_source_eos = True
     spec.config.layer_norm_epsilon = _EPSILON
-    spec.validate()
-    spec.optimize(quantization=quantization)
-    folder.mkdir(parents=True, exist_ok=True)
-    spec.save(str(folder))
+    write(spec, folder, quantization)
 
 
 def vocabulary_tokens(pieces: Sequence[str]) -> list[str]:

@@ -1,10 +1,11 @@
-"""Layers of torch copied into the parts of a CTranslate2 model."""
+"""Layers of torch copied into the parts of a CTranslate2 model, and the model written."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
-from ctranslate2.specs import common_spec
+from ctranslate2.specs import common_spec, model_spec
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -29,3 +30,11 @@ def array(tensor: Tensor) -> NDArray[np.float32]:
     """What a part of a spec takes for a tensor."""
     # A copy: quantisation multiplies the array that it is given in place.
     return tensor.detach().to("cpu", torch.float32, copy=True).numpy()
+
+
+def write(spec: model_spec.ModelSpec, folder: Path, quantization: str) -> None:
+    """Write a whole model into a folder, made if it is not there, with its weights in that type."""
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    folder.mkdir(parents=True, exist_ok=True)
+    spec.save(str(folder))

@@ -1,20 +1,14 @@
 """Bundles: made of checkpoints, used on whole files."""
 
-import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Literal, TextIO
+from typing import Annotated, Literal
 
 import typer
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from models.commands.bulk import Decoding, PartSentences, Ray, Workers, translate_on_cluster
 from models.commands.context import replacement_of, translator_of
+from models.commands.files import readable, writable
 from models.commands.options import (
     Alpha,
     Beam,
@@ -31,8 +25,6 @@ from models.commands.options import (
 )
 from models.config import load_config
 from models.data.documents import read_documents
-from models.data.whole import PARTIAL, abandoned, beside
-from models.errors import DataError
 
 
 def export(
@@ -142,71 +134,8 @@ def translate(
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     translator = translator_of(runtime, context, beam, strategy)
     replacement = replacement_of(runtime, context, seed)
-    with _readable(source) as file, _writable(out) as stream, tqdm(unit="sentence") as bar:
+    with readable(source) as file, writable(out) as stream, tqdm(unit="sentence") as bar:
         require_translatable(runtime, file)
         piecewise = Piecewise(translator, bar.update)
         lines = translate_file(piecewise, file, runtime.manifest.window, replacement=replacement, drafts=drafts)
         stream.writelines(line + "\n" for line in lines)
-
-
-@contextmanager
-def _readable(file: Path | None) -> Iterator[Path]:
-    """The file; or the standard input, or a pipe, as a file, since a corpus is read more than once.
-
-    What is wrong with it is told by the name that the user knows.
-    """
-    if file is not None and (file.is_file() or not file.exists()):
-        yield file
-        return
-    with tempfile.NamedTemporaryFile() as spool:
-        with nullcontext(sys.stdin.buffer) if file is None else file.open("rb") as stream:
-            shutil.copyfileobj(stream, spool)
-        spool.flush()
-        try:
-            yield Path(spool.name)
-        except DataError as error:
-            raise DataError(str(error).replace(spool.name, str(file or "standard input"))) from None
-
-
-@contextmanager
-def _writable(file: Path | None) -> Iterator[TextIO]:
-    """The standard output, or a file that appears when it is whole: what it replaces may be what is being read.
-
-    A link stays, and what it names is replaced; unless that is the standard output, as `/dev/stdout` is. Until then it
-    has a name of this process's own: another one may be writing the same file.
-    """
-    if file is None or _is_standard_output(file):
-        if isinstance(sys.stdout, TextIOWrapper):  # as files are, whatever the locale says
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-        yield sys.stdout
-    elif file.exists() and not file.is_file():  # a pipe is nothing to replace
-        with file.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-    else:
-        file = file.resolve()
-        for left in abandoned(file):
-            left.unlink(missing_ok=True)
-        partial = beside(file)
-        try:
-            with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                yield stream
-        except BaseException:
-            _leave(partial, file.with_name(f"{file.name}{PARTIAL}"))
-            raise
-        partial.replace(file)
-
-
-def _is_standard_output(file: Path) -> bool:
-    try:
-        return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
-    except (OSError, ValueError):  # it is not there yet, or there is no standard output
-        return False
-
-
-def _leave(partial: Path, place: Path) -> None:
-    """Put that which had been translated where it is found, and say so."""
-    if partial.exists() and partial.stat().st_size:
-        partial.replace(place)
-        typer.echo(f"{place}: contains what had been translated", err=True)
-    else:
-        partial.unlink(missing_ok=True)

@@ -3,8 +3,10 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -21,10 +23,6 @@ if TYPE_CHECKING:
     from models.evaluation.contrastive_sets import ContrastiveItem
 
 _KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
-_INPUT: Final = "input"
-"""Beside figures: what they were measured on, as `_digest` says it."""
-_MODEL: Final = "identity"
-"""And of which model, of all that may have had its name."""
 
 
 def compare(
@@ -63,22 +61,64 @@ def compare(
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
         require_translatable(runtime, source)
         model = identity(bundle)
-        _remove_those_of_another(model, out, name)
         corpus = _digest((source, reference), beam, tokenize, compute_type, model)
         judgement = _digest(sets or (), compute_type, model)
+        kept = {kind: _kept(out / f"{name}.{kind}", model, corpus, judgement) for kind in _KINDS}
+        for each in chain(*kept.values()):
+            each.forget_another_model()
         for setting in _settings(runtime, kinds):
-            found = f"{name}.{setting.context}"
-            typer.echo(found)
-            scores, accuracies = (out / f"{found}.{what}.json" for what in ("scores", "accuracies"))
-            lines, right = out / f"{found}.txt", out / f"{found}.outcomes"
-            if not (_stands(scores, corpus) and lines.exists()):
+            typer.echo(f"{name}.{setting.context}")
+            scores, accuracies = kept[setting.context]
+            if not scores.stand():
                 figures, translations = translated(setting, documents, beam, options)
-                write_lines(translations, lines)
-                write_json(figures | {_INPUT: corpus, _MODEL: model}, scores)
-            if items and not (_stands(accuracies, judgement) and right.exists()):
+                write_lines(translations, scores.behind)
+                scores.write(figures)
+            if items and not accuracies.stand():
                 figures, outcomes = judged(setting, items, "last")
-                write_outcomes(outcomes, right)
-                write_json(figures | {_INPUT: judgement, _MODEL: model}, accuracies)
+                write_outcomes(outcomes, accuracies.behind)
+                accuracies.write(figures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Figures that a comparison has written, or is to write; each time after what is behind them."""
+
+    file: Path
+    behind: Path
+    """The translations, or which items were right."""
+    model: str
+    """Its identity, of all that may have its name."""
+    input: str
+    """What they are to be measured on, as `_digest` says it."""
+
+    def forget_another_model(self) -> None:
+        """Remove what another model of the same name has left; figures last, which alone say whose it is."""
+        if self.file.exists() and self._written().get("identity") != self.model:
+            self.behind.unlink(missing_ok=True)
+            self.file.unlink()
+
+    def stand(self) -> bool:
+        """Whether they need not be measured again."""
+        return self._written().get("input") == self.input and self.behind.exists()
+
+    def write(self, figures: dict[str, Any]) -> None:
+        """Write them, with what tells whether they stand."""
+        write_json(figures | {"input": self.input, "identity": self.model}, self.file)
+
+    def _written(self) -> dict[str, Any]:
+        try:
+            written = json.loads(self.file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return written if isinstance(written, dict) else {}
+
+
+def _kept(found: Path, model: str, corpus: str, judgement: str) -> tuple[_Kept, _Kept]:
+    """Scores and accuracies of a model with one kind of context; files that begin with `found`."""
+    return (
+        _Kept(Path(f"{found}.scores.json"), Path(f"{found}.txt"), model, corpus),
+        _Kept(Path(f"{found}.accuracies.json"), Path(f"{found}.outcomes"), model, judgement),
+    )
 
 
 def _named(bundles: Sequence[Path]) -> dict[Path, str]:
@@ -111,30 +151,8 @@ def _settings(runtime: "Runtime", kinds: Sequence[ContextKind]) -> list[Setting]
     return [Setting(runtime, context) for context in (kinds if reads else kinds[:1])]
 
 
-def _remove_those_of_another(model: str, folder: Path, name: str) -> None:
-    """Remove results that another model of this name has left, with any context, also one that is not measured now.
-
-    Figures go last: what they are of is known by them alone.
-    """
-    for kind in _KINDS:
-        for what, of_each in (("scores.json", "txt"), ("accuracies.json", "outcomes")):
-            figures = folder / f"{name}.{kind}.{what}"
-            if figures.exists() and not _stands(figures, model, _MODEL):
-                (folder / f"{name}.{kind}.{of_each}").unlink(missing_ok=True)
-                figures.unlink()
-
-
 def _digest(paths: Sequence[Path], *options: object) -> str:
     """What tells figures apart that were measured on other files, or folders of files, or otherwise."""
     files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
     contents = [sha256(file) for file in files if file.is_file()]
     return hashlib.sha256(repr((contents, options)).encode()).hexdigest()
-
-
-def _stands(figures: Path, asked: str, what: str = _INPUT) -> bool:
-    """Whether figures have been measured, of the model and on what is asked for, or else of that model at least."""
-    try:
-        measured = json.loads(figures.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(measured, dict) and measured.get(what) == asked

@@ -14,7 +14,7 @@ from models.config import ContextWindow, data_folder
 from models.errors import DataError
 
 MAX_CHARACTERS = 4096
-"""Longest sentence by default: twice the longest of any corpus in use; beyond it a file has lost its line ends."""
+"""Of the longest sentence: twice the longest of any corpus in use; beyond it a file has lost its line ends."""
 
 PIECE_SENTENCES = 512
 """Of a corpus that are worked on at a time, in whole documents: enough for full batches, and progress shows."""
@@ -63,9 +63,7 @@ class BadLines:
         self.found.append(str(error))
 
 
-def read_documents(
-    source: Path, target: Path | None = None, *, max_characters: int = MAX_CHARACTERS, bad: BadLines | None = None
-) -> list[Document]:
+def read_documents(source: Path, target: Path | None = None, *, bad: BadLines | None = None) -> list[Document]:
     """Read a corpus; each document is named after its file and first line (from 1).
 
     With `bad`, a pair of lines that cannot be used is left out and named there. A line that is empty in one file only
@@ -73,9 +71,9 @@ def read_documents(
 
     Raises:
         DataError: a file is missing or damaged, or the files differ in their number of lines; and without `bad`: a line
-            is not UTF-8, is longer than `max_characters`, or is empty in one file only.
+            is not UTF-8, is longer than MAX_CHARACTERS, or is empty in one file only.
     """
-    reader = _Reader(source, target, max_characters)
+    reader = _Reader(source, target)
     documents: list[Document] = []
     sentences: list[Sentence] = []
     first = 1
@@ -117,7 +115,6 @@ class _Reader:
 
     source: Path
     target: Path | None
-    max_characters: int
 
     def sentences(self, bad: BadLines | None) -> Iterator[tuple[int, Sentence | None]]:
         """Give (line, sentence), or (line, None) where a document ends."""
@@ -143,10 +140,10 @@ class _Reader:
         return zip(sources, targets, strict=True)
 
     def _sentence(self, line: int, source: bytes, target: bytes) -> Sentence | None:
-        source_text = decode_line(self.source, line, source, self.max_characters)
+        source_text = decode_line(self.source, line, source)
         if self.target is None:
             return Sentence(source_text) if source_text else None
-        target_text = decode_line(self.target, line, target, self.max_characters)
+        target_text = decode_line(self.target, line, target)
         if source_text and target_text:
             return Sentence(source_text, target_text)
         if source_text or target_text:
@@ -155,15 +152,15 @@ class _Reader:
         return None
 
 
-def decode_line(path: Path, line: int, raw: bytes, max_characters: int = MAX_CHARACTERS) -> str:
+def decode_line(path: Path, line: int, raw: bytes) -> str:
     """Give the sentence of a line, without the space around it; empty where a document ends.
 
     Raises:
-        DataError: it is not UTF-8 or longer than `max_characters`; names the file and the line.
+        DataError: it is not UTF-8 or longer than MAX_CHARACTERS; names the file and the line.
     """
     text = _decoded(path, line, raw).strip()
-    if len(text) > max_characters:
-        raise DataError(f"has {len(text)} characters, more than the limit of {max_characters}", path, line)
+    if len(text) > MAX_CHARACTERS:
+        raise DataError(f"has {len(text)} characters, more than the limit of {MAX_CHARACTERS}", path, line)
     return text
 
 

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from ctranslate2.specs import common_spec, transformer_spec
 from torch import Tensor
 
-from models.bundle.specs import array, fill_joined, fill_linear, fill_norm
+from models.bundle.specs import array, fill_joined, fill_linear, fill_norm, write
 from models.data.batches import pad
 from models.data.wordpiece import UNKNOWN, WordPiece
 from models.engine.computation import ctranslate2_type
@@ -114,10 +114,7 @@ def convert_bert(encoder: FrozenBert, folder: Path, quantization: Literal["float
     spec.register_vocabulary(_tokens(encoder.wordpiece, model.config.vocab_size))
     spec.config.unk_token = UNKNOWN
     spec.config.layer_norm_epsilon = model.config.layer_norm_eps
-    spec.validate()
-    spec.optimize(quantization=quantization)
-    folder.mkdir(parents=True, exist_ok=True)
-    spec.save(str(folder))
+    write(spec, folder, quantization)
     encoder.wordpiece.save(folder)
 
 

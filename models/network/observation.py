@@ -6,10 +6,10 @@ as long as they are looked at, and weights that fused attention never shows are 
 Shape letters as in `models.network.layers`; C counts all keys of a context.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -19,6 +19,8 @@ from models.network.hooks import hooks_called
 
 NOWHERE: Final = 1_000_000
 """The place of a key that belongs to no sentence, as where a context has none."""
+
+_M = TypeVar("_M", bound=nn.Module)
 
 
 @runtime_checkable
@@ -92,6 +94,19 @@ def observe(watched: Sequence[WatchedGate | WatchedAttention], work: Callable[[]
             stack.enter_context(each.module.register_forward_hook(reader(number)))
         work()
     return [found[number] for number in range(len(watched))]
+
+
+def at_work(
+    batch: Batch, encoder: nn.ModuleList, decoder: nn.ModuleList, kind: type[_M]
+) -> Iterator[tuple[str, int, _M, Tensor]]:
+    """The context sub-layers of both sides: which part and layer each is of, itself, and where in a batch it counts."""
+    for part, sublayers, real in (
+        ("encoder", encoder, source_tokens(batch)),
+        ("decoder", decoder, target_tokens(batch)),
+    ):
+        for layer, sublayer in enumerate(sublayers):
+            assert isinstance(sublayer, kind)
+            yield part, layer, sublayer, real
 
 
 def source_tokens(batch: Batch) -> Tensor:

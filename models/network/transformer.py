@@ -21,11 +21,11 @@ from models.network.state import State
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention and feed-forward sub-layers."""
+    """Self-attention, with or without biases in its projections, and feed-forward sub-layers."""
 
-    def __init__(self, config: BackboneConfig, dropout: float) -> None:
+    def __init__(self, config: BackboneConfig, dropout: float, *, bias: bool = True) -> None:
         super().__init__()
-        self.self_attention = Attention(config.width, config.heads)
+        self.self_attention = Attention(config.width, config.heads, bias=bias)
         self.self_residual = Residual(config.width, config.norm, dropout)
         self.feed_forward = FeedForward(config.width, config.feed_forward, config.activation)
         self.feed_residual = Residual(config.width, config.norm, dropout)

@@ -95,27 +95,35 @@ class Worker:
                 async with asyncio.timeout(_STOP_SECONDS):
                     await process.wait()
             raise
+        await worker._greeted(command)
+        return worker
+
+    async def _greeted(self, command: WorkerCommand) -> None:
+        """Wait for its greeting; without one, it is ended.
+
+        Raises:
+            BundleError: as `start`.
+        """
         try:
             async with asyncio.timeout(command.start_timeout):
-                greeting = GREETING.validate_json(await worker._frame())
+                greeting = GREETING.validate_json(await self._frame())
             if greeting.failure is not None:
                 raise error_of(greeting.failure)
         except TimeoutError:
-            await worker._kill_stuck()
+            await self._kill_stuck()
             raise BundleError(
                 f"{command.bundle}: a worker process has not loaded this bundle within {command.start_timeout:g} s, and"
                 " was killed; check the disk, or allow more time (ANTECEDENT_WORKER_START_SECONDS)"
             ) from None
         except WorkerDiedError:
-            await worker.stop()
+            await self.stop()
             raise BundleError(
                 f"{command.bundle}: a worker process ended while it loaded this bundle, with status"
-                f" {process.returncode}; the log may say why, or there may not be enough memory"
+                f" {self._process.returncode}; the log may say why, or there may not be enough memory"
             ) from None
         except BaseException:
-            await worker.stop()
+            await self.stop()
             raise
-        return worker
 
     @property
     def pid(self) -> int:

@@ -68,12 +68,8 @@ async def own_redis(folder: Path, metrics: Metrics, max_memory_mb: int = 512) ->
             try:
                 await server.start()
                 await _answering(f"unix://{socket}", server)
-                keeper = asyncio.create_task(_keep(server, metrics))
-                try:
+                async with _kept_running(server, metrics):
                     yield f"unix://{socket}"
-                finally:
-                    keeper.cancel()
-                    await asyncio.wait([keeper])
             except _StartError as error:
                 log = folder / "redis.log"
                 raise StartupError(f"the service's own Redis did not start: {error}; see {log}") from None
@@ -144,6 +140,16 @@ class _Server:
             with suppress(ProcessLookupError):  # it has ended in this moment
                 process.kill()
             await process.wait()
+
+
+@asynccontextmanager
+async def _kept_running(server: _Server, metrics: Metrics) -> AsyncIterator[None]:
+    keeper = asyncio.create_task(_keep(server, metrics))
+    try:
+        yield
+    finally:
+        keeper.cancel()
+        await asyncio.wait([keeper])
 
 
 async def _keep(server: _Server, metrics: Metrics) -> None:

@@ -16,7 +16,8 @@ from service.settings import PREFIX, Settings
 from service.store.redis_process import find_redis_server
 from tests.support.client import translate
 from tests.support.image import compose, services
-from tests.support.servers import ROOT, Replicas, eventually, free_port
+from tests.support.redis_servers import wait_for_redis
+from tests.support.servers import ROOT, Replicas, free_port
 
 FILES = ["docker-compose.yml", "docker-compose.gpu.yml"]
 """The second is put on the first."""
@@ -149,17 +150,10 @@ def first_start(tmp_path: Path) -> Iterator[tuple[int, Path]]:
     configuration.write_text(given.replace("dir /data", f"dir {data}\nport {port}\nlogfile {data}/log"))
     with _run("redis", {"/etc/redis/redis.conf": str(configuration), "/run/passwords": str(passwords)}) as process:
         with redis.Redis(port=port, password=(passwords / "redis").read_text().strip()) as client:
-            eventually(lambda: _answers(client), "Redis answers")
+            wait_for_redis(client)
         yield port, passwords
         process.terminate()
         assert process.wait(30) == 0
-
-
-def _answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.ConnectionError:
-        return False
 
 
 def test_first_start(first_start: tuple[int, Path], replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> None:

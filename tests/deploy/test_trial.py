@@ -12,6 +12,7 @@ import redis
 from service.store.redis_process import find_redis_server
 from tests.support.client import begin, say, translate
 from tests.support.manifests import environment, named, of_kind, pods, render, service_pod
+from tests.support.redis_servers import wait_for_redis
 from tests.support.servers import ROOT, Replica, Replicas, bundle, eventually, free_port
 
 PASSWORD = "a password, with spaces"
@@ -44,7 +45,7 @@ def trial_redis(tmp_path: Path, password_file: Path) -> Iterator[redis.Redis]:
     command = [_with(moved, word) for word in (*container["command"], *container["args"])]
     with subprocess.Popen(command, env=os.environ | {"PATH": path}) as process:
         with redis.Redis(port=port, password=PASSWORD) as client:
-            eventually(lambda: _answers(client), "Redis answers")
+            wait_for_redis(client)
             yield client
         process.terminate()  # reaches Redis only if the shell has become it
         assert process.wait(30) == 0
@@ -54,13 +55,6 @@ def _with(moved: Mapping[str, str], text: str) -> str:
     for old, new in moved.items():
         text = text.replace(old, new)
     return text
-
-
-def _answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.ConnectionError:
-        return False
 
 
 def test_redis_keeps_what_it_has_and_asks_for_the_password(trial_redis: redis.Redis) -> None:

@@ -34,6 +34,15 @@ def figures(file: Path) -> Any:
     return json.loads(file.read_text(encoding="utf-8"))
 
 
+def contrastive_set(folder: Path, **members: str) -> Path:
+    """A file with one contrastive item, which `members` may change."""
+    item = {"document": "d", "position": 1, "pronoun": "he", "context_source": ["から。"], "context_target": ["a"]}
+    item |= {"source": "きく。", "target": "kio", "contrastive": ["oik"]}
+    file = folder / "set"
+    file.write_text(json.dumps(item | members) + "\n", encoding="utf-8")
+    return file
+
+
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny bundle in float32."""
@@ -91,10 +100,8 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
 
 def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     """`contrast` gives accuracies between 0 and 1, over all sets together."""
-    item = {"document": "d", "position": 1, "pronoun": "he", "context_source": ["から。"], "context_target": ["a"]}
-    item |= {"source": "きく。", "target": "kio", "contrastive": ["oik"]}
-    (tmp_path / "set").write_text(json.dumps(item) + "\n", encoding="utf-8")
-    sets, out = ("--set", tmp_path / "set", "--set", tmp_path / "set"), tmp_path / "outcomes"
+    file, out = contrastive_set(tmp_path), tmp_path / "outcomes"
+    sets = ("--set", file, "--set", file)
     done = run("contrast", bundle, *sets, "--json", tmp_path / "json", "--out", out)
     assert done.returncode == 0, done.stderr
     found = figures(tmp_path / "json")
@@ -107,8 +114,7 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     assert again["compared"]["accuracy"]["baseline"] == found["accuracy"]
     assert again["compared"]["accuracy"]["system"] == again["accuracy"]
     assert (found["model"], found["context"], found["context_sentences"]) == ("tiny", "real", 2)
-    too_long = item | {"document": "other", "source": "きく。" * 1000}  # which would be found next
-    (tmp_path / "set").write_text(json.dumps(too_long) + "\n", encoding="utf-8")
+    contrastive_set(tmp_path, document="other", source="きく。" * 1000)  # too long, which would be found next
     done = run("contrast", bundle, *sets, "--baseline", out)
     assert done.returncode == 2
     assert "not judged on the same items" in done.stderr
@@ -258,10 +264,8 @@ def test_a_set_may_be_a_folder(tmp_path: Path) -> None:
 def test_compare_replaces_no_context_that_is_not_read(corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """A sentence model is measured once; contrastive items are judged beside the scores."""
     make_checkpoint(tmp_path / "two", name="two")
-    item = {"document": "d", "position": 1, "pronoun": "he", "context_source": ["から。"], "context_target": ["a"]}
-    item |= {"source": "きく。", "target": "kio", "contrastive": ["oik"]}
-    (tmp_path / "set").write_text(json.dumps(item) + "\n", encoding="utf-8")
-    options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", tmp_path / "set")
+    items = contrastive_set(tmp_path)
+    options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", items)
     done = run("compare", tmp_path / "two.step-one", *options)
     assert done.returncode == 0, done.stderr
     written = sorted(file.name.split(".", 1)[1] for file in (tmp_path / "out").iterdir())
@@ -400,10 +404,8 @@ def test_compare_of_one_document_has_no_other_ones_context(
 
 def test_compare_names_the_set_that_has_one_document(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """And not the text, which has several."""
-    item = {"document": "d", "position": 1, "pronoun": "he", "context_source": ["から。"], "context_target": ["a"]}
-    item |= {"source": "きく。", "target": "kio", "contrastive": ["oik"]}
-    (tmp_path / "set").write_text(json.dumps(item) + "\n", encoding="utf-8")
-    options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", tmp_path / "set")
+    items = contrastive_set(tmp_path)
+    options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out", "--set", items)
     done = run("compare", bundle, *options)
     assert done.returncode == 0, done.stderr
     assert "no shuffled context: the set has only one document" in done.stderr

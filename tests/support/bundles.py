@@ -31,6 +31,15 @@ from models.network.layers import Attention
 from models.network.model import TranslationModel
 from models.training.checkpoints import Progress, build_model, save_checkpoint, weights_of
 
+_SHAPE: dict[str, Any] = {
+    "width": 32,
+    "feed_forward": 48,
+    "heads": 4,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "max_length": 64,
+    "embeddings": "output",
+}
 _WORDS = {f"{a}{b}": f"{b}{a}o" for a in "かきくけこ" for b in "らりるれろ"}
 
 
@@ -66,31 +75,8 @@ def make_checkpoint(
     Returns:
         The folder.
     """
-    architecture = architecture or DocTransformerConfig()
-    shape: dict[str, Any] = {
-        "width": 32,
-        "feed_forward": 48,
-        "heads": 4,
-        "encoder_layers": 2,
-        "decoder_layers": 2,
-        "max_length": 64,
-    }
-    shape |= {"embeddings": "output"} | backbone
-    joint = shape["embeddings"] == "shared"
-    config = RunConfig(
-        name=name,
-        languages=Languages(source="ja", target="en"),
-        data=DataConfig(train=Corpus(source=Path("a"), target=Path("b")), max_tokens=max_tokens),
-        provenance=Provenance(training_data="Made-up words", licence="CC0-1.0", attribution="Nobody"),
-        tokenizer=TokenizerConfig(
-            path=folder.with_name(f"{folder.name}.tokenizer"), kind="bpe", vocabulary=60, joint=joint
-        ),
-        backbone=BackboneConfig.model_validate(shape),
-        architecture=architecture,
-        training=_training(architecture, folder),
-        decoding=DecodingConfig(length_ratio=1.0, length_offset=4),
-        output=folder.parent,
-    )
+    shape = BackboneConfig.model_validate(_SHAPE | backbone)
+    config = _config(folder, architecture or DocTransformerConfig(), shape, name, max_tokens)
     tokenizer = _tokenizer(config.tokenizer)
     model = build_model(config, tokenizer, dropout=0.0)
     randomize(model)
@@ -147,6 +133,25 @@ def _generate(model: TranslationModel) -> None:
     bias.data += 0.5
     output.data[[PAD, BOS]] = -1.0
     output.data[EOS] += 0.3
+
+
+def _config(
+    folder: Path, architecture: ArchitectureConfig, backbone: BackboneConfig, name: str, max_tokens: int
+) -> RunConfig:
+    """Of the run that would have written a checkpoint into the folder."""
+    beside, joint = folder.with_name(f"{folder.name}.tokenizer"), backbone.embeddings == "shared"
+    return RunConfig(
+        name=name,
+        languages=Languages(source="ja", target="en"),
+        data=DataConfig(train=Corpus(source=Path("a"), target=Path("b")), max_tokens=max_tokens),
+        provenance=Provenance(training_data="Made-up words", licence="CC0-1.0", attribution="Nobody"),
+        tokenizer=TokenizerConfig(path=beside, kind="bpe", vocabulary=60, joint=joint),
+        backbone=backbone,
+        architecture=architecture,
+        training=_training(architecture, folder),
+        decoding=DecodingConfig(length_ratio=1.0, length_offset=4),
+        output=folder.parent,
+    )
 
 
 def _training(architecture: ArchitectureConfig, folder: Path) -> TrainingConfig:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.engine.flow import AtOnce
-from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
+from loadtests.stand_in import WithoutModel
+from models.engine.requests import Options, Translation, TranslationRequest
 
 LOAD = "tests.support.phrase_book:load"
 PHRASES = {
@@ -20,19 +20,8 @@ PHRASES = {
 }
 
 
-class PhraseBook:
+class PhraseBook(WithoutModel):
     """Translates what it knows; anything else is a mistake in the examples."""
-
-    def check(self, request: TranslationRequest, options: Options) -> None:
-        """Every request is taken."""
-
-    def cache_use(self) -> CacheUse:
-        """Nothing is kept."""
-        return CacheUse()
-
-    def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
-        """A flow of whole batches."""
-        return AtOnce(lambda requests: self.translate(requests, options), most=1000)
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Look each sentence up."""

@@ -38,6 +38,17 @@ def kill_own_redis(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
+def wait_for_redis(client: redis.Redis) -> None:
+    """Wait until the Redis of a client, which is about to start, answers."""
+
+    def answers() -> bool:
+        with suppress(redis.ConnectionError):
+            return bool(client.ping())
+        return False
+
+    eventually(answers, "Redis answers")
+
+
 class RedisCluster:
     """Masters without replicas that share the slots equally; one can be killed while the others go on."""
 

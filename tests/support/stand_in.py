@@ -13,10 +13,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadtests.stand_in import WithoutModel
 from models.bundle.manifest import Manifest
 from models.data.documents import Sentence
-from models.engine.flow import AtOnce
-from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
+from models.engine.requests import Options, Translation, TranslationRequest
 from models.errors import BundleError, RequestError, SelfTestError
 
 LOAD = "tests.support.stand_in:load"
@@ -26,7 +26,7 @@ _CRASH_ONCE = re.compile(r"crash-once:(\S+)")
 _WAIT_FOR = re.compile(r"wait-for:(\S+)")
 
 
-class StandIn:
+class StandIn(WithoutModel):
     """Obeys words in the source: `crash`, `crash-once:MARK`, `grow`, `hang-up`, `raise`, `refuse`, `wait-for:FILE`.
 
     While it waits there is a file `FILE.begun`. Every translation ends with `accent`.
@@ -42,14 +42,6 @@ class StandIn:
         del options
         if "refuse" in request.source:
             raise RequestError("the model refuses this sentence")
-
-    def cache_use(self) -> CacheUse:
-        """Nothing is kept."""
-        return CacheUse()
-
-    def flow(self, options: Options) -> AtOnce[TranslationRequest, Translation]:
-        """A flow of whole batches."""
-        return AtOnce(lambda requests: self.translate(requests, options), most=1000)
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Translate each alone."""

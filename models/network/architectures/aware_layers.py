@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from models.config import BackboneConfig, Norm
 from models.network.context import Context, over_past
-from models.network.layers import Attention, FeedForward, Residual, final_norm
+from models.network.layers import Attention, final_norm
 from models.network.state import State
+from models.network.transformer import EncoderLayer
 
 
 class Gate(nn.Module):
@@ -42,22 +43,11 @@ class GatedAttention(nn.Module):
         return x + (1 - g) * y if self.order == "pre" else self.norm(g * x + (1 - g) * y)
 
 
-class Block(nn.Module):
-    """Self-attention and feed-forward sub-layers, with what a subclass puts between them."""
-
-    def __init__(self, config: BackboneConfig, dropout: float) -> None:
-        super().__init__()
-        self.self_attention = Attention(config.width, config.heads, bias=False)
-        self.self_residual = Residual(config.width, config.norm, dropout)
-        self.feed_forward = FeedForward(config.width, config.feed_forward, config.activation)
-        self.feed_residual = Residual(config.width, config.norm, dropout)
-
-
-class SourceContextLayer(Block):
+class SourceContextLayer(EncoderLayer):
     """A layer over one context sentence, whose states the current sentence lets pass or not."""
 
     def __init__(self, config: BackboneConfig, dropout: float, *, gating: bool) -> None:
-        super().__init__(config, dropout)
+        super().__init__(config, dropout, bias=False)
         self.input_attention = Attention(config.width, config.heads, bias=False) if gating else None
         self.input_norm = final_norm(config.width, config.norm) if gating else nn.Identity()
         self.gate = Gate(config.width) if gating else None
@@ -75,11 +65,11 @@ class SourceContextLayer(Block):
         return self.feed_residual(a, self.feed_forward)
 
 
-class AwareSourceLayer(Block):
+class AwareSourceLayer(EncoderLayer):
     """Makes the current source aware of its context."""
 
     def __init__(self, config: BackboneConfig, dropout: float) -> None:
-        super().__init__(config, dropout)
+        super().__init__(config, dropout, bias=False)
         self.context = GatedAttention(config, dropout)
         self.norm = final_norm(config.width, config.norm)
 
@@ -90,11 +80,11 @@ class AwareSourceLayer(Block):
         return self.norm(self.feed_residual(x, self.feed_forward.over(mask)))
 
 
-class AwareDecoderLayer(Block):
+class AwareDecoderLayer(EncoderLayer):
     """A decoder layer that reads, one after the other, the aware source, the source and the target context."""
 
     def __init__(self, config: BackboneConfig, dropout: float, *, target: bool) -> None:
-        super().__init__(config, dropout)
+        super().__init__(config, dropout, bias=False)
         widths = {"aware": config.width, "source": config.width} | ({"target": 2 * config.width} if target else {})
         self.reads = nn.ModuleDict({part: GatedAttention(config, dropout, width) for part, width in widths.items()})
 

@@ -13,7 +13,7 @@ paper does not mention, are around the mixture. In a pre-norm backbone the backb
 all of it, but never BERT.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -28,7 +28,7 @@ from models.network.architectures.bert import FrozenBert
 from models.network.architectures.bert_input import fit, places, row, with_random_context
 from models.network.context import Architecture, Attend, Context
 from models.network.layers import Attention, Residual, padding_mask
-from models.network.observation import WatchedAttention, WatchedGate, source_tokens, target_tokens
+from models.network.observation import WatchedAttention, WatchedGate, at_work
 from models.network.state import State
 from models.network.state_cache import StateCache
 from models.network.transformer import Transformer
@@ -171,7 +171,7 @@ class BertContext(Architecture):
         """The weight of self-attention in the encoder, that of BERT in the decoder."""
         return [
             WatchedGate(part, layer, sublayer.gate, real, of_context=part == "decoder")
-            for part, layer, sublayer, real in self._at_work(batch)
+            for part, layer, sublayer, real in at_work(batch, self.encoder, self.decoder, BertAttention)
         ]
 
     def context_attentions(self, examples: Sequence[Example], batch: Batch) -> list[WatchedAttention]:
@@ -181,15 +181,8 @@ class BertContext(Architecture):
         sentences = pad([places(self._fitted(example)) for example in examples]).to(batch.source.device)
         return [
             WatchedAttention(part, layer, sublayer.attention, real, sentences)
-            for part, layer, sublayer, real in self._at_work(batch)
+            for part, layer, sublayer, real in at_work(batch, self.encoder, self.decoder, BertAttention)
         ]
-
-    def _at_work(self, batch: Batch) -> Iterator[tuple[str, int, BertAttention, Tensor]]:
-        sides = ("encoder", self.encoder, source_tokens(batch)), ("decoder", self.decoder, target_tokens(batch))
-        for part, sublayers, real in sides:
-            for layer, sublayer in enumerate(sublayers):
-                assert isinstance(sublayer, BertAttention)
-                yield part, layer, sublayer, real
 
     def _fitted(self, example: Example) -> Example:
         assert example.own is not None

@@ -8,7 +8,7 @@ must stay whole, so there the sub-layer is x + (1 - g) * y with an output projec
 starts exactly at the sentence model.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import ClassVar, Literal
 
@@ -20,7 +20,7 @@ from models.data.tokenizer import EOS, PAD
 from models.network.architectures.context_attention import ContextAttention
 from models.network.context import Architecture, Attend, Context
 from models.network.layers import Residual, final_norm, padding_mask
-from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens, target_tokens
+from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, at_work
 from models.network.state import State
 from models.network.state_cache import StateCache
 from models.network.transformer import EncoderLayer, Transformer
@@ -130,7 +130,7 @@ class DocTransformer(Architecture):
         """The weight of the sentence in each context sub-layer."""
         return [
             WatchedGate(part, layer, sublayer.gate, real, of_context=False)
-            for part, layer, sublayer, real in self._at_work(batch)
+            for part, layer, sublayer, real in at_work(batch, self.encoder, self.decoder, ContextAttention)
             if sublayer.gate is not None
         ]
 
@@ -139,15 +139,8 @@ class DocTransformer(Architecture):
         sentences = pad([_places(example.preceding) for example in examples]).to(batch.source.device)
         return [
             WatchedAttention(part, layer, sublayer.attention, real, sentences)
-            for part, layer, sublayer, real in self._at_work(batch)
+            for part, layer, sublayer, real in at_work(batch, self.encoder, self.decoder, ContextAttention)
         ]
-
-    def _at_work(self, batch: Batch) -> Iterator[tuple[str, int, ContextAttention, Tensor]]:
-        sides = ("encoder", self.encoder, source_tokens(batch)), ("decoder", self.decoder, target_tokens(batch))
-        for part, sublayers, real in sides:
-            for layer, sublayer in enumerate(sublayers):
-                assert isinstance(sublayer, ContextAttention)
-                yield part, layer, sublayer, real
 
 
 def _places(preceding: Sequence[Tokens]) -> list[int]:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from models.commands.comparison import _remove_those_of_another
+from models.commands.comparison import _KINDS, _kept
 
 RESULTS = ("scores.json", "txt", "accuracies.json", "outcomes")
 
@@ -17,6 +17,8 @@ def test_no_results_of_another_model_of_the_name_are_left(tmp_path: Path) -> Non
         for result in RESULTS:
             (tmp_path / f"{name}.{result}").write_text(json.dumps({"identity": model}), encoding="utf-8")
     (tmp_path / "a.random.outcomes").touch()
-    _remove_those_of_another("new", tmp_path, "a")
+    for kind in _KINDS:
+        for kept in _kept(tmp_path / f"a.{kind}", "new", "", ""):
+            kept.forget_another_model()
     left = {f"{name}.{result}" for name in ("a.real", "b.real") for result in RESULTS} | {"a.random.outcomes"}
     assert {file.name for file in tmp_path.iterdir()} == left

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from models.config import ContextWindow
 from models.data.documents import (
+    MAX_CHARACTERS,
     BadLines,
     Document,
     Sentence,
@@ -36,10 +37,10 @@ def sentences(*pairs: tuple[str, str | None]) -> tuple[Sentence, ...]:
     return tuple(Sentence(source, target) for source, target in pairs)
 
 
-def error_of(source: Path, target: Path | None = None, **options: int) -> DataError:
+def error_of(source: Path, target: Path | None = None) -> DataError:
     """Read what cannot be read, and give the error."""
     with pytest.raises(DataError) as caught:
-        read_documents(source, target, **options)
+        read_documents(source, target)
     return caught.value
 
 
@@ -128,19 +129,20 @@ def test_translations_are_read_as_they_are_or_refused(tmp_path: Path) -> None:
 
 def test_a_sentence_over_the_limit_is_refused(tmp_path: Path) -> None:
     """The limit is in characters, not bytes; a sentence of just that length passes."""
-    source, target = write(tmp_path, "x.ja", "あいう\n"), write(tmp_path, "x.en", "abcd\n")
-    error = error_of(source, target, max_characters=3)
-    assert (error.path, error.line) == (target, 1)
-    assert "4 characters" in str(error)
-    assert len(read_documents(source, target, max_characters=4)) == 1
+    longest = write(tmp_path, "x.ja", "あ" * MAX_CHARACTERS + "\n")
+    longer = write(tmp_path, "x.en", "a" * (MAX_CHARACTERS + 1) + "\n")
+    error = error_of(longest, longer)
+    assert (error.path, error.line) == (longer, 1)
+    assert f"{MAX_CHARACTERS + 1} characters" in str(error)
+    assert len(read_documents(longest)) == 1
 
 
 def test_skipping_leaves_out_pairs_and_names_them(tmp_path: Path) -> None:
     """With BadLines every bad pair disappears from both sides, and is counted and named."""
     source = write(tmp_path, "x.ja", b"a\n\xff\nc\nd\ne\n")
-    target = write(tmp_path, "x.en", b"A\nB\nCCCCCC\nD\n\n")
+    target = write(tmp_path, "x.en", b"A\nB\n" + b"C" * (MAX_CHARACTERS + 1) + b"\nD\n\n")
     bad = BadLines()
-    documents = read_documents(source, target, max_characters=5, bad=bad)
+    documents = read_documents(source, target, bad=bad)
     assert [document.sentences for document in documents] == [sentences(("a", "A"), ("d", "D"))]
     assert bad.count == 3
     assert [line.split(": ")[0] for line in bad.found] == [f"{source}:2", f"{target}:3", f"{target}:5"]

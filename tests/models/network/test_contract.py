@@ -17,6 +17,7 @@ from models.data.tokenizer import BOS, EOS, PAD
 from models.network.model import TranslationModel
 from models.network.state import State
 from models.training.objective import target_of, token_losses
+from tests.support.outputs import outputs
 
 Make = Callable[..., Any]
 TOLERANCE = 1e-5
@@ -40,12 +41,6 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
 def batch(corpus: TokenizedCorpus, model: TranslationModel) -> Batch:
     """All sentences of two documents, the first ones of each included."""
     return corpus.batch(range(10), model.architecture)
-
-
-@torch.no_grad()
-def outputs(model: TranslationModel, batch: Batch) -> Tensor:
-    """Log-probabilities of whole targets, (B, T, V)."""
-    return model.logits(model.hidden(batch, target_of(batch)[:, :-1])).log_softmax(-1)
 
 
 def apart(batch: Batch) -> Batch:

@@ -21,14 +21,6 @@ NAME = "backbone.target_embedding.weight"
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Path]) -> Path:
-    """The folder of a run with a few checkpoints."""
-    config = load_config(make_run(training={"updates": 4}))
-    make_tokenizer(config)
-    return train(config).parent
-
-
-@pytest.fixture
 def twins(run: Path, make_run: Callable[..., Path]) -> list[Path]:
     """The final checkpoints of two runs that went on from the same one, each its own way."""
     went_on = {"init": str(run / "final"), "updates": 3}

@@ -16,16 +16,7 @@ from models.config import load_config
 from models.errors import CheckpointError
 from models.training import checkpoints
 from models.training.checkpoints import list_checkpoints, load_checkpoint
-from models.training.run import make_tokenizer
 from tests.support.training import train
-
-
-@pytest.fixture
-def run(make_run: Callable[..., Path]) -> Path:
-    """The folder of a run with a few checkpoints."""
-    config = load_config(make_run(training={"updates": 4}))
-    make_tokenizer(config)
-    return train(config).parent
 
 
 def test_a_flipped_bit_is_found(run: Path) -> None:

@@ -31,6 +31,12 @@ def catalogue(tmp_path: Path) -> Catalogue:
     return Catalogue([Model(manifest, *nobody, manifest.name) for manifest in manifests])
 
 
+def model_of(used: Bench, folder: Path) -> Model:
+    """A model with the batcher of a bench, and a pool that has started no worker."""
+    pool = WorkerPool(partial(Worker.start, cast(WorkerCommand, None)), 1, used.metrics)
+    return Model(Manifest.load(bundle(folder)), pool, cast("Batcher[Worker]", used.batcher), "bench")
+
+
 def test_first_of_a_pair_is_its_default(catalogue: Catalogue) -> None:
     """Without a name the pair decides; languages know no case."""
     assert catalogue.choose("ja", "en", None).name == "first"
@@ -102,8 +108,7 @@ def test_session_keeps_the_bundle_that_it_began_with(catalogue: Catalogue, tmp_p
 async def test_model_that_is_held_goes_on_after_it_is_retired(tmp_path: Path, bench: Callable[..., Bench]) -> None:
     """Whoever has begun with it can go on with it, sentence by sentence; then it ends."""
     used = bench()
-    pool = WorkerPool(partial(Worker.start, cast(WorkerCommand, None)), 1, used.metrics)
-    model = Model(Manifest.load(bundle(tmp_path)), pool, cast("Batcher[Worker]", used.batcher), "held")
+    model = model_of(used, tmp_path)
     with model.hold(), model.hold():
         ending = asyncio.create_task(model.retire())
         await asyncio.sleep(0)
@@ -118,8 +123,7 @@ async def test_model_that_is_held_goes_on_after_it_is_retired(tmp_path: Path, be
 async def test_model_that_is_retired_answers_what_it_has(tmp_path: Path, bench: Callable[..., Bench]) -> None:
     """Also what nobody holds it for."""
     used = bench()
-    pool = WorkerPool(partial(Worker.start, cast(WorkerCommand, None)), 1, used.metrics)
-    model = Model(Manifest.load(bundle(tmp_path)), pool, cast("Batcher[Worker]", used.batcher), "retired")
+    model = model_of(used, tmp_path)
     waiting = asyncio.create_task(used.translate("a"))
     await asyncio.sleep(0)
     await model.retire()
@@ -132,8 +136,7 @@ async def test_model_that_is_held_without_end_ends_all_the_same(
     """Whoever takes ever so long over a document is told so, and keeps no memory from another model."""
     monkeypatch.setattr(catalogue_module, "LONGEST_HOLD_SECONDS", 0.05)
     used = bench()
-    pool = WorkerPool(partial(Worker.start, cast(WorkerCommand, None)), 1, used.metrics)
-    model = Model(Manifest.load(bundle(tmp_path)), pool, cast("Batcher[Worker]", used.batcher), "held")
+    model = model_of(used, tmp_path)
     with model.hold():
         await model.retire()
         with pytest.raises(ShuttingDownError):

@@ -1,10 +1,9 @@
 """Running commands and scripts, against a real Redis."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from redis.exceptions import ResponseError
@@ -16,18 +15,12 @@ from service.store.commands import Commands, read_script
 from service.store.connection import RedisClient, connect, probe
 from service.store.nodes import Policy
 from service.telemetry.metrics import Metrics
+from tests.support.commands import served, until_served
 from tests.support.servers import RedisServer, free_port
 
 IMPATIENT = Policy(total_seconds=0.5, repetitions=1, failures=3, probe_seconds=0.02)
 PATIENT = Policy(total_seconds=60)
 """Where Redis answers in the end, however busy this machine is."""
-
-
-@pytest.fixture
-def fragile_redis(tmp_path: Path) -> Iterator[RedisServer]:
-    """A Redis that a test may kill."""
-    with RedisServer(tmp_path) as server:
-        yield server
 
 
 @asynccontextmanager
@@ -41,14 +34,6 @@ async def running(
         await commands.aclose()
 
 
-async def _served(commands: Commands) -> bool:
-    try:
-        await commands.ping()
-    except StoreUnavailableError:
-        return False
-    return True
-
-
 async def test_redis_that_is_away_is_said_to_be_away() -> None:
     """Where nothing listens, a call is repeated, and then gives the error that a client may retry."""
     metrics = Metrics()
@@ -58,60 +43,58 @@ async def test_redis_that_is_away_is_said_to_be_away() -> None:
     assert b'antecedent_redis_failures_total{operation="ping"} 5.0' in metrics.render(), "tried five times"
 
 
-async def test_connection_that_is_lost_is_made_again(fragile_redis: RedisServer) -> None:
+async def test_connection_that_is_lost_is_made_again(mortal_redis: RedisServer) -> None:
     """A call whose connection has died meanwhile, as after a restart of Redis, succeeds with another one."""
-    async with running(fragile_redis.url) as commands:
+    async with running(mortal_redis.url) as commands:
         await commands.ping()
-        fragile_redis.kill()
-        fragile_redis.start()
+        mortal_redis.kill()
+        mortal_redis.start()
         await commands.ping()
 
 
-async def test_call_has_an_end(fragile_redis: RedisServer) -> None:
+async def test_call_has_an_end(mortal_redis: RedisServer) -> None:
     """However long each try may wait and however often it may be repeated, the whole call is bounded."""
     policy = Policy(total_seconds=0.1, repetitions=1000, failures=1000)
-    async with running(fragile_redis.url, policy, seconds=0.2) as commands:
-        fragile_redis.pause()
+    async with running(mortal_redis.url, policy, seconds=0.2) as commands:
+        mortal_redis.pause()
         async with asyncio.timeout(60):
             with pytest.raises(StoreUnavailableError):
                 await commands.ping()
 
 
-async def test_after_failures_in_a_row_redis_is_not_asked(fragile_redis: RedisServer) -> None:
+async def test_after_failures_in_a_row_redis_is_not_asked(mortal_redis: RedisServer) -> None:
     """Once it counts as away calls fail without a try, until a ping of our own is answered; both changes are logged."""
     metrics = Metrics()
     with capture_logs() as logs:
-        async with running(fragile_redis.url, IMPATIENT, metrics, seconds=0.2) as commands:
-            fragile_redis.pause()
+        async with running(mortal_redis.url, IMPATIENT, metrics, seconds=0.2) as commands:
+            mortal_redis.pause()
             for _ in range(IMPATIENT.failures):
-                assert not await _served(commands)
+                assert not await served(commands)
             tries = metrics.registry.get_sample_value("antecedent_redis_seconds_count", {"operation": "ping"})
-            assert not await _served(commands)
+            assert not await served(commands)
             assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 1
             again = metrics.registry.get_sample_value("antecedent_redis_seconds_count", {"operation": "ping"})
             assert again == tries
-            fragile_redis.resume()
-            async with asyncio.timeout(60):
-                while not await _served(commands):
-                    await asyncio.sleep(0.01)
+            mortal_redis.resume()
+            await until_served(commands)
             assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 0
     assert [line["event"] for line in logs if line["event"] != "redis_failed"] == ["redis_away", "redis_back"]
 
 
-async def test_calls_in_line_for_a_redis_that_is_away_fail_without_a_try(fragile_redis: RedisServer) -> None:
+async def test_calls_in_line_for_a_redis_that_is_away_fail_without_a_try(mortal_redis: RedisServer) -> None:
     """Else each of them would wait in its turn until its time has run out."""
     metrics = Metrics()
     policy = Policy(connections=1, total_seconds=60, repetitions=0, failures=1, probe_seconds=60)
-    async with running(fragile_redis.url, policy, metrics, seconds=0.2) as commands:
-        fragile_redis.pause()
-        assert not any(await asyncio.gather(*(_served(commands) for _ in range(5))))
+    async with running(mortal_redis.url, policy, metrics, seconds=0.2) as commands:
+        mortal_redis.pause()
+        assert not any(await asyncio.gather(*(served(commands) for _ in range(5))))
         assert metrics.registry.get_sample_value("antecedent_redis_seconds_count", {"operation": "ping"}) == 1
-        fragile_redis.resume()
+        mortal_redis.resume()
 
 
-async def test_redis_that_refuses_a_ping_is_back(fragile_redis: RedisServer) -> None:
+async def test_redis_that_refuses_a_ping_is_back(mortal_redis: RedisServer) -> None:
     """One that answers, whatever it answers, as one whose disk is full does, is not away: it may have what is read."""
-    async with connect(fragile_redis.url, 60) as administrator:
+    async with connect(mortal_redis.url, 60) as administrator:
         await administrator.execute_command("ACL", "SETUSER", "default", "-ping")
 
     async def read(commands: Commands) -> bool:
@@ -121,11 +104,11 @@ async def test_redis_that_refuses_a_ping_is_back(fragile_redis: RedisServer) -> 
             return False
         return True
 
-    async with running(fragile_redis.url, IMPATIENT, seconds=0.2) as commands:
-        fragile_redis.pause()
+    async with running(mortal_redis.url, IMPATIENT, seconds=0.2) as commands:
+        mortal_redis.pause()
         for _ in range(IMPATIENT.failures):
             assert not await read(commands)
-        fragile_redis.resume()
+        mortal_redis.resume()
         async with asyncio.timeout(60):
             while not await read(commands):
                 await asyncio.sleep(0.01)
@@ -133,7 +116,7 @@ async def test_redis_that_refuses_a_ping_is_back(fragile_redis: RedisServer) -> 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, RuntimeError])
 async def test_asking_goes_on_whatever_it_meets(
-    fragile_redis: RedisServer, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+    mortal_redis: RedisServer, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     """An error that nobody has foreseen is logged, and does not leave Redis away for ever."""
     failures = iter([kind("a password")])
@@ -145,14 +128,12 @@ async def test_asking_goes_on_whatever_it_meets(
 
     monkeypatch.setattr(nodes, "probe", probe_once)
     with capture_logs() as logs:
-        async with running(fragile_redis.url, IMPATIENT, seconds=0.2) as commands:
-            fragile_redis.pause()
+        async with running(mortal_redis.url, IMPATIENT, seconds=0.2) as commands:
+            mortal_redis.pause()
             for _ in range(IMPATIENT.failures):
-                assert not await _served(commands)
-            fragile_redis.resume()
-            async with asyncio.timeout(60):
-                while not await _served(commands):
-                    await asyncio.sleep(0.01)
+                assert not await served(commands)
+            mortal_redis.resume()
+            await until_served(commands)
     events = [line["event"] for line in logs if line["event"] != "redis_failed"]
     assert events == ["redis_away", "redis_not_asked", "redis_back"]
 

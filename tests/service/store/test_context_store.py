@@ -23,6 +23,7 @@ from service.store.connection import connect
 from service.store.context_store import KEPT_POSITIONS, ContextStore
 from service.store.document import Answer, DocumentKey, Session
 from service.telemetry.metrics import Metrics
+from tests.support.commands import until_served
 from tests.support.lossy_redis import LossyRedis
 from tests.support.servers import RedisServer
 from tests.support.session_documents import ANSWER, Document, sources
@@ -456,16 +457,6 @@ async def test_scripts_survive_a_restart_of_redis(mortal_redis: RedisServer) -> 
         with pytest.raises(StoreUnavailableError):
             await document.append("b", 1)
         mortal_redis.start()
-        async with asyncio.timeout(60):
-            while not await _answers(commands):
-                await asyncio.sleep(0.01)
+        await until_served(commands)
         assert sources(await document.append("b", 1)) == ["a"]
         await commands.aclose()
-
-
-async def _answers(commands: Commands) -> bool:
-    try:
-        await commands.ping()
-    except StoreUnavailableError:
-        return False
-    return True

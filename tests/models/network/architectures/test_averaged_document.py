@@ -15,6 +15,7 @@ from models.network.model import TranslationModel
 from models.network.parameters import count_parameters
 from models.training.objective import target_of
 from tests.models.network.oracles.averaged_document import averaged_document
+from tests.support.outputs import outputs
 
 Make = Callable[..., Any]
 SMALL = BackboneConfig(width=16, feed_forward=16, heads=2, encoder_layers=2, decoder_layers=2, max_length=12)
@@ -45,8 +46,7 @@ def test_log_probabilities_are_the_papers(
 ) -> None:
     """Whole sentences in a batch give what the equations, written out, give for each alone."""
     model: TranslationModel = make_model(config(document_sentences=3, **settings), norm=norm)
-    batch = corpus.batch(range(5), model.architecture)
-    found = model.logits(model.decode(target_of(batch)[:, :-1], model.start(batch, cached=False))).log_softmax(-1)
+    found = outputs(model, corpus.batch(range(5), model.architecture))
     for index in range(5):
         source, target = list(corpus.sources[index]), list(corpus.targets[index])
         preceding = [list(tokens) for tokens in corpus.sources[max(0, index - 3) : index]]

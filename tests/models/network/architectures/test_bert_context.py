@@ -15,9 +15,10 @@ from models.data.documents import Document, Sentence
 from models.data.tokenizer import BOS, EOS
 from models.network.architectures.bert_context import BertContext
 from models.network.model import TranslationModel
-from models.training.objective import target_of, token_losses
+from models.training.objective import token_losses
 from tests.models.network.oracles.bert_context import bert_context
 from tests.support.bert import tiny_bert_context
+from tests.support.outputs import outputs
 
 Make = Callable[..., Any]
 SMALL = BackboneConfig(width=16, feed_forward=16, heads=2, encoder_layers=2, decoder_layers=2, max_length=96)
@@ -30,11 +31,9 @@ def make_reader(bert: Path) -> Callable[..., BertContext]:
     return lambda **switches: BertContext(tiny_bert_context(bert, **switches), SMALL)
 
 
-@torch.no_grad()
-def outputs(model: TranslationModel, corpus: TokenizedCorpus, index: int) -> Tensor:
-    """Log-probabilities of the reference of one sentence, (T, V)."""
-    batch = corpus.batch([index], model.architecture)
-    return model.logits(model.hidden(batch, target_of(batch)[:, :-1])).log_softmax(-1)[0]
+def outputs_of(model: TranslationModel, corpus: TokenizedCorpus, index: int) -> Tensor:
+    """Log-probabilities of the reference of one sentence, (1, T, V)."""
+    return outputs(model, corpus.batch([index], model.architecture))
 
 
 def read(reader: BertContext, current: str, *preceding: str, following: tuple[str, ...] = ()) -> list[int]:
@@ -70,8 +69,7 @@ def test_log_probabilities_are_the_papers(
     """Whole sentences in a batch give what the equations, written out, give for each alone."""
     config, document = tiny_bert_context(bert, **switches), make_document(3)
     model, corpus = make_model(config, norm=norm), make_corpus(document)
-    batch = corpus.batch(range(5), model.architecture)
-    found = model.logits(model.hidden(batch, target_of(batch)[:, :-1])).log_softmax(-1)
+    found = outputs(model, corpus.batch(range(5), model.architecture))
     texts = [sentence.source for sentence in document.sentences]
     for index in range(5):
         before = " ".join(texts[max(0, index - config.context_sentences) : index])
@@ -143,7 +141,7 @@ def test_step_two_starts_at_the_sentence_model(
     sentence = TranslationModel(model.backbone.config, SentenceConfig(), 40, 40).eval()
     sentence.backbone = model.backbone
     corpus = make_corpus(make_document(2))
-    assert torch.allclose(outputs(model, corpus, 4), outputs(sentence, corpus, 4), atol=1e-6)
+    assert torch.allclose(outputs_of(model, corpus, 4), outputs_of(sentence, corpus, 4), atol=1e-6)
 
 
 def two(first: str, second: str = "bad cab") -> Document:
@@ -159,10 +157,10 @@ def test_fixed_context_reads_nothing_of_the_document(make_model: Make, make_corp
     before = make_corpus(two("abc")).example(1, model.architecture)
     assert not model.architecture.select(before).preceding
     assert read(model.architecture, "b", "a") == read(model.architecture, "b") == [CLS, 11, 6, 12, SEP, 7, SEP]
-    one, other = (outputs(model, make_corpus(two(text)), 1) for text in ("abc", "fed fed"))
+    one, other = (outputs_of(model, make_corpus(two(text)), 1) for text in ("abc", "fed fed"))
     assert torch.equal(one, other)
     changed = make_model(config.model_copy(update={"fixed_sentence": "fad fad"}))
-    assert (outputs(changed, make_corpus(two("abc")), 1) - one).abs().max() > 1e-3
+    assert (outputs_of(changed, make_corpus(two("abc")), 1) - one).abs().max() > 1e-3
 
 
 def test_random_context_says_nothing_of_the_real_one(make_reader: Callable[..., BertContext]) -> None:

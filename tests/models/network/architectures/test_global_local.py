@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from models.config import BackboneConfig, GlobalLocalConfig, SentenceConfig
-from models.data.batches import Batch, Example, pad_memories
+from models.data.batches import Example, pad_memories
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import BOS, EOS
 from models.network.architectures.global_local import GlobalLocal
 from models.network.model import TranslationModel
 from models.training.objective import target_of, token_losses
 from tests.models.network.oracles.global_local import global_local
+from tests.support.outputs import outputs
 
 Make = Callable[..., Any]
 SMALL = BackboneConfig(width=16, feed_forward=16, heads=2, encoder_layers=2, decoder_layers=2, max_length=12)
@@ -38,12 +38,6 @@ def corpus(make_corpus: Make, make_document: Make) -> TokenizedCorpus:
     """Two documents of five sentences."""
     built: TokenizedCorpus = make_corpus(make_document(3), make_document(4))
     return built
-
-
-@torch.no_grad()
-def outputs(model: TranslationModel, batch: Batch) -> Tensor:
-    """Log-probabilities of whole targets, (B, T, V)."""
-    return model.logits(model.hidden(batch, target_of(batch)[:, :-1])).log_softmax(-1)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

@@ -15,6 +15,7 @@ from models.network.model import TranslationModel
 from models.network.transformer import Transformer
 from models.training.objective import target_of
 from tests.models.network.oracles.layer_weighting import layer_weighting
+from tests.support.outputs import outputs
 
 Make = Callable[..., Any]
 SMALL = BackboneConfig(width=16, feed_forward=16, heads=2, encoder_layers=2, decoder_layers=2, max_length=12)
@@ -47,8 +48,7 @@ def test_log_probabilities_are_the_papers(
     """A batch gives what the equations, written out, give for each sentence alone; the first is the base's."""
     config = LayerWeightingConfig.model_validate(switches)
     model: TranslationModel = make_model(config, norm=norm)
-    batch = corpus.batch(range(5), model.architecture)
-    found = model.logits(model.decode(target_of(batch)[:, :-1], model.start(batch, cached=False))).log_softmax(-1)
+    found = outputs(model, corpus.batch(range(5), model.architecture))
     for index in range(5):
         read = range(max(0, index - config.context_sentences), index)
         preceding = [(list(corpus.sources[i]), list(corpus.targets[i])) for i in read]

@@ -8,7 +8,6 @@ from models.data.tokenizer import BOS, EOS
 from models.network.architectures.aware_layers import (
     AwareDecoderLayer,
     AwareSourceLayer,
-    Block,
     Gate,
     GatedAttention,
     Mixture,
@@ -16,7 +15,7 @@ from models.network.architectures.aware_layers import (
 )
 from models.network.architectures.layer_weighting import LayerWeighting
 from models.network.model import TranslationModel
-from models.network.transformer import Transformer
+from models.network.transformer import EncoderLayer, Transformer
 from tests.models.network.oracles.transformer import (
     Sequence,
     attend,
@@ -149,7 +148,7 @@ def _aware_decoder_layer(layer: AwareDecoderLayer, x: Sequence, context: dict[st
     return _feed(layer, x)
 
 
-def _feed(layer: Block, x: Sequence) -> Sequence:
+def _feed(layer: EncoderLayer, x: Sequence) -> Sequence:
     return residual(layer.feed_residual, x, feed_forward(layer.feed_forward))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from models.commands.bundles import _readable, _writable
+from models.commands.files import readable, writable
 from models.data.documents import read_documents
 from models.errors import DataError
 
@@ -15,11 +15,11 @@ from models.errors import DataError
 def test_two_processes_that_write_one_file_leave_it_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of the one which ends last, and nothing beside it."""
     out = tmp_path / "out"
-    with _writable(out) as one:
+    with writable(out) as one:
         one.write("one\n")
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(os, "getpid", os.getppid)
-            with _writable(out) as other:
+            with writable(out) as other:
                 other.write("other\n")
         assert out.read_text(encoding="utf-8") == "other\n"
         one.write("more\n")
@@ -33,7 +33,7 @@ def test_what_had_been_translated_before_a_failure_is_kept(tmp_path: Path, capsy
     killed.write_text("half of it", encoding="utf-8")
 
     def fail() -> None:
-        with _writable(out) as stream:
+        with writable(out) as stream:
             stream.write("half\n")
             raise OSError("the disk is full")
 
@@ -46,5 +46,5 @@ def test_what_had_been_translated_before_a_failure_is_kept(tmp_path: Path, capsy
 def test_what_is_wrong_with_the_standard_input_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """And not of the file that it lies in for a while, which is gone when somebody looks for it."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n\xff\n")))
-    with pytest.raises(DataError, match=r"^standard input:2: is not valid UTF-8"), _readable(None) as file:
+    with pytest.raises(DataError, match=r"^standard input:2: is not valid UTF-8"), readable(None) as file:
         read_documents(file)

@@ -1,0 +1,22 @@
+"""Whether commands on a Redis that comes and goes are served."""
+
+import asyncio
+
+from service.errors import StoreUnavailableError
+from service.store.commands import Commands
+
+
+async def served(commands: Commands) -> bool:
+    """Whether a command is answered, and not refused because Redis is away."""
+    try:
+        await commands.ping()
+    except StoreUnavailableError:
+        return False
+    return True
+
+
+async def until_served(commands: Commands) -> None:
+    """Ask until a command is answered; within a minute, however busy this machine is."""
+    async with asyncio.timeout(60):
+        while not await served(commands):
+            await asyncio.sleep(0.01)
