@@ -27,7 +27,7 @@ from service.inference.launcher import Launcher
 from service.inference.wire import PRIORITIES
 from service.inference.worker_process import TRANSLATOR
 from service.model_changes import Models
-from service.routes import documents, health, models, sessions, streams
+from service.routes import deepl, documents, health, models, sessions, streams
 from service.routes.dependencies import Services
 from service.schemas import Limits
 from service.sessions import Sessions
@@ -75,7 +75,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
     guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
     api_page.install(app)
-    for router in (documents.router, sessions.router, streams.router, models.router, health.router):
+    for router in (documents.router, sessions.router, streams.router, models.router, health.router, deepl.router):
         app.include_router(router)
     return app
 

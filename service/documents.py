@@ -176,13 +176,17 @@ class Documents:
             return len(request.sentences or ())
         return -(-len(request.text) // self._settings.max_sentence_characters)
 
+    async def split(self, text: str, language: str) -> Segmented:
+        """The sentences of a text: one more than a document may have, where it has more."""
+        settings = self._settings
+        longest, most = settings.max_sentence_characters, settings.max_document_sentences + 1
+        work = partial(split, text, language, longest=longest, most=most)
+        return work() if len(text) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
+
     async def _segmented(self, request: DocumentRequest) -> Segmented:
         if request.text is None:
             return _as_given(request.sentences or ())
-        settings = self._settings
-        longest, most = settings.max_sentence_characters, settings.max_document_sentences + 1
-        work = partial(split, request.text, request.source_lang, longest=longest, most=most)
-        return work() if len(request.text) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
+        return await self.split(request.text, request.source_lang)
 
     def _check_context(self, context: Sequence[str]) -> None:
         settings = self._settings

@@ -12,8 +12,9 @@ from service.errors import ServiceError
 from service.http.handlers import refuse
 from service.telemetry.metrics import Metrics
 
-PROTECTED = "/v1/"
+PROTECTED = ("/v1/", "/v2/")
 """What every path begins with that needs a key, whether there is such a path or not; the others need none."""
+_SCHEMES = ("bearer", "deepl-auth-key")
 KEY_SUBPROTOCOL = "antecedent.key."
 """Before a key that is given as a subprotocol of a WebSocket, for which browsers send no header of a page's choice."""
 
@@ -44,9 +45,9 @@ class AuthenticationMiddleware:
 
 
 def presented_key(scope: Scope) -> str | None:
-    """What stands for a key: the bearer token, else a subprotocol; None where there is neither."""
+    """What stands for a key: the token of a header, else a subprotocol; None where there is neither."""
     scheme, token = get_authorization_scheme_param(Headers(scope=scope).get("authorization"))
-    if scheme.lower() == "bearer" and token:
+    if scheme.lower() in _SCHEMES and token:
         return token
     offered: Sequence[str] = scope.get("subprotocols", ())
     return next((name.removeprefix(KEY_SUBPROTOCOL) for name in offered if name.startswith(KEY_SUBPROTOCOL)), None)

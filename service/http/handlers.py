@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from models.errors import AntecedentError
 from service.errors import InvalidInputError
+from service.http.deepl_errors import DEEPL, as_deepl_says_it
 from service.http.middleware import route_of
 from service.http.problems import HTTP_CODES, PROBLEM_TYPE, headers_of, mistake, problem, problem_of
 from service.telemetry.metrics import Metrics
@@ -23,7 +24,7 @@ def install(app: FastAPI, metrics: Metrics) -> None:
 
     @app.exception_handler(AntecedentError)
     async def on_purpose(request: Request, error: AntecedentError) -> Response:
-        return _answer(problem_of(error, request.state.request_id), headers_of(error), metrics)
+        return _answer(request.scope, problem_of(error, request.state.request_id), headers_of(error), metrics)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
@@ -37,7 +38,7 @@ def install(app: FastAPI, metrics: Metrics) -> None:
         if error.status_code == 405:
             headers |= _allowed(app, route_of(request.scope))
             body["detail"] = f"this path supports {headers.get('Allow', 'other methods')}"
-        return _answer(body, headers, metrics)
+        return _answer(request.scope, body, headers, metrics)
 
     # Starlette refuses a WebSocket at a path that there is not with a bare 403, as if a key were wrong.
     app.router.default = _nothing_there
@@ -45,7 +46,7 @@ def install(app: FastAPI, metrics: Metrics) -> None:
 
 async def refuse(error: AntecedentError, metrics: Metrics, scope: Scope, receive: Receive, send: Send) -> None:
     """Tell of an error that is met before any route, in answer to a request or to a WebSocket's handshake."""
-    answer = _answer(problem_of(error, scope["state"]["request_id"]), headers_of(error), metrics)
+    answer = _answer(scope, problem_of(error, scope["state"]["request_id"]), headers_of(error), metrics)
     await answer(scope, receive, send)
 
 
@@ -53,9 +54,12 @@ async def _nothing_there(_scope: Scope, _receive: Receive, _send: Send) -> None:
     raise HTTPException(404, "there is nothing at this path: see /docs or /openapi.json for the paths that exist")
 
 
-def _answer(body: dict[str, Any], headers: dict[str, str], metrics: Metrics) -> Response:
+def _answer(scope: Scope, body: dict[str, Any], headers: dict[str, str], metrics: Metrics) -> Response:
     metrics.rejections.labels(body["code"]).inc()
     note_error(body["code"])
+    if scope["path"].startswith(DEEPL):
+        status, body = as_deepl_says_it(body)
+        return JSONResponse(body, status, headers=headers)
     return JSONResponse(body, body["status"], headers=headers, media_type=PROBLEM_TYPE)
 
 

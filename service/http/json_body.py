@@ -28,23 +28,38 @@ class StrictRoute(APIRoute):
         async def strictly(request: Request) -> Response:
             if not is_json(request.headers.get("content-type", "")):
                 raise HTTPException(415, "the body must be JSON, with Content-Type: application/json")
-            if request.headers.get("content-encoding", "identity").lower() != "identity":
-                message = "the body must be sent without a Content-Encoding"
-                raise HTTPException(415, message, headers={"Accept-Encoding": "identity"})
-            strict = _StrictRequest(request.scope, request.receive)
-            try:
-                body = await strict.body()  # FastAPI would take it for a mistake of the client's that there is none
-            except ClientDisconnect:
-                raise ClientLeftError from None
-            if not body:  # FastAPI would not look for JSON in it, and miss its members
+            strict = StrictRequest(request.scope, request.receive)
+            if not await strict.body():  # FastAPI would not look for JSON in it, and miss its members
                 raise HTTPException(400, "the body is empty, and must be JSON")
             return await handle(strict)
 
         return strictly
 
 
-class _StrictRequest(Request):
+class StrictRequest(Request):
+    """A request whose body is read as it is, and its JSON strictly."""
+
+    async def body(self) -> bytes:
+        """All of it.
+
+        Raises:
+            HTTPException: it is compressed.
+            ClientLeftError: the client has left before its end, which FastAPI would take for a mistake of the client's.
+        """
+        if self.headers.get("content-encoding", "identity").lower() != "identity":
+            message = "the body must be sent without a Content-Encoding"
+            raise HTTPException(415, message, headers={"Accept-Encoding": "identity"})
+        try:
+            return await super().body()
+        except ClientDisconnect:
+            raise ClientLeftError from None
+
     async def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        """Its value.
+
+        Raises:
+            HTTPException: it is no JSON, or not in the strict sense.
+        """
         try:
             return parse(await self.body(), self.app.state.json_limits)
         except NotStrictJsonError as error:

@@ -266,11 +266,12 @@ async def test_stream_client_whose_model_is_gone_stops(
 
 
 def test_page_has_an_example_of_each_use_in_each_language() -> None:
-    """Shell, Python and JavaScript for all; there is no shell for WebSockets."""
+    """Shell, Python and JavaScript for all; there is no shell for WebSockets, nor for many requests at once."""
     uses = {(example.section, example.language) for example in examples()}
     sections = dict.fromkeys(example.section for example in examples())
     assert [use for section in sections for language in SUFFIXES if (use := (section, language)) not in uses] == [
-        (STREAM, "sh")
+        (MANY, "sh"),
+        (STREAM, "sh"),
     ]
 
 

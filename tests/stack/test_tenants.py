@@ -60,12 +60,17 @@ OF_A_SESSION: dict[Route, Call] = {
 OF_A_TENANT: dict[Route, Call] = {
     ("POST", "/v1/documents"): lambda client, _: client.post("/v1/documents", json=PAIR | {"text": "座った。"}),
     ("POST", "/v1/sessions"): lambda client, _: client.post("/v1/sessions", json=PAIR),
+    ("POST", "/v2/translate"): lambda client, _: client.post(
+        "/v2/translate", json={"text": ["座った。"], "target_lang": "EN"}
+    ),
 }
 """Other routes for whoever translates."""
 
 OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v1/models"): lambda client, _: client.get("/v1/models"),
     ("GET", "/v1/info"): lambda client, _: client.get("/v1/info"),
+    ("GET", "/v2/languages"): lambda client, _: client.get("/v2/languages"),
+    ("GET", "/v2/usage"): lambda client, _: client.get("/v2/usage"),
 }
 """Routes that show what the service is."""
 
@@ -75,6 +80,8 @@ OF_AN_ADMINISTRATOR: dict[Route, Call] = {
 }
 """Routes that change the service."""
 
+NO_KEY = {"v1": 401, "v2": 403}
+"""What is answered without a key; in the second, as DeepL does."""
 _OF_THE_MOMENT = {"connection", "date", "x-request-id"}
 PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_ANY_KEY | OF_AN_ADMINISTRATOR
 
@@ -153,10 +160,11 @@ def test_every_route_has_a_case() -> None:
 @pytest.mark.parametrize("route", PROTECTED, ids=" ".join)
 def test_nobody_gets_anything(clients: Clients, session: str, route: Route) -> None:
     """Without a key every route says the same, whether what it is asked for exists or not."""
+    version = route[1].split("/")[1]
     answer = PROTECTED[route](clients.nobody, session)
-    assert answer.status_code == 401
+    assert answer.status_code == NO_KEY[version]
     assert look(answer) == look(PROTECTED[route](clients.nobody, NOBODYS))
-    assert look(answer) == look(clients.nobody.get("/v1/no/such/path"))
+    assert look(answer) == look(clients.nobody.get(f"/{version}/no/such/path"))
 
 
 @pytest.mark.parametrize("route", OF_A_SESSION, ids=" ".join)
@@ -210,7 +218,7 @@ def test_every_key_sees_what_the_service_is(clients: Clients, route: Route) -> N
     """Who administers has to see what is loaded, and who translates what there is to choose."""
     for client in (clients.administrator, clients.owner, clients.stranger):
         assert OF_ANY_KEY[route](client, "").status_code == 200
-    assert OF_ANY_KEY[route](clients.nobody, "").status_code == 401
+    assert OF_ANY_KEY[route](clients.nobody, "").status_code == NO_KEY[route[1].split("/")[1]]
 
 
 @pytest.mark.parametrize("route", OF_AN_ADMINISTRATOR, ids=" ".join)

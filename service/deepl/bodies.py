@@ -1,0 +1,69 @@
+"""Bodies of requests and answers as DeepL's clients send and read them, version 2 of its interface.
+
+What we could not do as asked, such as a glossary or tags, is no member here, and so refused by its name.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from service.schemas import Body, Language, Text, Texts
+
+MOST_TEXTS = 50
+"""Of a request, as DeepL has it."""
+
+
+class TextsRequest(Body):
+    """Texts to translate: each is a document of its own, or all of them go on with one that the client names."""
+
+    text: Annotated[Texts, Field(min_length=1, max_length=MOST_TEXTS)]
+    target_lang: Language
+    source_lang: Language | None = None
+    context: Text | None = None
+    """What comes before each text, in the source language; it is not translated."""
+    document_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Not DeepL's: the client's own id of a document, to which these texts are the next."""
+    split_sentences: Literal["0", "1", "nonewlines"] = "1"
+    preserve_formatting: bool = True
+    """As it is in any case."""
+    formality: Literal["default", "prefer_more", "prefer_less"] = "default"
+    """A wish that no model of ours knows; to insist on it is an error."""
+    show_billed_characters: bool = True
+    model_type: str | None = None
+    """Which of DeepL's models; ours is chosen by the languages."""
+
+    @model_validator(mode="after")
+    def _context_is_the_document(self) -> Self:
+        if self.context is not None and self.document_id is not None:
+            raise ValueError("give context or document_id: the context of a document's texts are those before them")
+        return self
+
+
+class TranslatedText(Body):
+    """A text's translation; nothing is billed, but a client counts on the member."""
+
+    detected_source_language: str
+    text: str
+    billed_characters: int
+
+
+class TextsAnswer(Body):
+    """The translations, in the order of the texts."""
+
+    translations: list[TranslatedText]
+
+
+class OfferedLanguage(Body):
+    """A language that some model reads, or writes."""
+
+    language: str
+    name: str
+    supports_formality: bool = False
+
+
+class Usage(Body):
+    """Characters are not counted here: limits are in sentences per minute, and told by 429."""
+
+    character_count: int = 0
+    character_limit: int = 10**12
+    """What DeepL says where there is none."""

@@ -1,0 +1,42 @@
+"""Bodies of requests that may be forms, as the clients of other services send them."""
+
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from fastapi import Request
+from starlette.exceptions import HTTPException
+
+from service.http.json_body import StrictRequest, is_json
+
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+async def members_of(request: Request, *, lists: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The members of a body that is JSON or a form, in which those of `lists` may be there several times.
+
+    A form of a browser's page is refused: any page could have one sent, with no question asked before.
+
+    Raises:
+        HTTPException: it is neither, or not well-formed.
+    """
+    strict = StrictRequest(request.scope, request.receive)
+    kind = request.headers.get("content-type", "")
+    if is_json(kind):
+        members = await strict.json()
+        if not isinstance(members, dict):
+            raise HTTPException(400, "the body must be an object")
+        return members
+    if kind.partition(";")[0].strip().lower() != _FORM or "origin" in request.headers:
+        raise HTTPException(415, f"the body must be JSON, with Content-Type: application/json, or a program's {_FORM}")
+    try:
+        limit = request.app.state.json_limits.values
+        fields = parse_qs((await strict.body()).decode(), keep_blank_values=True, errors="strict", max_num_fields=limit)
+    except ValueError:
+        raise HTTPException(400, "the body is not UTF-8, or has too many fields") from None
+    return {name: values if name in lists else _single(name, values) for name, values in fields.items()}
+
+
+def _single(name: str, values: list[str]) -> str:
+    if len(values) > 1:
+        raise HTTPException(400, f"the body has {name[:64]!r} more than once")
+    return values[0]

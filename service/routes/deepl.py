@@ -1,0 +1,95 @@
+"""DeepL's interface, as far as texts go: for programs that have a client of DeepL, and take another address."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from service.access.caller import Caller
+from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
+from service.deepl.texts import append, document_of, named, offered, source_of, translated
+from service.documents import DocumentStream
+from service.http.form_body import members_of
+from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
+
+router = APIRouter(prefix="/v2", include_in_schema=False)
+
+
+async def _body(request: Request) -> TextsRequest:
+    try:
+        return TextsRequest.model_validate(await members_of(request, lists=frozenset({"text"})))
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
+
+
+@router.post("/translate")
+async def translate_texts(
+    body: Annotated[TextsRequest, Depends(_body)], request: Request, who: CallerDep, parts: ServicesDep
+) -> TextsAnswer:
+    """Translates each text by itself, or as the next of the document that the client names."""
+    source_lang = source_of(body, parts.models.catalogue.models)
+    alone = body.document_id is None
+    translations = await (_each_alone if alone else _in_its_document)(body, source_lang, request, who, parts)
+    return TextsAnswer(
+        translations=[
+            translated(text, source_lang, translation)
+            for text, translation in zip(body.text, translations, strict=True)
+        ]
+    )
+
+
+async def _each_alone(
+    body: TextsRequest, source_lang: str, request: Request, who: Caller, parts: Services
+) -> list[str]:
+    before = (await parts.documents.split(body.context or "", source_lang)).sentences
+    context = list(before[max(0, len(before) - parts.limits.max_context_sentences) :])
+    async with AsyncExitStack() as held:
+        prepared = [
+            await held.enter_async_context(parts.documents.prepare(document_of(body, text, source_lang, context)))
+            for text in body.text
+        ]
+        counted = sum(max(1, len(one.sentences)) for one in prepared)
+        await held.enter_async_context(admitted(request, parts, who, counted))
+        streams = [held.enter_context(parts.documents.stream(one, awaited=False)) for one in prepared]
+        return await unless_client_leaves(request, _texts_of(streams))
+
+
+async def _in_its_document(
+    body: TextsRequest, source_lang: str, request: Request, who: Caller, parts: Services
+) -> list[str]:
+    texts = [await parts.documents.split(text, source_lang) for text in body.text]
+    counted = sum(max(1, len(text.sentences)) for text in texts)
+    async with admitted(request, parts, who, counted):
+        document = await named(parts.sessions, who.tenant, body, source_lang)
+        return await unless_client_leaves(request, append(parts.sessions, document, texts, body.target_lang))
+
+
+async def _texts_of(streams: Sequence[DocumentStream]) -> list[str]:
+    return [answer.text for answer in await asyncio.gather(*(stream.whole() for stream in streams))]
+
+
+async def _kind(request: Request) -> str | None:
+    """Source or target; DeepL's own client says it in a body, although it asks with GET."""
+    if "content-type" in request.headers:
+        return (await members_of(request)).get("type")
+    return request.query_params.get("type")
+
+
+@router.head("/languages")
+@router.get("/languages")
+async def list_languages(
+    kind: Annotated[str | None, Depends(_kind)], _who: KeyHolderDep, parts: ServicesDep
+) -> list[OfferedLanguage]:
+    """The languages that are read, or written."""
+    return offered(parts.models.catalogue.models, as_source=kind != "target")
+
+
+@router.head("/usage")
+@router.get("/usage")
+async def tell_usage(_who: KeyHolderDep) -> Usage:
+    """What is left: there is no such limit."""
+    return Usage()

@@ -1,0 +1,171 @@
+"""DeepL's own Python client, unchanged, against a real server."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import deepl
+import httpx
+import pytest
+
+from tests.stack.test_access import Command
+from tests.support.client import SENTENCES, measured
+from tests.support.servers import RedisServer, Replica, Replicas
+from tests.support.stand_in import expected
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture
+def server(replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A service that is running, and asks for no keys."""
+    return replicas.new(redis_url=redis_server.url).start()
+
+
+@pytest.fixture
+def client(server: Replica, monkeypatch: pytest.MonkeyPatch) -> Iterator[deepl.DeepLClient]:
+    """DeepL's client, which is told of nothing but another address."""
+    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
+    with closing(deepl.DeepLClient("any", server_url=server.url)) as client:
+        yield client
+
+
+def test_texts_are_translated_each_by_itself(client: deepl.DeepLClient) -> None:
+    """As with DeepL, no text is the context of another; a text's own sentences are."""
+    first, second = client.translate_text(["".join(SENTENCES[:2]), SENTENCES[2]], source_lang="JA", target_lang="EN-US")
+    assert first.text == f"{expected(SENTENCES[0])} {expected(SENTENCES[1], SENTENCES[:1])}"
+    assert second.text == expected(SENTENCES[2])
+    assert (second.detected_source_lang, second.billed_characters) == ("JA", len(SENTENCES[2]))
+
+
+def test_context_comes_before_each_text(client: deepl.DeepLClient) -> None:
+    """And is not translated itself."""
+    context = "".join(SENTENCES[:2])
+    for result in client.translate_text([SENTENCES[2]] * 2, source_lang="JA", target_lang="EN-GB", context=context):
+        assert result.text == expected(SENTENCES[2], SENTENCES[:2])
+
+
+def test_a_document_that_the_client_names_goes_on(client: deepl.DeepLClient) -> None:
+    """From text to text of a call, and from call to call; white space stays, and other documents are others."""
+    for at, text in enumerate(SENTENCES[:3]):
+        result = client.translate_text(
+            f"{text}\n", source_lang="JA", target_lang="EN-US", extra_body_parameters={"document_id": "letter-42"}
+        )
+        assert result.text == expected(text, SENTENCES[max(0, at - 2) : at]) + "\n"
+    results = client.translate_text(
+        SENTENCES[3:], source_lang="JA", target_lang="EN-US", extra_body_parameters={"document_id": "letter-42"}
+    )
+    assert [result.text for result in results] == [
+        expected(SENTENCES[3], SENTENCES[1:3]),
+        expected(SENTENCES[4], SENTENCES[2:4]),
+    ]
+    other = client.translate_text(
+        SENTENCES[3], source_lang="JA", target_lang="EN-US", extra_body_parameters={"document_id": "letter-43"}
+    )
+    assert other.text == expected(SENTENCES[3])
+
+
+def test_a_call_that_is_repeated_appends_nothing(client: deepl.DeepLClient) -> None:
+    """The client repeats one by itself when the answer is lost, also if only a part of it had been translated."""
+
+    def translate(*texts: str) -> list[str]:
+        asked = {"source_lang": "JA", "target_lang": "EN-US", "extra_body_parameters": {"document_id": "letter"}}
+        return [result.text for result in client.translate_text(texts, **asked)]
+
+    translate(SENTENCES[0])
+    first = translate(*SENTENCES[1:3])
+    assert translate(*SENTENCES[1:3]) == first
+    assert translate(*SENTENCES[2:4]) == [first[1], expected(SENTENCES[3], SENTENCES[1:3])]
+    assert translate(SENTENCES[4]) == [expected(SENTENCES[4], SENTENCES[2:4])]
+
+
+@pytest.mark.parametrize(
+    ("how", "translation"),
+    [
+        (deepl.SplitSentences.OFF, "彼女は\n来た。"),
+        (deepl.SplitSentences.NO_NEWLINES, "彼女は来た。"),
+        (deepl.SplitSentences.ALL, f"彼女は\n{expected('来た。', ['彼女は'])}"),
+    ],
+)
+def test_sentences_are_split_as_asked(how: deepl.SplitSentences, translation: str, client: deepl.DeepLClient) -> None:
+    """A line break is the end of a sentence, unless the client says that it is none."""
+    result = client.translate_text("彼女は\n来た。", source_lang="JA", target_lang="EN-US", split_sentences=how)
+    assert result.text == translation
+
+
+def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -> None:
+    """Where one language alone is translated into another, there is nothing to guess."""
+    assert client.translate_text(SENTENCES[0], target_lang="EN-US").detected_source_lang == "JA"
+    with pytest.raises(deepl.DeepLException, match="source_lang is missing, and is not guessed; served to de: none"):
+        client.translate_text(SENTENCES[0], target_lang="DE")
+
+
+def test_languages_and_usage(client: deepl.DeepLClient) -> None:
+    """What is offered, and that there is no limit of characters."""
+    assert [language.code for language in client.get_source_languages()] == ["JA"]
+    assert [language.code for language in client.get_target_languages()] == ["EN"]
+    assert not client.get_usage().any_limit_reached
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"glossary": "a-glossary"}, "glossary_id: unknown member"),
+        ({"tag_handling": "html"}, "tag_handling: unknown member"),
+        ({"formality": "more"}, "formality: Input should be"),
+        ({"source_lang": "FR"}, "no model serves fr-en-us; available: ja-en"),
+        ({"context": "前。", "extra_body_parameters": {"document_id": "x"}}, "give context or document_id"),
+    ],
+)
+def test_what_cannot_be_done_is_said_by_name(
+    parameters: dict[str, object], said: str, client: deepl.DeepLClient
+) -> None:
+    """Rather than left out of the translation without a word; the client tells its user."""
+    asked: dict[str, object] = {"source_lang": "JA", "target_lang": "EN-US"} | parameters
+    with pytest.raises(deepl.DeepLException, match=said) as raised:
+        client.translate_text(SENTENCES[0], **asked)  # type: ignore[arg-type]
+    assert raised.value.http_status_code == 400
+
+
+def test_document_of_other_languages_is_refused(server: Replica) -> None:
+    """A document has one pair of languages, whatever its id is used for later."""
+    body = {"text": [SENTENCES[0]], "source_lang": "JA", "document_id": "contract"}
+    with httpx.Client(base_url=server.url, trust_env=False) as http:
+        assert http.post("/v2/translate", json=body | {"target_lang": "EN"}).status_code == 200
+        again = http.post("/v2/translate", json=body | {"target_lang": "EN-US"})
+        assert (again.status_code, again.json()["code"]) == (400, "session_conflict")
+        assert measured(http, 'antecedent_rejections_total{code="session_conflict"} 1.0')
+
+
+def test_forms_are_read_too(server: Replica) -> None:
+    """As DeepL's clients of other languages send them; a page in a browser could send one without being asked."""
+    form = {"text": SENTENCES[:2], "source_lang": "JA", "target_lang": "EN-US", "show_billed_characters": "1"}
+    with httpx.Client(base_url=server.url, trust_env=False) as http:
+        answer = http.post("/v2/translate", data=form)
+        assert [each["text"] for each in answer.json()["translations"]] == [expected(each) for each in SENTENCES[:2]]
+        assert http.post("/v2/translate", data=form, headers={"Origin": "http://page.example"}).status_code == 415
+        twice = http.post("/v2/translate", content="text=a&target_lang=EN&target_lang=DE", headers=FORM)
+        assert (twice.status_code, twice.json()["detail"]) == (400, "the body has 'target_lang' more than once")
+        assert http.post("/v2/translate", content=b"text=%ff&target_lang=EN", headers=FORM).status_code == 400
+
+
+def test_keys_are_shown_as_to_deepl(replicas: Replicas, redis_server: RedisServer) -> None:
+    """A client finds out that its key is wrong, and a limit that it has reached."""
+    stored = {"keys": "redis", "redis_url": redis_server.url}
+    key = Command(**stored).create("tenant", "--sentences-per-minute", "2")
+    server = replicas.new(**stored).start()
+    with closing(deepl.DeepLClient(key, server_url=server.url)) as client:
+        assert client.translate_text(SENTENCES[0], target_lang="EN-US").text == expected(SENTENCES[0])
+    with (
+        closing(deepl.DeepLClient(f"{key}x", server_url=server.url)) as stranger,
+        pytest.raises(deepl.AuthorizationException, match="key"),
+    ):
+        stranger.translate_text(SENTENCES[0], target_lang="EN-US")
+    with httpx.Client(base_url=server.url, trust_env=False) as http:
+        beyond = http.post(
+            "/v2/translate",
+            json={"text": SENTENCES, "target_lang": "EN"},
+            headers={"Authorization": f"DeepL-Auth-Key {key}"},
+        )
+        assert beyond.status_code == 429
+        assert int(beyond.headers["retry-after"]) > 0
+        assert beyond.json()["message"] == "Too many requests"
