@@ -21,6 +21,10 @@ _NO_WORDS: Final = re.compile(
 _SIGNS: Final = ("://", "www.", "@", "<", "&", "{", "%")
 """One of them is in each of these."""
 
+_MAY_BE_LETTER: Final = re.compile(r"[^\W\d_]")
+"""Quickly past digits, of which a document may have megabytes."""
+_LETTERS: Final = frozenset({"Lu", "Ll", "Lt", "Lo"})
+
 
 def has_words(text: str) -> bool:
     """Whether there is something to translate: a letter, not only numbers, punctuation and symbols such as emoji.
@@ -30,4 +34,4 @@ def has_words(text: str) -> bool:
     """
     if any(sign in text for sign in _SIGNS):
         text = _NO_WORDS.sub(" ", text)
-    return any(category[0] == "L" and category != "Lm" for category in map(unicodedata.category, text))
+    return any(unicodedata.category(found[0]) in _LETTERS for found in _MAY_BE_LETTER.finditer(text))
