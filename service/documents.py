@@ -111,6 +111,7 @@ class Documents:
         self._settings = settings
         self._new_id = new_id
         self.ping_seconds = settings.stream_ping_seconds
+        self.concurrency = settings.document_concurrency
         self.idle_seconds = settings.stream_idle_seconds
 
     @asynccontextmanager
@@ -177,11 +178,17 @@ class Documents:
         return -(-len(request.text) // self._settings.max_sentence_characters)
 
     async def split(self, text: str, language: str) -> Segmented:
-        """The sentences of a text: one more than a document may have, where it has more."""
+        """The sentences of a text.
+
+        Raises:
+            InvalidInputError: it has more than a document may have.
+        """
         settings = self._settings
         longest, most = settings.max_sentence_characters, settings.max_document_sentences + 1
         work = partial(split, text, language, longest=longest, most=most)
-        return work() if len(text) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
+        found = work() if len(text) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
+        check_number(len(found.sentences), settings.max_document_sentences)
+        return found
 
     async def _segmented(self, request: DocumentRequest) -> Segmented:
         if request.text is None:

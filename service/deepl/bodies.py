@@ -21,7 +21,7 @@ class TextsRequest(Body):
     source_lang: Language | None = None
     context: Text | None = None
     """What comes before each text, in the source language; it is not translated."""
-    document_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    document_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
     """Not DeepL's: the client's own id of a document, to which these texts are the next."""
     split_sentences: Literal["0", "1", "nonewlines"] = "1"
     preserve_formatting: bool = True

@@ -1,16 +1,22 @@
 """What DeepL's clients ask for, in terms of documents and sessions."""
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
+from typing import Final
 
 from models.data.spacing import gap_of, primary
 from service.deepl.bodies import OfferedLanguage, TextsRequest, TranslatedText
+from service.documents import Documents
 from service.errors import InvalidInputError
 from service.inference.catalogue import Model
 from service.schemas import DocumentRequest, SessionRequest
 from service.segmentation import Segmented
 from service.sessions import Sessions
+from service.store.context_store import KEPT_POSITIONS
 from service.store.document import DocumentKey, State
+
+_VARIANTS: Final = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
+"""Targets without a region that DeepL's own client refuses before it asks; the model is the same."""
 
 
 def source_of(request: TextsRequest, models: Iterable[Model]) -> str:
@@ -32,13 +38,13 @@ def source_of(request: TextsRequest, models: Iterable[Model]) -> str:
 def offered(models: Iterable[Model], *, as_source: bool) -> list[OfferedLanguage]:
     """The languages that some model reads, or writes."""
     codes = {model.pair[0 if as_source else 1].upper() for model in models}
-    return [OfferedLanguage(language=code, name=code) for code in sorted(codes)]
+    named = chain.from_iterable((code,) if as_source else _VARIANTS.get(code, (code,)) for code in sorted(codes))
+    return [OfferedLanguage(language=code, name=code) for code in named]
 
 
 def document_of(request: TextsRequest, text: str, source_lang: str, context: list[str]) -> DocumentRequest:
     """One of the texts, as a document of its own."""
-    if request.split_sentences == "nonewlines":
-        text = gap_of(source_lang).join(text.splitlines())
+    text = _lines_joined(request, text, source_lang)
     whole = request.split_sentences == "0"
     return DocumentRequest(
         source_lang=source_lang,
@@ -47,6 +53,30 @@ def document_of(request: TextsRequest, text: str, source_lang: str, context: lis
         sentences=[text] if whole else None,
         context=context,
     )
+
+
+async def segmented(documents: Documents, request: TextsRequest, text: str, source_lang: str) -> Segmented:
+    """The sentences of one of the texts that are the next of a document, split as the client says."""
+    if request.split_sentences == "0":
+        return Segmented((text,), ("", ""))
+    return await documents.split(_lines_joined(request, text, source_lang), source_lang)
+
+
+def _lines_joined(request: TextsRequest, text: str, source_lang: str) -> str:
+    return gap_of(source_lang).join(text.splitlines()) if request.split_sentences == "nonewlines" else text
+
+
+def in_groups(documents: Sequence[DocumentRequest], sizes: Sequence[int], most: int) -> list[list[DocumentRequest]]:
+    """Documents of these sizes, those together that have at most so many sentences; a larger one is alone."""
+    groups: list[list[DocumentRequest]] = []
+    room = 0
+    for document, size in zip(documents, sizes, strict=True):
+        if not groups or size > room:
+            groups.append([])
+            room = most
+        groups[-1].append(document)
+        room -= size
+    return groups
 
 
 async def named(sessions: Sessions, tenant: str, request: TextsRequest, source_lang: str) -> DocumentKey:
@@ -64,9 +94,12 @@ async def append(sessions: Sessions, document: DocumentKey, texts: Sequence[Segm
     """The translations of texts, whose sentences are the next of a document; or its last already, in a repeated call.
 
     Raises:
+        InvalidInputError: they are more than a document keeps, so a repeated call could not be told from a new one.
         AntecedentError: see `Sessions.read` and `Sessions.translate`; those before stay in the document.
     """
     sentences = [sentence for text in texts for sentence in text.sentences]
+    if len(sentences) > KEPT_POSITIONS:
+        raise InvalidInputError(f"texts with document_id may have at most {KEPT_POSITIONS} sentences in one call")
     first = _place(await sessions.read(document), sentences)
     found = []
     for position, sentence in enumerate(sentences, first):

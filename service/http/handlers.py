@@ -5,14 +5,13 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from models.errors import AntecedentError
 from service.errors import InvalidInputError
-from service.http.deepl_errors import DEEPL, as_deepl_says_it
+from service.http.answers import problem_answer
 from service.http.middleware import route_of
-from service.http.problems import HTTP_CODES, PROBLEM_TYPE, headers_of, mistake, problem, problem_of
+from service.http.problems import HTTP_CODES, headers_of, mistake, problem, problem_of
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import note_error
 
@@ -57,10 +56,7 @@ async def _nothing_there(_scope: Scope, _receive: Receive, _send: Send) -> None:
 def _answer(scope: Scope, body: dict[str, Any], headers: dict[str, str], metrics: Metrics) -> Response:
     metrics.rejections.labels(body["code"]).inc()
     note_error(body["code"])
-    if scope["path"].startswith(DEEPL):
-        status, body = as_deepl_says_it(body)
-        return JSONResponse(body, status, headers=headers)
-    return JSONResponse(body, body["status"], headers=headers, media_type=PROBLEM_TYPE)
+    return problem_answer(scope, body, headers)
 
 
 def _allowed(app: FastAPI, route: str) -> dict[str, str]:

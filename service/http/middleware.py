@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager, nullcontext
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.caller import Caller
 from service.errors import ShuttingDownError
-from service.http.problems import PROBLEM_TYPE, headers_of, problem, problem_of
+from service.http.answers import problem_answer
+from service.http.problems import headers_of, problem, problem_of
 from service.telemetry.logs import get_logger, where
 from service.telemetry.metrics import Metrics
 
@@ -93,8 +93,7 @@ class RequestMiddleware:
         error = ShuttingDownError()
         self._metrics.rejections.labels(error.code).inc()
         body = problem_of(error, scope["state"]["request_id"])
-        refusal = JSONResponse(body, error.status, headers=headers_of(error), media_type=PROBLEM_TYPE)
-        await refusal(scope, receive, answer.send)
+        await problem_answer(scope, body, headers_of(error))(scope, receive, answer.send)
 
     async def _apologise(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         self._metrics.rejections.labels("internal_error").inc()
@@ -103,7 +102,7 @@ class RequestMiddleware:
         elif answer.status is None:
             detail = "an unexpected error occurred; the service's log has it under the request's id"
             body = problem(500, "internal_error", detail, scope["state"]["request_id"])
-            await JSONResponse(body, 500, media_type=PROBLEM_TYPE)(scope, receive, answer.send)
+            await problem_answer(scope, body, {})(scope, receive, answer.send)
 
     def _account(self, scope: Scope, status: int | None, seconds: float) -> None:
         route, method = route_of(scope), method_of(scope)

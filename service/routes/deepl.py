@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from service.access.caller import Caller
 from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
-from service.deepl.texts import append, document_of, named, offered, source_of, translated
-from service.documents import DocumentStream
+from service.deepl.texts import append, document_of, in_groups, named, offered, segmented, source_of, translated
+from service.documents import Documents
 from service.http.form_body import members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
+from service.schemas import DocumentRequest
 
 router = APIRouter(prefix="/v2", include_in_schema=False)
 
@@ -47,40 +48,46 @@ async def _each_alone(
 ) -> list[str]:
     before = (await parts.documents.split(body.context or "", source_lang)).sentences
     context = list(before[max(0, len(before) - parts.limits.max_context_sentences) :])
+    texts = [await segmented(parts.documents, body, text, source_lang) for text in body.text]
+    documents = [document_of(body, text, source_lang, context) for text in body.text]
+    sizes = [max(1, len(text.sentences)) for text in texts]
+    groups = in_groups(documents, sizes, parts.documents.concurrency)
+    async with admitted(request, parts, who, sum(sizes)):
+        return await unless_client_leaves(request, _in_turn(groups, parts.documents))
+
+
+async def _in_turn(groups: Sequence[Sequence[DocumentRequest]], documents: Documents) -> list[str]:
+    return [translation for group in groups for translation in await _at_once(group, documents)]
+
+
+async def _at_once(group: Sequence[DocumentRequest], documents: Documents) -> list[str]:
+    """The translations of documents for which there are places in the queue at the same time."""
     async with AsyncExitStack() as held:
-        prepared = [
-            await held.enter_async_context(parts.documents.prepare(document_of(body, text, source_lang, context)))
-            for text in body.text
-        ]
-        counted = sum(max(1, len(one.sentences)) for one in prepared)
-        await held.enter_async_context(admitted(request, parts, who, counted))
-        streams = [held.enter_context(parts.documents.stream(one, awaited=False)) for one in prepared]
-        return await unless_client_leaves(request, _texts_of(streams))
+        prepared = [await held.enter_async_context(documents.prepare(each)) for each in group]
+        streams = [held.enter_context(documents.stream(each, awaited=False)) for each in prepared]
+        return [answer.text for answer in await asyncio.gather(*(stream.whole() for stream in streams))]
 
 
 async def _in_its_document(
     body: TextsRequest, source_lang: str, request: Request, who: Caller, parts: Services
 ) -> list[str]:
-    texts = [await parts.documents.split(text, source_lang) for text in body.text]
+    texts = [await segmented(parts.documents, body, text, source_lang) for text in body.text]
     counted = sum(max(1, len(text.sentences)) for text in texts)
     async with admitted(request, parts, who, counted):
         document = await named(parts.sessions, who.tenant, body, source_lang)
-        return await unless_client_leaves(request, append(parts.sessions, document, texts, body.target_lang))
-
-
-async def _texts_of(streams: Sequence[DocumentStream]) -> list[str]:
-    return [answer.text for answer in await asyncio.gather(*(stream.whole() for stream in streams))]
+        translations = await unless_client_leaves(request, append(parts.sessions, document, texts, body.target_lang))
+    parts.metrics.session_sentences.labels("request").inc(sum(len(text.sentences) for text in texts))
+    return translations
 
 
 async def _kind(request: Request) -> str | None:
     """Source or target; DeepL's own client says it in a body, although it asks with GET."""
-    if "content-type" in request.headers:
-        return (await members_of(request)).get("type")
-    return request.query_params.get("type")
+    if "type" in request.query_params or request.headers.get("content-length", "0") == "0":
+        return request.query_params.get("type")
+    return (await members_of(request)).get("type")
 
 
-@router.head("/languages")
-@router.get("/languages")
+@router.api_route("/languages", methods=["GET", "HEAD"])
 async def list_languages(
     kind: Annotated[str | None, Depends(_kind)], _who: KeyHolderDep, parts: ServicesDep
 ) -> list[OfferedLanguage]:
@@ -88,8 +95,7 @@ async def list_languages(
     return offered(parts.models.catalogue.models, as_source=kind != "target")
 
 
-@router.head("/usage")
-@router.get("/usage")
+@router.api_route("/usage", methods=["GET", "HEAD"])
 async def tell_usage(_who: KeyHolderDep) -> Usage:
     """What is left: there is no such limit."""
     return Usage()

@@ -37,6 +37,14 @@ def test_texts_are_translated_each_by_itself(client: deepl.DeepLClient) -> None:
     assert (second.detected_source_lang, second.billed_characters) == ("JA", len(SENTENCES[2]))
 
 
+def test_fifty_texts_of_many_sentences_find_room(client: deepl.DeepLClient) -> None:
+    """As many as a call may have; they are queued a few at a time, or the queue would have no room for any."""
+    text = "".join(SENTENCES * 5)
+    results = client.translate_text([text] * 50, source_lang="JA", target_lang="EN-US")
+    assert len({result.text for result in results}) == 1
+    assert results[0].text.startswith(f"{expected(SENTENCES[0])} {expected(SENTENCES[1], SENTENCES[:1])} ")
+
+
 def test_context_comes_before_each_text(client: deepl.DeepLClient) -> None:
     """And is not translated itself."""
     context = "".join(SENTENCES[:2])
@@ -90,6 +98,9 @@ def test_sentences_are_split_as_asked(how: deepl.SplitSentences, translation: st
     """A line break is the end of a sentence, unless the client says that it is none."""
     result = client.translate_text("彼女は\n来た。", source_lang="JA", target_lang="EN-US", split_sentences=how)
     assert result.text == translation
+    asked = {"split_sentences": how, "extra_body_parameters": {"document_id": f"letter-{how}"}}
+    named = client.translate_text("彼女は\n来た。", source_lang="JA", target_lang="EN-US", **asked)  # type: ignore[arg-type]
+    assert named.text == translation
 
 
 def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -> None:
@@ -99,10 +110,36 @@ def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -
         client.translate_text(SENTENCES[0], target_lang="DE")
 
 
+def test_more_sentences_than_a_repeated_call_could_find_are_refused(client: deepl.DeepLClient) -> None:
+    """Before any is appended."""
+    named = {"document_id": "too long"}
+    with pytest.raises(deepl.DeepLException, match="at most 32 sentences"):
+        client.translate_text(SENTENCES[0] * 33, target_lang="EN-US", extra_body_parameters=named)
+    assert client.translate_text(SENTENCES[1], target_lang="EN-US", extra_body_parameters=named).text == expected(
+        SENTENCES[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("POST", "document", 404), ("GET", "glossaries", 404), ("PUT", "usage", 405), ("POST", "translate", 415)],
+)
+def test_every_error_has_what_clients_read(method: str, path: str, status: int, server: Replica) -> None:
+    """Also of what there is not."""
+    with httpx.Client(base_url=server.url, trust_env=False) as http:
+        answer = http.request(method, f"/v2/{path}", content=b"x")
+    assert answer.status_code == status
+    assert all(isinstance(answer.json()[member], str) for member in ("message", "detail"))
+    assert status != 405 or set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
+
+
 def test_languages_and_usage(client: deepl.DeepLClient) -> None:
     """What is offered, and that there is no limit of characters."""
     assert [language.code for language in client.get_source_languages()] == ["JA"]
-    assert [language.code for language in client.get_target_languages()] == ["EN"]
+    targets = [language.code for language in client.get_target_languages()]
+    assert targets == ["EN-GB", "EN-US"]
+    for target in targets:  # the client itself refuses EN
+        assert client.translate_text(SENTENCES[0], target_lang=target).text == expected(SENTENCES[0])
     assert not client.get_usage().any_limit_reached
 
 
@@ -144,7 +181,7 @@ def test_forms_are_read_too(server: Replica) -> None:
         assert [each["text"] for each in answer.json()["translations"]] == [expected(each) for each in SENTENCES[:2]]
         assert http.post("/v2/translate", data=form, headers={"Origin": "http://page.example"}).status_code == 415
         twice = http.post("/v2/translate", content="text=a&target_lang=EN&target_lang=DE", headers=FORM)
-        assert (twice.status_code, twice.json()["detail"]) == (400, "the body has 'target_lang' more than once")
+        assert (twice.status_code, twice.json()["detail"]) == (400, "the body has a field more than once")
         assert http.post("/v2/translate", content=b"text=%ff&target_lang=EN", headers=FORM).status_code == 400
 
 
