@@ -15,10 +15,10 @@ from tests.support.stand_in import expected
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-@pytest.fixture
-def server(replicas: Replicas, redis_server: RedisServer) -> Replica:
-    """A service that is running, and asks for no keys."""
-    return replicas.new(redis_url=redis_server.url).start()
+@pytest.fixture(scope="module")
+def server(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A service that is running, and asks for no keys; each test names documents of its own."""
+    return shared_replicas.new(redis_url=redis_server.url).start()
 
 
 @pytest.fixture
