@@ -30,6 +30,7 @@ def client(metrics: Metrics) -> httpx.AsyncClient:
     app.add_middleware(RequestMiddleware, metrics=metrics, new_id=lambda: "made-here")
     handlers.install(app, metrics)
 
+    @app.get("/v2/bug/{number}")
     @app.get("/bug/{number}")
     async def bug(number: int) -> None:
         raise ZeroDivisionError(f"{SECRET} {number}")
@@ -69,6 +70,14 @@ async def test_bug_is_a_problem_without_its_message(client: httpx.AsyncClient, m
     assert (answer.json()["code"], answer.json()["request_id"]) == ("internal_error", "made-here")
     assert SECRET not in answer.text
     assert b'requests_total{method="GET",route="/bug/{number}",status="500"} 1.0' in metrics.render()
+
+
+async def test_bug_below_the_paths_of_deepl_is_told_as_deepl_does(client: httpx.AsyncClient) -> None:
+    """Its clients read `message` and `detail`, and nothing else; what went wrong inside is in neither."""
+    answer = await client.get("/v2/bug/3")
+    assert (answer.status_code, answer.json()["message"]) == (500, "Internal error")
+    assert "the service's log" in answer.json()["detail"]
+    assert SECRET not in answer.text
 
 
 async def test_panic_is_a_problem_too(client: httpx.AsyncClient, metrics: Metrics) -> None:
