@@ -198,12 +198,30 @@ class _Scorer:
         )
 
 
-def _bleu(options: MetricOptions) -> BLEU:
+class SentenceScorer:
+    """How good single translations are."""
+
+    def __init__(self, options: MetricOptions = DEFAULT_METRICS) -> None:
+        """Compare text as `options` say.
+
+        Raises:
+            ConfigError: sacreBLEU does not offer the tokenizer here.
+        """
+        self._bleu = _bleu(options, effective_order=True)
+        self._chrf = CHRF(lowercase=options.lowercase)
+
+    def gain(self, translation: str, reference: str) -> float:
+        """The mean of sentence BLEU, smoothed and of the orders that there are, and chrF; from 0 to 1."""
+        scores = [each.sentence_score(translation, [reference]).score for each in (self._bleu, self._chrf)]
+        return min(1.0, sum(scores) / 200)
+
+
+def _bleu(options: MetricOptions, *, effective_order: bool = False) -> BLEU:
     if options.tokenize not in BLEU.TOKENIZERS:
         offered = ", ".join(BLEU.TOKENIZERS)
         raise ConfigError(f"sacreBLEU has no tokenizer {options.tokenize!r}; it has {offered}")
     try:
-        return BLEU(lowercase=options.lowercase, tokenize=options.tokenize)
+        return BLEU(lowercase=options.lowercase, tokenize=options.tokenize, effective_order=effective_order)
     except (ImportError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"sacreBLEU's tokenizer {options.tokenize} is not available here: {reason}") from None
