@@ -40,10 +40,7 @@ def candidates(
     threads: Threads = 1,
     json_file: JsonFile = None,
 ) -> None:
-    """Translate a training corpus several ways, and score each translation: what `training.risk` learns from.
-
-    A candidate's gain is the mean of its sentence BLEU and its chrF.
-    """
+    """Translate a training corpus several ways, with the sentence BLEU of each: what `training.risk` learns from."""
     from tqdm import tqdm
 
     from models.commands.context import Setting, options_of

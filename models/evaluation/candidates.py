@@ -40,7 +40,7 @@ def find_candidates(
     advance: Callable[[int], object],
     options: MetricOptions = DEFAULT_METRICS,
 ) -> list[list[list[Candidate]]]:
-    """Translations of each sentence of each document, each with its gain: the mean of its sentence BLEU and its chrF.
+    """Translations of each sentence of each document, each with its gain: its sentence BLEU.
 
     Args:
         propose: the model.

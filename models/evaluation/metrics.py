@@ -208,12 +208,10 @@ class SentenceScorer:
             ConfigError: sacreBLEU does not offer the tokenizer here.
         """
         self._bleu = _bleu(options, effective_order=True)
-        self._chrf = CHRF(lowercase=options.lowercase)
 
     def gain(self, translation: str, reference: str) -> float:
-        """The mean of sentence BLEU, smoothed and of the orders that there are, and chrF; from 0 to 1."""
-        scores = [each.sentence_score(translation, [reference]).score for each in (self._bleu, self._chrf)]
-        return min(1.0, sum(scores) / 200)
+        """The sentence BLEU, smoothed and of the orders that there are, from 0 to 1."""
+        return min(1.0, self._bleu.sentence_score(translation, [reference]).score / 100)
 
 
 def _bleu(options: MetricOptions, *, effective_order: bool = False) -> BLEU:
