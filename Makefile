@@ -79,8 +79,7 @@ format: setup ## Format the code and mend what ruff can mend
 BUDGET = $(MINUTES:%=--minutes %)
 PRONOUNS_ONLY := --only '^(He|She|It)\b|\b([Ss]he|[Hh]er)\b'
 WOMEN_ONLY := --only '\b([Ss]he|[Hh]er)\b'
-CANDIDATES := --draw 24000 --max-tokens 100
-train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, sixteen steps, export; killed, it goes on where it was (variable: MINUTES a step)
+train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, fifteen steps, export; killed, it goes on where it was (variable: MINUTES a step)
 	[ -e runs/default/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
 	[ -e runs/default/document/checkpoints ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
 	[ -e runs/default/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
@@ -108,17 +107,10 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 	[ -e runs/default/step_fifteen/checkpoints ] || $(PY) -m models train $(RUNS)/step_fourteen.yaml --resume
 	[ -e runs/default/she_of_thirteen.gains ] || $(PY) -m models cxmi runs/default/step_thirteen/final --device $(DEVICE) $(WOMEN_ONLY) --out runs/default/she_of_thirteen.gains \
 		--source $(CORPUS)/train.ja.gz --reference $(CORPUS)/train.en.gz
-	[ -e runs/default/mean_fifteen/final ] || $(PY) -m models train $(RUNS)/step_fifteen.yaml --resume
+	$(PY) -m models train $(RUNS)/step_fifteen.yaml --resume
 	[ -e runs/default/mean_fourteen/final ] || $(PY) -m models average runs/default/step_fourteen/final runs/default/step_twelve/final --name ja-en-mean-fourteen --out runs/default/mean_fourteen/final
-	[ -e runs/default/mean_fifteen/final ] || $(PY) -m models average runs/default/step_fifteen/final runs/default/step_thirteen/final --name ja-en-mean-fifteen --out runs/default/mean_fifteen/final
-	[ -e runs/default/fifteen ] || $(PY) -m models export runs/default/mean_fifteen/final --sentence runs/default/mean_fourteen/final --out runs/default/fifteen
-	[ -e runs/default/fifteen.candidates ] || $(PY) -m models candidates runs/default/fifteen --device $(DEVICE) $(CANDIDATES) --out runs/default/fifteen.candidates \
-		--source $(CORPUS)/train.ja.gz --reference $(CORPUS)/train.en.gz
-	[ -e runs/default/fourteen.candidates ] || $(PY) -m models candidates runs/default/fifteen --context none --device $(DEVICE) $(CANDIDATES) --out runs/default/fourteen.candidates \
-		--source $(CORPUS)/train.ja.gz --reference $(CORPUS)/train.en.gz
-	[ -e runs/default/reference_step_sixteen/checkpoints ] || $(PY) -m models train $(RUNS)/step_sixteen.yaml --resume
-	$(PY) -m models train $(RUNS)/reference_step_sixteen.yaml --resume
-	$(PY) -m models export runs/default/step_sixteen/final --sentence runs/default/reference_step_sixteen/final --out $(MODEL)
+	[ -e runs/default/mean_fifteen/final ] || $(PY) -m models average runs/default/step_fifteen/final runs/default/step_thirteen/final --out runs/default/mean_fifteen/final
+	$(PY) -m models export runs/default/mean_fifteen/final --sentence runs/default/mean_fourteen/final --out $(MODEL)
 
 train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, twelve steps, means, export (variable: MINUTES a step)
 	[ -e runs/en_ja/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml

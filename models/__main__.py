@@ -9,7 +9,6 @@ import typer
 
 from models.commands.benchmarks import bench
 from models.commands.bundles import export, translate, unpack
-from models.commands.candidates import candidates
 from models.commands.comparison import compare
 from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
@@ -36,7 +35,6 @@ for command in (
     evaluate,
     contrast,
     cxmi,
-    candidates,
     compare,
     export,
     unpack,

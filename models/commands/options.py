@@ -69,16 +69,6 @@ GainsFile = Annotated[
         "--out", metavar="F", help="Write each sentence's gain to this file, one per line.", callback=with_folder
     ),
 ]
-CandidatesFile = Annotated[
-    Path,
-    typer.Option(
-        "--out",
-        metavar="F",
-        help="Write each sentence's candidates to this file, one list per line.",
-        callback=with_folder,
-        show_default=False,
-    ),
-]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses that the search keeps. Default: the model's own.")]
 Alpha = Annotated[
     float | None,

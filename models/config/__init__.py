@@ -20,7 +20,7 @@ from models.config.corpus import CleaningConfig, Corpus, DataConfig, Languages, 
 from models.config.reading import data_folder, load_config
 from models.config.run import DecodingConfig, RunConfig
 from models.config.section import Frozen
-from models.config.training import EmphasisConfig, RiskConfig, ScheduleConfig, TrainingConfig
+from models.config.training import EmphasisConfig, ScheduleConfig, TrainingConfig
 from models.config.window import ContextWindow
 
 __all__ = [
@@ -45,7 +45,6 @@ __all__ = [
     "LayerWeightingConfig",
     "Norm",
     "Provenance",
-    "RiskConfig",
     "RunConfig",
     "ScheduleConfig",
     "SentenceConfig",

@@ -50,26 +50,6 @@ class EmphasisConfig(Frozen):
     """The highest weight."""
 
 
-class RiskConfig(Frozen):
-    """Minimum risk training: makes translations likelier that are near their references, of those that a model finds.
-
-    The risk of a sentence is 1 less its expected gain over its candidates, each as likely as the model finds it among
-    them (Shen et al. 2016, "Minimum risk training for neural machine translation"), here by the score of the search.
-    """
-
-    candidates: Path
-    """The file that `candidates --out` wrote for the training corpus; relative to the working directory."""
-    most: int = Field(8, ge=2)
-    """The most candidates of a sentence that are read, evenly spread from the worst to the best."""
-    sharpness: float = Field(50.0, gt=0, allow_inf_nan=False)
-    """How much likelier the better scores are: the log-probability per token is multiplied by it."""
-    alpha: float = Field(1.0, ge=0, allow_inf_nan=False)
-    """As `decoding.alpha`: the power of the length by which log-probabilities are divided."""
-    cross_entropy: float = Field(0.05, ge=0, lt=1)
-    """Share of the loss that is the cross-entropy of the reference; the rest is the risk (Edunov et al. 2018,
-    "Classical structured prediction losses for sequence to sequence learning", section 3.4)."""
-
-
 class TrainingConfig(Frozen):
     """How one step is trained."""
 
@@ -93,8 +73,7 @@ class TrainingConfig(Frozen):
     """Passes over the corpus after which training ends. Give this or `updates`."""
     batch_tokens: int = Field(4096, ge=16)
     """Size of a batch of one process: tokens of its longer side, with padding. Sentences with much context count more:
-    an eighth of the tokens that are read around them, if that is more than their own. With `risk`, candidates
-    count as well."""
+    an eighth of the tokens that are read around them, if that is more than their own."""
     accumulation: int = Field(1, ge=1)
     """Batches of each process whose gradients are summed for one update."""
     schedule: ScheduleConfig = ScheduleConfig()
@@ -116,7 +95,6 @@ class TrainingConfig(Frozen):
     context_shuffling: float = Field(0.0, ge=0, le=1)
     """Share of the sentences that are trained with the context of another sentence in their batch."""
     emphasis: EmphasisConfig | None = None
-    risk: RiskConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
     """Largest norm of the gradients; larger ones are scaled down to it."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"

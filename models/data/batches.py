@@ -67,23 +67,6 @@ class ContextReader(Protocol):
         """Context tensors of a batch, from what was selected for each sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rivals:
-    """Translations of B sentences that are compared with one another: K of each."""
-
-    target: Tensor
-    """(B x (1 + K), T + 1), as a batch's target: of each sentence its reference, and then its candidates."""
-    gains: Tensor
-    """(B, K): how good each candidate is."""
-    real: Tensor
-    """(B, K): false where a sentence has fewer."""
-
-    def to(self, device: torch.device) -> "Rivals":
-        """The same on a device."""
-        target, gains, real = (each.to(device, non_blocking=True) for each in (self.target, self.gains, self.real))
-        return Rivals(target, gains, real)
-
-
 @dataclass(frozen=True)
 class Batch:
     """Padded token ids of B sentences and the context tensors that the architecture made of their neighbours."""
@@ -100,8 +83,6 @@ class Batch:
     """(B,): what each sentence weighs in the loss; None where all weigh the same."""
     memory: Memory = field(default_factory=dict)
     """What the sentences before left behind; with turns, those before the first turn."""
-    rivals: Rivals | None = None
-    """What minimum risk training compares."""
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on a device."""
@@ -112,8 +93,7 @@ class Batch:
         )
         turns = tuple(rows.to(device, non_blocking=True) for rows in self.turns)
         weights = None if self.weights is None else self.weights.to(device, non_blocking=True)
-        rivals = None if self.rivals is None else self.rivals.to(device)
-        return Batch(self.source.to(device, non_blocking=True), target, context, turns, weights, memory, rivals)
+        return Batch(self.source.to(device, non_blocking=True), target, context, turns, weights, memory)
 
 
 def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
@@ -135,11 +115,6 @@ def pad_memories(memories: Sequence[Memory]) -> Memory:
     return joined
 
 
-def as_arrays(sequences: Sequence[Tokens]) -> list[Tokens]:
-    """The same tokens in int32 arrays, which take a seventh of the memory of lists of Python integers."""
-    return [np.asarray(sequence, dtype=np.int32) for sequence in sequences]  # type: ignore[misc]
-
-
 def latest(sentences: Sequence[Tokens], count: int, room: int) -> Sequence[Tokens]:
     """The last sentences, in their order: at most `count`, whole, with at most `room` tokens together."""
     first = len(sentences)
@@ -149,14 +124,9 @@ def latest(sentences: Sequence[Tokens], count: int, room: int) -> Sequence[Token
     return sentences[first:]
 
 
-def pad_targets(targets: Sequence[Tokens]) -> Tensor:
-    """Translations as they are decoded, (B, T + 1), from token ids without control tokens."""
-    return pad([[BOS, *tokens, EOS] for tokens in targets])
-
-
 def make_batch(sources: Sequence[Tokens], targets: Sequence[Tokens] | None, context: dict[str, Tensor]) -> Batch:
     """A batch of token ids without control tokens; they are added here."""
-    target = None if targets is None else pad_targets(targets)
+    target = None if targets is None else pad([[BOS, *tokens, EOS] for tokens in targets])
     return Batch(pad([[*tokens, EOS] for tokens in sources]), target, context)
 
 

@@ -9,12 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.config import CleaningConfig, ContextWindow, EmphasisConfig, RiskConfig
-from models.data.batches import Batch, ContextReader, Example, Tokens, as_arrays, plan, plan_blocks, read_batch
+from models.config import CleaningConfig, ContextWindow, EmphasisConfig
+from models.data.batches import Batch, ContextReader, Example, Tokens, plan, plan_blocks, read_batch
 from models.data.cleaning import KEEP_ALL, left_out
 from models.data.documents import Document
 from models.data.emphasis import sentence_weights
-from models.data.rivals import TokenizedRivals
 from models.data.tokenizer import Tokenizer
 from models.errors import DataError
 
@@ -30,23 +29,20 @@ class TokenizedCorpus:
         max_context_tokens: int | None = None,
         cleaning: CleaningConfig = KEEP_ALL,
         emphasis: EmphasisConfig | None = None,
-        risk: RiskConfig | None = None,
     ) -> None:
         """Tokenize; pairs over `max_tokens` (end of sentence included) or with an empty side serve as context only.
 
         So do pairs that `cleaning` leaves out, and those that would be read with more than `max_context_tokens` source
-        tokens of other sentences, and with `risk` those without two candidates. With `emphasis`, sentences weigh
-        differently.
+        tokens of other sentences. With `emphasis`, sentences weigh differently.
 
         Raises:
-            DataError: no pair is left to train on, a sentence has no translation, or the emphasis or the candidates are
-                another corpus's.
+            DataError: no pair is left to train on, a sentence has no translation, or the emphasis is another corpus's.
         """
         sentences = [sentence for document in documents for sentence in document.sentences]
         self._texts = [sentence.source for sentence in sentences]
         self._own: tuple[ContextReader, list[Tokens] | None] | None = None
-        self.sources = as_arrays(tokenizer.encode_sources(self._texts))
-        self.targets = as_arrays(tokenizer.encode_targets([_target(sentence.target) for sentence in sentences]))
+        self.sources = _arrays(tokenizer.encode_sources(self._texts))
+        self.targets = _arrays(tokenizer.encode_targets([_target(sentence.target) for sentence in sentences]))
         sizes = np.array([len(document.sentences) for document in documents], dtype=np.int64)
         ends = np.cumsum(sizes)
         self.first = np.repeat(ends - sizes, sizes)
@@ -59,15 +55,11 @@ class TokenizedCorpus:
         self.lengths = np.maximum(source, target)
         """Tokens of the longer side, end of sentence included."""
         fitting = (self.lengths <= max_tokens) & (np.minimum(source, target) > 1)
-        self._rivals = None if risk is None else TokenizedRivals(risk, tokenizer, len(sentences))
-        if self._rivals is not None:
-            fitting &= (self._rivals.lengths > 0) & (self._rivals.lengths <= max_tokens)
         self.usable = np.flatnonzero(fitting & ~left_out(cleaning, sentences, source, target))
         if not len(self.usable):
             raise DataError(
                 f"no sentence pair of the corpus has between 1 and {max_tokens - 1} tokens on both sides"
                 + (" and is not left out by cleaning" if cleaning != KEEP_ALL else "")
-                + (" and has two candidates" if risk is not None else "")
             )
         self._max_context = max_context_tokens
         self._weights = None if emphasis is None else torch.from_numpy(sentence_weights(emphasis, len(sentences)))
@@ -79,8 +71,6 @@ class TokenizedCorpus:
             digest.update(np.ascontiguousarray(part).data)
         if self._weights is not None:
             digest.update(self._weights.numpy().data)
-        for part in () if self._rivals is None else self._rivals.content():
-            digest.update(part.data)
         return digest.hexdigest()
 
     def example(self, index: int, reader: ContextReader) -> Example:
@@ -102,16 +92,14 @@ class TokenizedCorpus:
             DataError: no sentence has as little context as may be trained on.
         """
         context = self.context_lengths(reader) if reader.window != ContextWindow() else None
-        usable, lengths = self._usable_with(context), self.lengths
-        if self._rivals is not None:
-            lengths, budget = np.maximum(lengths, self._rivals.lengths), budget // (1 + self._rivals.most)
+        usable = self._usable_with(context)
         if reader.window.kind == "block":
             blocks = self._blocks(usable, reader.window.size + 1)
-            return plan_blocks(lengths, blocks, budget, seed, epoch)
+            return plan_blocks(self.lengths, blocks, budget, seed, epoch)
         if context is None or not reader.joins_source:
-            return plan(lengths, usable, budget, seed, epoch, context)
+            return plan(self.lengths, usable, budget, seed, epoch, context)
         joined = np.array([len(tokens) + 1 for tokens in self.sources], np.int64) + context
-        return plan(np.maximum(joined, lengths), usable, budget, seed, epoch)
+        return plan(np.maximum(joined, self.lengths), usable, budget, seed, epoch)
 
     def batch(
         self,
@@ -132,14 +120,9 @@ class TokenizedCorpus:
         """
         rows = list(map(int, indices))
         read = (self._example(i, j, reader) for i, j in zip(rows, neighbours or rows, strict=True))
-        targets = [self.targets[i] for i in rows]
-        batch = read_batch([reader.select(example) for example in read], targets, reader)
-        return replace(
-            batch,
-            turns=self._turns(rows, reader) if reader.recurrent else (),
-            weights=None if self._weights is None else self._weights[rows],
-            rivals=None if self._rivals is None else self._rivals.select(rows, targets),
-        )
+        batch = read_batch([reader.select(example) for example in read], [self.targets[i] for i in rows], reader)
+        turns = self._turns(rows, reader) if reader.recurrent else ()
+        return replace(batch, turns=turns, weights=None if self._weights is None else self._weights[rows])
 
     def _example(self, index: int, neighbour: int | None, reader: ContextReader) -> Example:
         """Sentence `index` with what `reader` may read around `neighbour`, or with nothing."""
@@ -171,7 +154,7 @@ class TokenizedCorpus:
         """All sources in the reader's own tokenization, made once."""
         if self._own is None or self._own[0] is not reader:
             pieces = reader.pieces(self._texts)
-            self._own = reader, None if pieces is None else as_arrays(pieces)
+            self._own = reader, None if pieces is None else _arrays(pieces)
         return self._own[1]
 
     def _blocks(self, usable: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
@@ -205,6 +188,11 @@ class TokenizedCorpus:
         if not len(usable):
             raise DataError(f"no sentence of the corpus has a context of at most {self._max_context} tokens")
         return usable
+
+
+def _arrays(sequences: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    # int32 arrays take a seventh of the memory of lists of Python integers.
+    return [np.asarray(sequence, dtype=np.int32) for sequence in sequences]  # type: ignore[misc]
 
 
 def _target(text: str | None) -> str:

@@ -198,28 +198,12 @@ class _Scorer:
         )
 
 
-class SentenceScorer:
-    """How good single translations are."""
-
-    def __init__(self, options: MetricOptions = DEFAULT_METRICS) -> None:
-        """Compare text as `options` say.
-
-        Raises:
-            ConfigError: sacreBLEU does not offer the tokenizer here.
-        """
-        self._bleu = _bleu(options, effective_order=True)
-
-    def gain(self, translation: str, reference: str) -> float:
-        """The sentence BLEU, smoothed and of the orders that there are, from 0 to 1."""
-        return min(1.0, self._bleu.sentence_score(translation, [reference]).score / 100)
-
-
-def _bleu(options: MetricOptions, *, effective_order: bool = False) -> BLEU:
+def _bleu(options: MetricOptions) -> BLEU:
     if options.tokenize not in BLEU.TOKENIZERS:
         offered = ", ".join(BLEU.TOKENIZERS)
         raise ConfigError(f"sacreBLEU has no tokenizer {options.tokenize!r}; it has {offered}")
     try:
-        return BLEU(lowercase=options.lowercase, tokenize=options.tokenize, effective_order=effective_order)
+        return BLEU(lowercase=options.lowercase, tokenize=options.tokenize)
     except (ImportError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"sacreBLEU's tokenizer {options.tokenize} is not available here: {reason}") from None

@@ -32,11 +32,8 @@ def token_losses(model: TranslationModel, batch: Batch, label_smoothing: float =
         (B, T), zero at padding.
     """
     target = target_of(batch)
-    return losses_of(model, model.hidden(batch, target[:, :-1]), target[:, 1:], label_smoothing)
-
-
-def losses_of(model: TranslationModel, hidden: Tensor, expected: Tensor, label_smoothing: float = 0.0) -> Tensor:
-    """Cross-entropy of the tokens (R, T) that are expected after hidden states (R, T, D), in nats; zero at padding."""
+    hidden = model.hidden(batch, target[:, :-1])
+    expected = target[:, 1:]
     real = expected.ne(PAD)
     # The projection is the widest product of all, so padding is left out of it.
     losses = cross_entropy(model.logits(hidden[real]), expected[real], label_smoothing)
@@ -44,8 +41,8 @@ def losses_of(model: TranslationModel, hidden: Tensor, expected: Tensor, label_s
 
 
 def weighted_sum(losses: Tensor, batch: Batch) -> Tensor:
-    """The sum of the losses of sentences, (B,), each as often as it weighs."""
-    return losses.sum() if batch.weights is None else (losses * batch.weights).sum()
+    """The sum of the losses of tokens, (B, T), each as often as its sentence weighs."""
+    return losses.sum() if batch.weights is None else (losses.sum(1) * batch.weights).sum()
 
 
 def count_tokens(batch: Batch) -> tuple[int, float]:

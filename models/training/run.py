@@ -151,5 +151,4 @@ def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: 
         data.max_context_tokens,
         cleaning=data.cleaning,
         emphasis=config.training.emphasis,
-        risk=config.training.risk,
     )

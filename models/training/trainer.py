@@ -40,7 +40,6 @@ from models.training.meaning import members, require_fitting_modules, require_fi
 from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
 from models.training.optimizer import Optimizer
 from models.training.precision import computing
-from models.training.risk import risk_losses
 
 Validate = Callable[[TranslationModel], dict[str, float]]
 """Dev-set figures of a model by name; early stopping goes by `loss`."""
@@ -67,11 +66,6 @@ class Trainer:
         self.optimizer = Optimizer(self.model, self.settings, world)
         if not self.optimizer.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
-        if self.settings.risk is not None and self.model.architecture.recurrent:
-            raise ConfigError(
-                f"{config.name}: risk is not for {config.architecture.kind}, where each sentence goes on from what was"
-                " decoded of the one before"
-            )
         self.updates = self.settings.updates or self._updates_of_epochs(self.settings.epochs or 1)
         try:
             self.settings.schedule.require_end(self.updates)
@@ -166,7 +160,7 @@ class Trainer:
         total = torch.zeros((), device=self.world.device)
         for batch in (each.to(self.world.device) for each in batches):
             with computing(settings.precision, self.world.device):
-                losses = self._losses(batch)
+                losses = token_losses(self.model, batch, settings.label_smoothing)
             loss = weighted_sum(losses, batch) / weight
             loss.backward()
             total += loss.detach()
@@ -178,13 +172,6 @@ class Trainer:
         curves.advance(int(tokens))
         if progress.update % settings.log_every == 0:
             curves.add({"loss": self.world.sum(total.item())}, "train", progress.update)
-
-    def _losses(self, batch: Batch) -> Tensor:
-        """What each sentence of a batch costs, (B,)."""
-        settings = self.settings
-        if settings.risk is not None:
-            return risk_losses(self.model, batch, settings.risk, settings.label_smoothing)
-        return token_losses(self.model, batch, settings.label_smoothing).sum(1)
 
     def _report(self, validate: Validate, curves: Curves) -> None:
         settings, update = self.settings, self.progress.update

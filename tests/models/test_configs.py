@@ -1,7 +1,7 @@
 """Every run file of the project is one that trains: it loads, builds at its own size, and takes a step."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,6 @@ from models.config import (
     TrainingConfig,
     load_config,
 )
-from models.data.candidates import Candidate, write_candidates
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document
 from models.data.tokenizer import Tokenizer, train_tokenizer
@@ -92,8 +91,6 @@ def shrunk(config: RunConfig, bert: Path, output: Path) -> RunConfig:
         values["training"]["init"] = output / "step-one"
     if config.training.modules is not None:
         values["training"]["modules"] = output / "modules"
-    if config.training.risk is not None:
-        values["training"]["risk"]["candidates"] = output / "candidates"
     return RunConfig.model_validate(values | {"output": output / "run"})
 
 
@@ -116,14 +113,6 @@ def save_fresh(
     model = build_model(first, tokenizer, dropout=0.0)
     model.initialize()
     save_checkpoint(folder, first, tokenizer, weights_of(model), Progress())
-
-
-def save_candidates(config: RunConfig, corpus: Sequence[Document]) -> None:
-    """Write two translations of each sentence, if a run chooses between such: its own, and the first one's."""
-    if config.training.risk is not None:
-        other = Candidate(corpus[0].sentences[0].target or "", 0.1)
-        own = [[Candidate(sentence.target or "", 1.0) for sentence in document.sentences] for document in corpus]
-        write_candidates(config.training.risk.candidates, [[[each, other] for each in document] for document in own])
 
 
 def copies(model: TranslationModel) -> dict[str, Tensor]:
@@ -156,9 +145,7 @@ def test_run_takes_a_step(
     config = shrunk(load_config(file), bert, tmp_path)
     tokenizer = tokenizers[config.tokenizer.joint]
     save_step_one(config, tokenizer)
-    save_candidates(config, corpus)
-    data, risk = config.data, config.training.risk
-    text = TokenizedCorpus(corpus, tokenizer, data.max_tokens, data.max_context_tokens, risk=risk)
+    text = TokenizedCorpus(corpus, tokenizer, config.data.max_tokens, config.data.max_context_tokens)
     trainer = Trainer(config, tokenizer, text, World())
     before = copies(trainer.model)
     trainer.run(lambda model: {}, Curves(None))
@@ -182,9 +169,7 @@ def test_runs_begin_with_other_runs() -> None:
     ends = {config.output / "final": config for config in runs}
     default = Path("runs/default")
     ends |= {default / "mean/final": ends[default / "step_eight/final"]}
-    ends |= {
-        default / f"mean_{step}/final": ends[default / f"step_{step}/final"] for step in ("ten", "fourteen", "fifteen")
-    }
+    ends |= {default / "mean_ten/final": ends[default / "step_ten/final"]}
     ends |= {Path("runs/en_ja/mean/final"): ends[Path("runs/en_ja/step_five/final")]}
     for config in runs:
         if config.training.init is not None:

@@ -172,31 +172,6 @@ def test_cxmi_of_sentences_whose_translation_matches(bundle: Path, corpus: tuple
     assert "not a regular expression" in refused.stderr
 
 
-def test_candidates_of_a_corpus_are_written(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """A list for each line, of as many translations as the beam is wide; short of that, what the options leave out."""
-    both, out = ("--source", corpus[0], "--reference", corpus[1]), tmp_path / "new" / "candidates"
-    found = {}
-    for name, options in {
-        "all": [],
-        "without": ["--context", "none"],
-        "drawn": ["--draw", "1"],
-        "short": ["--max-tokens", "8"],
-    }.items():
-        done = run("candidates", bundle, *both, "--out", out, "--beam", "3", "--json", tmp_path / name, *options)
-        assert done.returncode == 0, done.stderr
-        found[name] = [
-            [json.loads(line) for line in block.splitlines()] for block in out.read_text("utf-8").strip().split("\n\n")
-        ]
-        assert [len(block) for block in found[name]] == [len(document.sentences) for document in documents(3)]
-    assert {len(sentence) for block in found["all"] for sentence in block} <= {2, 3}
-    assert sum(any(block) for block in found["drawn"]) == 1
-    shorter = [bool(sentence) for block in found["short"] for sentence in block]
-    assert {*shorter} == {True, False}
-    assert figures(tmp_path / "all")["sentences"] == len(shorter)
-    assert figures(tmp_path / "without")["context"] == "none"
-    assert found["without"] != found["all"]
-
-
 def test_table_puts_results_side_by_side(tmp_path: Path) -> None:
     """`table` prints Markdown: a line for each model and context, a column for each figure that there is."""
     scores = {"model": "a", "context": "real", "context_sentences": 2, "bleu": 13.219, "loss": 3.04501}

@@ -112,7 +112,7 @@ def test_stale_validations_make_a_plateau() -> None:
 def test_a_sentence_weighs_as_if_it_were_there_so_often(batch: Batch) -> None:
     """The mean loss of a batch with a sentence of weight 3 is that of one that has the sentence three times."""
     torch.manual_seed(1)
-    losses = torch.rand(3)
+    losses = torch.rand(3, 5) * torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0]])
     heavy = replace(batch, weights=torch.tensor([1.0, 3.0, 1.0]))
     assert count_tokens(batch) == (9, 9.0)
     assert count_tokens(heavy) == (9, 19.0)

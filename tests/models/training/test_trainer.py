@@ -13,11 +13,9 @@ from torch import Tensor
 
 from models.config import data_folder, load_config
 from models.data.batches import Batch, ContextReader
-from models.data.candidates import Candidate, write_candidates
 from models.data.corpus import TokenizedCorpus
-from models.data.documents import Document, Sentence, Window
 from models.data.emphasis import write_gains
-from models.errors import CheckpointError, ConfigError, DataError, DivergedError
+from models.errors import CheckpointError, ConfigError, DivergedError
 from models.network.model import TranslationModel
 from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model, weights_of
 from models.training.curves import Curves
@@ -26,7 +24,7 @@ from models.training.run import make_tokenizer, read_corpus
 from models.training.trainer import Trainer
 from models.training.validation import mean_loss
 from tests.models.conftest import BACKBONE
-from tests.support.training import assert_same_weights, candidate, train, weights
+from tests.support.training import assert_same_weights, train, weights
 
 MakeRun = Callable[..., Path]
 
@@ -284,76 +282,6 @@ def test_a_corpus_whose_sentences_weigh_otherwise_is_another_one(make_run: MakeR
     write_gains(gains, [[1.0] * len(document.sentences) for document in corpus])
     with pytest.raises(CheckpointError, match="another corpus"):
         train(run, resume=True)
-
-
-def with_candidates(file: Path, corpus: Sequence[Document], texts: Sequence[str], *, gains: Sequence[float]) -> None:
-    """Let the first sentence of each document have these candidates, and the others none."""
-    first = [Candidate(text, gain) for text, gain in zip(texts, gains, strict=True)]
-    write_candidates(file, [[first, *[[]] * (len(document.sentences) - 1)] for document in corpus])
-
-
-def test_a_run_learns_to_choose_by_its_candidates(make_run: MakeRun, tmp_path: Path) -> None:
-    """Of two translations, each as good as random at first, the one with the higher gain becomes likelier."""
-    texts = ["ko so", "to no mo"]
-    schedule = {"peak": 0.02, "warmup": 1}
-    runs = {}
-    for name, gains in (("one", (1.0, 0.0)), ("other", (0.0, 1.0))):
-        risk = {"candidates": str(tmp_path / name / "candidates"), "sharpness": 5.0, "cross_entropy": 0.0}
-        runs[name] = load_config(make_run(name, training={"updates": 20, "schedule": schedule, "risk": risk}))
-        (tmp_path / name).mkdir()
-        corpus = read_corpus(runs[name].data.train)
-        with_candidates(tmp_path / name / "candidates", corpus, texts, gains=gains)
-    make_tokenizer(runs["one"])
-    sources = [document.sentences[0].source for document in corpus]
-    preferred = []
-    for config in runs.values():
-        made = load_checkpoint(train(config))
-        scorer = candidate(made.config, made.tokenizer, load_model(made))
-        asked = [Window(Sentence(source)) for source in sources]
-        one, other = (
-            [total / (scorer.count_tokens(text) + 1) for total in scorer.score(asked, [text] * len(asked))]
-            for text in texts
-        )
-        preferred.append([a > b for a, b in zip(one, other, strict=True)])
-    assert preferred == [[True] * len(sources), [False] * len(sources)]
-
-
-def test_sentences_without_two_candidates_are_context_only(make_run: MakeRun, tmp_path: Path) -> None:
-    """A corpus that has none to choose from is refused."""
-    file = tmp_path / "candidates"
-    run = load_config(make_run("run", training={"updates": 2, "risk": {"candidates": str(file)}}))
-    tokenizer, corpus = make_tokenizer(run), read_corpus(run.data.train)
-    with_candidates(file, corpus, ["ko", "so"], gains=[0.5, 0.4])
-    tokenized = TokenizedCorpus(corpus, tokenizer, run.data.max_tokens, risk=run.training.risk)
-    assert tokenized.usable.tolist() == sorted({*tokenized.first.tolist()})
-    with_candidates(file, corpus, ["ko"], gains=[0.5])
-    with pytest.raises(DataError, match="and has two candidates"):
-        train(run)
-
-
-def test_a_corpus_with_other_candidates_is_another_one(make_run: MakeRun, tmp_path: Path) -> None:
-    """The file is named in the configuration, and what it holds is not."""
-    file = tmp_path / "candidates"
-    run = load_config(make_run("run", training={"updates": 2, "risk": {"candidates": str(file)}}))
-    make_tokenizer(run)
-    corpus = read_corpus(run.data.train)
-    with_candidates(file, corpus, ["ko", "so"], gains=[0.5, 0.4])
-    train(run)
-    for texts, gains in ((["ko", "so"], [0.5, 0.3]), (["ko", "to"], [0.5, 0.4])):
-        with_candidates(file, corpus, texts, gains=gains)
-        with pytest.raises(CheckpointError, match="another corpus"):
-            train(run, resume=True)
-
-
-def test_risk_is_not_for_what_goes_on_from_sentence_to_sentence(make_run: MakeRun, tmp_path: Path) -> None:
-    """What the sentence before leaves depends on which of its candidates it is."""
-    file = tmp_path / "candidates"
-    training = {"step": "joint", "updates": 2, "risk": {"candidates": str(file)}}
-    run = load_config(make_run("run", training=training, architecture={"kind": "global_local", "block_sentences": 2}))
-    make_tokenizer(run)
-    with_candidates(file, read_corpus(run.data.train), ["ko", "so"], gains=[0.5, 0.4])
-    with pytest.raises(ConfigError, match="risk is not for global_local"):
-        train(run)
 
 
 @pytest.mark.usefixtures("one_thread")
