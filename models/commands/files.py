@@ -12,7 +12,7 @@ from typing import TextIO
 
 import typer
 
-from models.data.whole import PARTIAL, abandoned, beside
+from models.data.whole import PARTIAL, abandoned, beside, write_whole
 from models.errors import DataError
 
 
@@ -65,7 +65,12 @@ def _appearing(file: Path) -> Iterator[TextIO]:
     except BaseException:
         _leave(partial, file.with_name(f"{file.name}{PARTIAL}"))
         raise
-    partial.replace(file)
+    if file.suffix == ".gz":  # only now: what a failure leaves behind is text
+        with partial.open("rb") as text:
+            write_whole(file, text)
+        partial.unlink()
+    else:
+        partial.replace(file)
 
 
 def _is_standard_output(file: Path) -> bool:

@@ -1,11 +1,13 @@
 """Files and folders that are there whole or not at all, whatever ends the process while they are written."""
 
+import gzip
 import os
 import re
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
+from typing import BinaryIO, Final
 
 PARTIAL: Final = ".partial"
 """What the name of a file or folder ends with that is being written."""
@@ -17,7 +19,8 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
     """Write a file; after a failure it is what it was before.
 
     Under a name of this call's own: another process may be writing the same file. What is no file of its own, such as a
-    pipe or `/dev/stdout`, is nothing to replace, and is written to. A link stays, and what it names is replaced.
+    pipe or `/dev/stdout`, is nothing to replace, and is written to. A link stays, and what it names is replaced. What
+    ends in `.gz` is compressed, since it is read so.
 
     Args:
         file: to write.
@@ -31,17 +34,26 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
         with file.open("wb") as stream:
             stream.writelines(pieces)
         return
+    name = file
     if file.is_symlink():
         file, folder = Path(os.path.realpath(file)), None
     partial = (folder or file.parent) / f".{file.name}.{token_hex(4)}{PARTIAL}"
     try:
         with partial.open("wb") as stream:
-            stream.writelines(pieces)
+            with _packing(name, stream) as packed:
+                packed.writelines(pieces)
             stream.flush()
             os.fsync(stream.fileno())
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _packing(file: Path, stream: BinaryIO) -> AbstractContextManager[BinaryIO]:
+    """The stream, or what compresses into it if the file's name ends in `.gz`: the same bytes always to the same."""
+    if file.suffix != ".gz":
+        return nullcontext(stream)
+    return gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)  # type: ignore[return-value]
 
 
 def _is_no_file_of_its_own(file: Path) -> bool:

@@ -1,5 +1,6 @@
 """What `translate` writes is there whole or not at all, whoever else writes it."""
 
+import gzip
 import io
 import os
 import sys
@@ -48,3 +49,22 @@ def test_what_is_wrong_with_the_standard_input_is_told_of_it(monkeypatch: pytest
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n\xff\n")))
     with pytest.raises(DataError, match=r"^standard input:2: is not valid UTF-8"), readable(None) as file:
         read_documents(file)
+
+
+def test_a_file_that_ends_in_gz_is_compressed_and_is_read_so(tmp_path: Path) -> None:
+    """And what a failure leaves is text, under a name by which it is read as such."""
+    out = tmp_path / "out.gz"
+    with writable(out) as stream:
+        stream.write("ein Satz\n")
+    assert gzip.decompress(out.read_bytes()) == b"ein Satz\n"
+    assert read_documents(out)[0].sentences[0].source == "ein Satz"
+
+    def fail() -> None:
+        with writable(out) as stream:
+            stream.write("half\n")
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        fail()
+    assert read_documents(out.with_name("out.gz.partial"))[0].sentences[0].source == "half"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.gz", "out.gz.partial"]

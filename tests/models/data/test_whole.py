@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from models.data.documents import read_lines
 from models.data.whole import abandoned, beside, write_whole
 
 
@@ -26,6 +27,17 @@ def test_a_file_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
     write_whole(file, [b"n", b"ew"])
     assert file.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_that_ends_in_gz_is_compressed(tmp_path: Path) -> None:
+    """As it is read; the same bytes make the same file, whatever the time, and by whichever name."""
+    file, link = tmp_path / "lines.gz", tmp_path / "link.gz"
+    link.symlink_to(tmp_path / "other.gz")
+    for each in (file, link):
+        write_whole(each, [b"one\n", b"two\n"])
+    assert read_lines(file) == read_lines(link) == [b"one", b"two"]
+    assert file.read_bytes() == link.read_bytes() != b"one\ntwo\n"
+    assert file.read_bytes()[4:8] == bytes(4)  # RFC 1952: no time
 
 
 def test_what_is_no_file_of_its_own_is_written_to(tmp_path: Path) -> None:
