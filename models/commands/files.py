@@ -50,27 +50,28 @@ def writable(file: Path | None) -> Iterator[TextIO]:
         with file.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
     else:
-        with _appearing(file.resolve()) as stream:
+        with _appearing(file) as stream:
             yield stream
 
 
 @contextmanager
 def _appearing(file: Path) -> Iterator[TextIO]:
-    for left in abandoned(file):
+    target = file.resolve()
+    for left in abandoned(target):
         left.unlink(missing_ok=True)
-    partial = beside(file)
+    partial = beside(target)
     try:
         with partial.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
+        if file.suffix == ".gz":  # only now: what a failure leaves behind is text
+            with partial.open("rb") as text:
+                write_whole(file, text)
+            partial.unlink()
+        else:
+            partial.replace(target)
     except BaseException:
-        _leave(partial, file.with_name(f"{file.name}{PARTIAL}"))
+        _leave(partial, target.with_name(f"{target.name}{PARTIAL}"))
         raise
-    if file.suffix == ".gz":  # only now: what a failure leaves behind is text
-        with partial.open("rb") as text:
-            write_whole(file, text)
-        partial.unlink()
-    else:
-        partial.replace(file)
 
 
 def _is_standard_output(file: Path) -> bool:

@@ -52,19 +52,25 @@ def test_what_is_wrong_with_the_standard_input_is_told_of_it(monkeypatch: pytest
 
 
 def test_a_file_that_ends_in_gz_is_compressed_and_is_read_so(tmp_path: Path) -> None:
-    """And what a failure leaves is text, under a name by which it is read as such."""
+    """As a corpus is."""
     out = tmp_path / "out.gz"
     with writable(out) as stream:
         stream.write("ein Satz\n")
     assert gzip.decompress(out.read_bytes()) == b"ein Satz\n"
     assert read_documents(out)[0].sentences[0].source == "ein Satz"
 
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_what_cannot_take_its_place_is_kept(tmp_path: Path, name: str) -> None:
+    """As text, under a name by which it is read as such."""
+    out = tmp_path / name
+
     def fail() -> None:
         with writable(out) as stream:
-            stream.write("half\n")
-            raise OSError("the disk is full")
+            stream.write("a sentence\n")
+            out.mkdir()
 
-    with pytest.raises(OSError, match="the disk is full"):
+    with pytest.raises(IsADirectoryError):
         fail()
-    assert read_documents(out.with_name("out.gz.partial"))[0].sentences[0].source == "half"
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.gz", "out.gz.partial"]
+    assert read_documents(tmp_path / f"{name}.partial")[0].sentences[0].source == "a sentence"
+    assert sorted(file.name for file in tmp_path.iterdir()) == [name, f"{name}.partial"]
