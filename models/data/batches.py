@@ -96,12 +96,26 @@ class Batch:
         return Batch(self.source.to(device, non_blocking=True), target, context, turns, weights, memory)
 
 
-def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
-    """Right-padded ids, (B, longest)."""
-    padded = np.full((len(sequences), max(map(len, sequences))), PAD, dtype=np.int64)
-    for row, sequence in zip(padded, sequences, strict=True):
-        row[: len(sequence)] = sequence
+def pad(sequences: Sequence[Tokens], *, begin: int | None = None, end: int | None = None) -> Tensor:
+    """Right-padded ids, (B, longest); each sequence stands between the tokens `begin` and `end`, where they are given.
+
+    All at once: row by row it would take training on a GPU a third of its time.
+    """
+    lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))[:, None]
+    first = int(begin is not None)
+    columns = np.arange(first + int(lengths.max()) + int(end is not None))
+    padded = np.full((len(sequences), len(columns)), PAD, dtype=np.int64)
+    padded[(columns >= first) & (columns < first + lengths)] = np.concatenate(sequences)
+    if begin is not None:
+        padded[:, 0] = begin
+    if end is not None:
+        np.put_along_axis(padded, first + lengths, end, axis=1)
     return torch.from_numpy(padded)
+
+
+def join(sentences: Sequence[Tokens]) -> Tokens:
+    """The tokens of sentences, one after another."""
+    return np.concatenate(sentences) if len(sentences) else ()  # type: ignore[return-value]
 
 
 def pad_memories(memories: Sequence[Memory]) -> Memory:
@@ -126,8 +140,8 @@ def latest(sentences: Sequence[Tokens], count: int, room: int) -> Sequence[Token
 
 def make_batch(sources: Sequence[Tokens], targets: Sequence[Tokens] | None, context: dict[str, Tensor]) -> Batch:
     """A batch of token ids without control tokens; they are added here."""
-    target = None if targets is None else pad([[BOS, *tokens, EOS] for tokens in targets])
-    return Batch(pad([[*tokens, EOS] for tokens in sources]), target, context)
+    target = None if targets is None else pad(targets, begin=BOS, end=EOS)
+    return Batch(pad(sources, end=EOS), target, context)
 
 
 def read_batch(examples: Sequence[Example], targets: Sequence[Tokens] | None, reader: ContextReader) -> Batch:

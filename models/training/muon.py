@@ -1,6 +1,6 @@
 """Muon in numbers that the device is fast in: torch's own computes in bfloat16 always, which many CPUs only emulate."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import torch
@@ -39,11 +39,15 @@ class Muon(Optimizer):
         del closure  # other optimisers evaluate the loss anew
         for group in self.param_groups:
             gradients = {matrix: matrix.grad for matrix in group["params"] if matrix.grad is not None}
+            nesterov = [
+                gradient.lerp(self._momentum(matrix).lerp_(gradient, 1 - MOMENTUM), MOMENTUM)
+                for matrix, gradient in gradients.items()
+            ]
             directions = [torch.zeros_like(matrix) for matrix in gradients]
-            for index, (matrix, gradient) in enumerate(gradients.items()):
-                momentum = self._momentum(matrix).lerp_(gradient, 1 - MOMENTUM)
-                if index % self._world.size == self._world.rank:
-                    directions[index].copy_(nearest_orthogonal(gradient.lerp(momentum, MOMENTUM)))
+            for alike in _alike(nesterov, range(self._world.rank, len(nesterov), self._world.size)):
+                found = nearest_orthogonal(torch.stack([nesterov[index] for index in alike]))
+                for index, direction in zip(alike, found, strict=True):
+                    directions[index] = direction
             self._world.sum_tensors(directions)
             for matrix, direction in zip(gradients, directions, strict=True):
                 matrix.add_(direction, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
@@ -56,16 +60,28 @@ class Muon(Optimizer):
         return momentum
 
 
-def nearest_orthogonal(matrix: Tensor) -> Tensor:
-    """Very roughly UVᵀ of a matrix USVᵀ, [rows, columns], by Newton and Schulz's iteration; a zero stays zero.
+def nearest_orthogonal(matrices: Tensor) -> Tensor:
+    """Very roughly UVᵀ of each matrix USVᵀ, [matrices, rows, columns], by Newton and Schulz's iteration.
 
-    In bfloat16 where the device multiplies in it, else in the matrix's own numbers.
+    A zero stays zero. In bfloat16 where the device multiplies in it, else in the matrices' own numbers.
     """
     a, b, c = COEFFICIENTS
-    computed = matrix.bfloat16() if computes_bfloat16(matrix.device) else matrix
-    wide = computed if computed.shape[0] <= computed.shape[1] else computed.T  # the products are of the short side
-    wide = wide / wide.norm().clamp(min=SMALLEST_NORM)
+    computed = matrices.bfloat16() if computes_bfloat16(matrices.device) else matrices
+    is_wide = computed.size(1) <= computed.size(2)
+    wide = computed if is_wide else computed.mT  # the products are of the short side
+    wide = wide / torch.linalg.matrix_norm(wide, keepdim=True).clamp(min=SMALLEST_NORM)
     for _ in range(ITERATIONS):
-        gram = wide @ wide.T
-        wide = torch.addmm(wide, torch.addmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
-    return (wide if computed.shape[0] <= computed.shape[1] else wide.T).to(matrix.dtype)
+        gram = wide @ wide.mT
+        wide = torch.baddbmm(wide, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
+    return (wide if is_wide else wide.mT).to(matrices.dtype)
+
+
+def _alike(matrices: Sequence[Tensor], indices: Iterable[int]) -> Iterable[list[int]]:
+    """Those of the indices together whose matrices have one shape.
+
+    A GPU takes them in one call; one by one, its time would be that of hundreds of calls.
+    """
+    found: dict[torch.Size, list[int]] = {}
+    for index in indices:
+        found.setdefault(matrices[index].shape, []).append(index)
+    return found.values()

@@ -13,13 +13,12 @@ source, and all that it has read before. With `warm_start`, which is not in the 
 """
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
 from models.config import AveragedDocumentConfig, BackboneConfig, ContextWindow
-from models.data.batches import Batch, Example, Tokens, latest, pad
+from models.data.batches import Batch, Example, Tokens, join, latest, pad
 from models.data.tokenizer import BOS, EOS, PAD
 from models.network.context import Architecture, Attend, Context
 from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
@@ -110,7 +109,7 @@ class AveragedDocument(Architecture):
         if self.context_layer is not None:
             context["previous"] = pad([self._marked(example.preceding) for example in examples])
         if self.document is not None:
-            context["document"] = pad([[*chain.from_iterable(example.preceding)] for example in examples])
+            context["document"] = pad([join(example.preceding) for example in examples])
         return context
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:

@@ -9,13 +9,12 @@ starts exactly at the sentence model.
 """
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, ContextWindow, DocTransformerConfig
-from models.data.batches import Batch, Example, Tokens, latest, pad
+from models.data.batches import Batch, Example, Tokens, join, latest, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.architectures.context_attention import ContextAttention
 from models.network.context import Architecture, Attend, Context
@@ -79,7 +78,7 @@ class DocTransformer(Architecture):
         """Each context joined without separator and closed by </s>, which alone is the boundary token of no context."""
         if self.context_encoder is None:
             return {}
-        return {"tokens": pad([[*chain.from_iterable(example.preceding), EOS] for example in examples])}
+        return {"tokens": pad([join(example.preceding) for example in examples], end=EOS)}
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
         """Context states (B, C, D); the context input has no dropout, as in the authors' code."""

@@ -108,7 +108,7 @@ class GlobalLocal(Architecture):
             rows.append([sentences[place] - 1, block, len(members[block]), len(sentences)])
             members[block].append(row)
         return {
-            "sentences": pad([[*tokens, EOS] for tokens, _, _ in numbers]),
+            "sentences": pad([tokens for tokens, _, _ in numbers], end=EOS),
             "at": torch.tensor([[place, before] for _, place, before in numbers]),
             "blocks": pad(blocks),
             "members": pad(members),

@@ -99,9 +99,9 @@ class LayerWeighting(Architecture):
         """Each sentence that is anybody's context once, and for each current one which they are, the latest first."""
         found, index = distinct([self._latest_first(example) for example in examples])
         sides = list(zip(*(found or [((),) * (1 + self.reads_target)]), strict=True))
-        context = {"index": index, "sources": pad([[*tokens, EOS] for tokens in sides[0]])}
+        context = {"index": index, "sources": pad(sides[0], end=EOS)}
         if self.reads_target:
-            context["targets"] = pad([[BOS, *tokens] for tokens in sides[1]])
+            context["targets"] = pad(sides[1], begin=BOS)
         return context
 
     def encode(self, batch: Batch, backbone: Transformer) -> Context:
