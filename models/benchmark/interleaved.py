@@ -116,7 +116,7 @@ def benchmark(
     settings = list(product(conditions.beams, conditions.batches))
     turns = range(conditions.rounds + 1)
     measured: dict[tuple[int, int], dict[Way, list[Round]]] = {
-        (beam, batch): {way: [] for way in _ways(runtime, beam, conditions.length)} for beam, batch in settings
+        (beam, batch): {way: [] for way in _ways(runtime, beam, conditions)} for beam, batch in settings
     }
     for number in progress(range(len(settings) * len(turns))):
         setting, turn = settings[number // len(turns)], number % len(turns)
@@ -141,14 +141,16 @@ def _measure(team: Team, way: Way, options: SearchOptions, clock: Callable[[], f
     return Round(tokens, clock() - start)
 
 
-def _ways(runtime: Runtime, beam: int, length: int | None) -> list[Way]:
+def _ways(runtime: Runtime, beam: int, conditions: Conditions) -> list[Way]:
     runtime.engine("sentence")  # says so if there is no backbone to compare with
     ways: list[Way] = [PEER, "direct"]
     if keeps_states(runtime):
         ways.append("warm")
+    if conditions.device != "cpu" and has_torch_weights(runtime):
+        ways.append("eager")  # what graphs are worth
     if beam > 1:  # else there is nothing to choose from
         ways.append("rerank")
-    if length is not None or has_torch_weights(runtime):
+    if conditions.length is not None or has_torch_weights(runtime):
         ways.append(PLAIN)  # untrained weights would know no end
     return ways
 

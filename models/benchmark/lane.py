@@ -11,15 +11,17 @@ from models.engine.computation import place, resolve_compute_type
 from models.engine.runtime import Runtime
 from models.engine.strategies import Engine, TokenizedRequest, TorchEngine
 from models.errors import AntecedentError
+from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
 
-Way = Literal["sentence", "direct", "warm", "rerank", "plain"]
+Way = Literal["sentence", "direct", "warm", "eager", "rerank", "plain"]
 """How to translate.
 
 - `sentence`: CTranslate2 with the backbone alone.
 - `direct`: with context, which is encoded anew.
 - `warm`: once more, with the states of the context that were kept.
+- `eager`: as `direct`, but with steps that are not captured as CUDA graphs; on a GPU alone.
 - `rerank`: as many translations as the beam is wide, by the backbone, of which the model with context chooses.
 - `plain`: with context, by `PlainDecoder`.
 """
@@ -114,7 +116,8 @@ def _engines(runtime: Runtime, where: Place) -> Mapping[Way, Engine]:
     direct = runtime.engine("direct")
     model = direct.model if isinstance(direct, TorchEngine) else _untrained(runtime, where)
     plain = TorchEngine(model, decoder=PlainDecoder(model))
-    return {"direct": direct, "warm": direct, "rerank": runtime.engine("rerank"), "plain": plain}
+    eager = TorchEngine(model, decoder=ModelDecoder(model))
+    return {"direct": direct, "warm": direct, "eager": eager, "rerank": runtime.engine("rerank"), "plain": plain}
 
 
 def _untrained(runtime: Runtime, where: Place) -> TranslationModel:

@@ -16,6 +16,7 @@ NAMES: Final[dict[Way, str]] = {
     "direct": "with context",
     "warm": "with context, states kept",
     "rerank": "chosen with context",
+    "eager": "with context, without CUDA graphs",
     "plain": "with context, the plain way",
 }
 

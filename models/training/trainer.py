@@ -1,20 +1,16 @@
 """The training loop: updates, validation, checkpoints, and an end that a kill at any moment does not change."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from models.config import COUNTS_FROM_THE_TOP, RunConfig, TrainingConfig
-from models.data.batches import Batch
 from models.data.corpus import TokenizedCorpus
-from models.data.noise import ContextNoise
 from models.data.tokenizer import Tokenizer
 from models.errors import CheckpointError, ConfigError
 from models.network.model import TranslationModel
@@ -35,9 +31,10 @@ from models.training.checkpoints import (
 )
 from models.training.curves import Curves
 from models.training.distributed import World
+from models.training.feed import Feed, Share
 from models.training.growth import deepen, with_modules_of
 from models.training.meaning import members, require_fitting_modules, require_fitting_start
-from models.training.objective import count_tokens, learning_rate, token_losses, weighted_sum
+from models.training.objective import learning_rate, token_losses, weighted_sum
 from models.training.optimizer import Optimizer
 from models.training.precision import computing
 
@@ -58,15 +55,14 @@ class Trainer:
         self.config = config
         self.settings: TrainingConfig = config.training
         self.tokenizer = tokenizer
-        self.corpus = corpus
-        self.noise = ContextNoise(self.settings.context_dropout, self.settings.context_shuffling)
         self.world = world
         self.progress = Progress(corpus=corpus.fingerprint())
         self.model = self._new_model().to(world.device)
+        self.feed = Feed(corpus, self.model.architecture, self.settings, world)
         self.optimizer = Optimizer(self.model, self.settings, world)
         if not self.optimizer.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
-        self.updates = self.settings.updates or self._updates_of_epochs(self.settings.epochs or 1)
+        self.updates = self.settings.updates or self.feed.updates_of(self.settings.epochs or 1)
         try:
             self.settings.schedule.require_end(self.updates)
         except ValueError as error:
@@ -117,8 +113,8 @@ class Trainer:
             remove_leftovers(self.config.output)
         if not self._impatient:
             with curves.progress(self.updates, self.progress.update):
-                for batches in self._groups():
-                    self._update(batches, curves)
+                for share in self.feed.shares(self.progress.epoch, self.progress.position, self._left):
+                    self._update(share, curves)
                     self._report(validate, curves)
                     self._share_plateaus()
                     if self.world.agree(self._impatient or (deadline is not None and time.monotonic() > deadline)):
@@ -128,37 +124,20 @@ class Trainer:
             self._finish()
         return self.config.output / "final"
 
-    def _groups(self) -> Iterator[list[Batch]]:
-        """The batches of each update that are this process's share."""
-        size, progress = self.world.size * self.settings.accumulation, self.progress
-        while progress.update < self.updates:
-            order = self._plan(progress.epoch)
-            if len(order) < size:
-                raise ConfigError(f"the corpus has only {len(order)} batches, but an update needs {size}")
-            while progress.position + size <= len(order) and progress.update < self.updates:
-                numbers = range(progress.position, progress.position + size)[self.world.rank :: self.world.size]
-                yield [self._batch(order[number], (progress.epoch, number)) for number in numbers]
-            if progress.position + size > len(order):
-                progress.epoch, progress.position = progress.epoch + 1, 0
+    @property
+    def _left(self) -> int:
+        """Updates that are still to be made."""
+        return max(0, self.updates - self.progress.update)
 
-    def _batch(self, indices: NDArray[np.int64], place: tuple[int, int]) -> Batch:
-        """The sentences of a batch, of which epoch and number decide which are learnt with other contexts."""
-        neighbours = self.noise.neighbours(indices.tolist(), (self.settings.seed, *place))
-        return self.corpus.batch(indices, self.model.architecture, neighbours)
-
-    def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        settings = self.settings
-        return self.corpus.plan(self.model.architecture, settings.batch_tokens, seed=settings.seed, epoch=epoch)
-
-    def _update(self, batches: list[Batch], curves: Curves) -> None:
+    def _update(self, share: Share, curves: Curves) -> None:
         """One step of the optimiser on the mean loss a token of all batches of all processes, each as it weighs."""
         settings, progress = self.settings, self.progress
         # Dropout depends on the run's seed, the update and the process alone, so no generator state has to be kept.
         torch.manual_seed(hash((settings.seed, progress.update, self.world.rank)))
         self.model.train()
-        tokens, weight = (self.world.sum(sum(each)) for each in zip(*map(count_tokens, batches), strict=True))
+        tokens, weight = self.world.sum(share.tokens), self.world.sum(share.weight)
         total = torch.zeros((), device=self.world.device)
-        for batch in (each.to(self.world.device) for each in batches):
+        for batch in share.batches:
             with computing(settings.precision, self.world.device):
                 losses = token_losses(self.model, batch, settings.label_smoothing)
             loss = weighted_sum(losses, batch) / weight
@@ -167,7 +146,7 @@ class Trainer:
         self.optimizer.share_gradients()
         progress.update += 1
         self.optimizer.step(learning_rate(settings.schedule, progress.update, self.updates, progress.plateaus))
-        progress.position += self.world.size * settings.accumulation
+        progress.epoch, progress.position = share.reached
         progress.target_tokens += int(tokens)
         curves.advance(int(tokens))
         if progress.update % settings.log_every == 0:
@@ -292,10 +271,6 @@ class Trainer:
                 raise ConfigError(
                     f"{self.config.name}: with this transfer, {name} stays random, since step two does not train it"
                 )
-
-    def _updates_of_epochs(self, epochs: float) -> int:
-        batches = self._plan(0)
-        return max(1, int(epochs * (len(batches) // (self.world.size * self.settings.accumulation))))
 
 
 def _difference(one: RunConfig, other: RunConfig) -> str | None:
