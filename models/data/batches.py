@@ -3,7 +3,7 @@
 Shape letters as in `models.network.layers`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
@@ -86,14 +86,18 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on a device."""
-        target = None if self.target is None else self.target.to(device, non_blocking=True)
+        return self._moved(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pin_memory(self) -> "Batch":
+        """The same batch in memory from which a GPU copies while it computes."""
+        return self._moved(Tensor.pin_memory)
+
+    def _moved(self, move: Callable[[Tensor], Tensor]) -> "Batch":
+        target, weights = (None if each is None else move(each) for each in (self.target, self.weights))
         context, memory = (
-            {name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()}
-            for tensors in (self.context, self.memory)
+            {name: move(tensor) for name, tensor in tensors.items()} for tensors in (self.context, self.memory)
         )
-        turns = tuple(rows.to(device, non_blocking=True) for rows in self.turns)
-        weights = None if self.weights is None else self.weights.to(device, non_blocking=True)
-        return Batch(self.source.to(device, non_blocking=True), target, context, turns, weights, memory)
+        return Batch(move(self.source), target, context, tuple(map(move, self.turns)), weights, memory)
 
 
 def pad(sequences: Sequence[Tokens], *, begin: int | None = None, end: int | None = None) -> Tensor:

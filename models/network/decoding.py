@@ -36,7 +36,7 @@ class ModelDecoder:
         return self.model.start(batch, cached=True).settle(self.model.backbone.positions.dtype)
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
-        """Scores of the next token, (R, V) in float32, after the last ones (R,)."""
+        """Scores of the next token, (R, V), after the last ones (R,)."""
         return self.scores(self.read(tokens[:, None], state)[:, 0])
 
     def read(self, tokens: Tensor, state: State) -> Tensor:
@@ -44,8 +44,9 @@ class ModelDecoder:
         return self.model.decode(tokens, state)
 
     def scores(self, read: Tensor) -> Tensor:
-        """Scores of the next token, (X, V) in float32, of hidden states (X, D)."""
-        return self.model.logits(read).float()
+        """Scores of the next token, (X, V), of hidden states (X, D); in float32 on a CPU, whose kernels want that."""
+        logits = self.model.logits(read)
+        return logits if logits.is_cuda else logits.float()
 
     def free(self) -> None:
         """Give back the memory that is kept for later batches: none."""

@@ -7,19 +7,23 @@ finished; it then leaves the batch. At its maximum length the first N candidates
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Generic
+from typing import Any, Generic
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
 from models.errors import UnsupportedOptionError
-from models.search.candidates import Candidates, Continuations, candidates_of
+from models.search.candidates import Candidates, candidates_of
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
 from models.search.running import Found, Wanted, staying, worth_moving
+
+Array = NDArray[Any]
 
 
 @dataclass
@@ -114,7 +118,7 @@ class BeamSearch(Generic[State]):
         for ahead in range(1, steps):
             self._continue_with(everybody, taken[-1][0], beams)
             taken.append((self._candidates(ahead, beams), beams.history))
-        ended = [s for candidates, history in taken for s in self._look(candidates.best, history, beams.state)]
+        ended = self._look(taken, beams.state)
         done = sum(sentence.done for sentence in self._sentences)
         kept = self._going() if worth_moving(done, len(self._sentences)) else everybody
         self._continue_with(kept, taken[-1][0], beams)
@@ -150,30 +154,38 @@ class BeamSearch(Generic[State]):
             if not sentence.done:
                 yield i, tokens[max(0, len(tokens) - sentence.length) :]
 
-    def _look(self, best: Continuations, history: Tensor, state: State) -> list[_Sentence]:
-        """See what a step has found; gives the sentences that are done with it."""
-        self._register(best, history, state)
-        ended = [s for s in self._sentences if not s.done and (s.at_end or s.has_enough(self._options))]
+    def _look(self, taken: Sequence[tuple[Candidates, Tensor]], state: State) -> list[_Sentence]:
+        """See what some steps have found; gives the sentences that are done with it."""
+        bests = [candidates.best for candidates, _ in taken]
+        scores = self._brought([best.scores for best in bests])
+        origins, tokens = (self._brought(each) for each in ([b.origins for b in bests], [b.tokens for b in bests]))
+        steps = zip(scores, origins, tokens, (history for _, history in taken), strict=True)
+        return [sentence for step in steps for sentence in self._register(*step, state)]
+
+    def _brought(self, steps: Sequence[Tensor]) -> Array:
+        """What each of some steps has found of the first N candidates, (steps, B, N), by one transfer."""
+        brought: Array = torch.stack([each[:, : self._options.beam_size] for each in steps]).cpu().numpy()
+        return brought
+
+    def _register(self, scores: Array, origins: Array, tokens: Array, history: Tensor, state: State) -> list[_Sentence]:
+        """Add to each sentence what ended among its first N candidates, (B, N); gives those that are done with it."""
+        going = np.array([not sentence.done for sentence in self._sentences])[:, None]
+        last = np.array([sentence.at_end for sentence in self._sentences])[:, None]
+        ended = np.argwhere(going & (last | (tokens == EOS))).tolist()
+        touched = dict.fromkeys(i for i, _ in ended)
+        if ended:
+            rows = [i * self._options.beam_size + int(origins[i, k]) for i, k in ended]
+            histories = history.cpu().numpy()
+            for (i, k), row, memory in zip(ended, rows, self._decoder.leave(rows, state), strict=True):
+                said = histories[row].tolist()
+                self._add(self._sentences[i], said, int(tokens[i, k]), float(scores[i, k]), memory)
+                self._sentences[i].led |= k == 0
+        done = [s for s in map(self._sentences.__getitem__, touched) if s.at_end or s.has_enough(self._options)]
         for sentence in self._sentences:
             sentence.length += 1
-        for sentence in ended:
+        for sentence in done:
             sentence.done = True
-        return ended
-
-    def _register(self, best: Continuations, history: Tensor, state: State) -> None:
-        """Add to each sentence what ended among its first N candidates."""
-        size = self._options.beam_size
-        scores, origins, tokens = (each[:, :size].tolist() for each in (best.scores, best.origins, best.tokens))
-        ended: list[tuple[int, int]] = []
-        for i, sentence in enumerate(self._sentences):
-            if not sentence.done:
-                last = sentence.at_end
-                ended += [(i, k) for k, token in enumerate(tokens[i]) if last or token == EOS]
-        rows = [i * size + origins[i][k] for i, k in ended]
-        left = self._decoder.leave(rows, state) if rows else ()
-        for (i, k), row, memory in zip(ended, rows, left, strict=True):
-            self._add(self._sentences[i], history[row].tolist(), tokens[i][k], scores[i][k], memory)
-            self._sentences[i].led |= k == 0
+        return done
 
     def _add(self, sentence: _Sentence, history: list[int], token: int, total: float, memory: Memory) -> None:
         tokens = history[len(history) - sentence.length :]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
 from models.kernels.continuations import choose
-from models.search.vocabulary import keep_from_ending, log_probabilities
+from models.search.vocabulary import keep_from_ending, likeliest_by_torch
 
 
 @dataclass
@@ -59,9 +59,10 @@ def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Se
         forbidden: rows, and a token of each that must not come next.
     """
     (sentences, size), vocabulary = totals.shape, logits.size(-1)
-    scores = log_probabilities(logits, early, forbidden)
-    scores += totals.view(-1, 1)
-    values, flat = _in_order(*scores.view(sentences, -1).topk(2 * size))
+    tokens, values = likeliest_by_torch(logits, 2 * size, early, forbidden)
+    flat = tokens + torch.arange(size, device=tokens.device).repeat(sentences)[:, None] * vocabulary
+    values, places = (values + totals.view(-1, 1)).view(sentences, -1).topk(2 * size)
+    values, flat = _in_order(values, flat.view(sentences, -1).gather(1, places))
     best = Continuations(values, flat // vocabulary, flat % vocabulary)
     places = _active(best.tokens, size)
     return Candidates(

@@ -52,7 +52,7 @@ class Decoder(Protocol[State]):
             state: advanced by one position.
 
         Returns:
-            Unnormalised scores of the next token, (R, V), float32; the caller may overwrite them.
+            Unnormalised scores of the next token, (R, V), in float32 on a CPU; the caller may overwrite them.
         """
 
     def read(self, tokens: Tensor, state: State) -> Tensor:
@@ -67,7 +67,7 @@ class Decoder(Protocol[State]):
         """
 
     def scores(self, read: Tensor) -> Tensor:
-        """Unnormalised scores of the next token, (Y, V), float32, from some of what `read` has given, (Y, X)."""
+        """Unnormalised scores of the next token, (Y, V), of some of what `read` has given, (Y, X); as of `step`."""
 
     def free(self) -> None:
         """Give back the memory that is kept for later batches; the device has none left."""

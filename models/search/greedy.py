@@ -41,11 +41,12 @@ class _Row:
         """What the decoder reads next."""
         return self.tokens[-1] if self.tokens else BOS
 
-    def append(self, token: int, value: float) -> bool:
-        """Take a token; gives whether the sentence is done with it."""
-        self.tokens.append(token)
-        self.total += value
-        self.done = token == EOS or len(self.tokens) >= self.wanted.max_length
+    def take(self, tokens: Sequence[int], values: Sequence[float]) -> bool:
+        """Take one token or more, up to the end; gives whether the sentence is done with them."""
+        count = min(self.remaining, tokens.index(EOS) + 1 if EOS in tokens else len(tokens))
+        self.tokens += tokens[:count]
+        self.total = sum(values[:count], self.total)
+        self.done = self.tokens[-1] == EOS or len(self.tokens) >= self.wanted.max_length
         return self.done
 
     def found(self, options: SearchOptions, memory: Memory) -> Found:
@@ -101,7 +102,7 @@ class GreedySearch(Generic[State]):
         steps = self._guard.pass_on(min(self._decoder.stride, max(row.remaining for row in self._rows)))
         drawn = [self._draw(ahead, state, () if ahead else forbidden) for ahead in range(steps)]
         tokens, values = (_brought(each) for each in zip(*drawn, strict=True))
-        found += [each for taken in zip(tokens, values, strict=True) for each in self._append(*taken, state)]
+        found += self._append(tokens, values, state)
         self._leave_if_worth()
         return found
 
@@ -119,7 +120,7 @@ class GreedySearch(Generic[State]):
         for row, tokens in zip(rows, drawn, strict=True):
             row.kept = len(tokens) - 1
             for token, value in tokens:
-                row.append(token, value)
+                row.take([token], [value])
         self._ready += self._found(rows, [i for i, row in enumerate(rows) if row.done], state)
         going = torch.tensor([i for i, row in enumerate(rows) if not row.done], dtype=torch.long, device=device)
         _keep(going, len(rows), state)
@@ -137,12 +138,12 @@ class GreedySearch(Generic[State]):
         """The rows that are not done, and what they say."""
         return ((i, row.tokens) for i, row in enumerate(self._rows) if not row.done)
 
-    def _append(self, tokens: Sequence[int], values: Sequence[float], state: State) -> list[Found]:
-        """Let the rows that are not done take a token each; gives what is done with it."""
+    def _append(self, tokens: list[list[Any]], values: list[list[Any]], state: State) -> list[Found]:
+        """Let the rows that are not done take their tokens; gives what is done with them."""
         ended = [
             i
-            for i, (row, token, value) in enumerate(zip(self._rows, tokens, values, strict=True))
-            if not row.done and row.append(token, value)
+            for i, (row, *some) in enumerate(zip(self._rows, tokens, values, strict=True))
+            if not row.done and row.take(*some)
         ]
         return self._found(self._rows, ended, state)
 
@@ -167,8 +168,9 @@ class GreedySearch(Generic[State]):
 
 
 def _brought(drawn: tuple[Tensor, ...]) -> list[list[Any]]:
-    """What was drawn in some steps, by one transfer."""
-    return torch.stack(drawn).tolist() if len(drawn) > 1 else [drawn[0].tolist()]
+    """What was drawn for each row in some steps, by one transfer."""
+    brought: list[list[Any]] = torch.stack(drawn, 1).tolist()
+    return brought
 
 
 def _keep(going: Tensor, rows: int, state: State) -> None:

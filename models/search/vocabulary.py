@@ -10,48 +10,45 @@ from models.data.tokenizer import BOS, EOS, PAD
 from models.kernels import continuations
 
 
-def log_probabilities(logits: Tensor, early: Sequence[int] = (), forbidden: Sequence[tuple[int, int]] = ()) -> Tensor:
-    """Log-probabilities of the next token.
-
-    Below the minimum length the end of sentence has no probability and the others sum to one, as in CTranslate2.
-    Padding and beginning of sentence are never generated; the others keep the probability that the model gives them.
-
-    Args:
-        logits: (R, V); overwritten.
-        early: rows that have not reached their minimum length.
-        forbidden: rows, and a token of each that must not come next.
-
-    Returns:
-        (R, V).
-    """
-    keep_from_ending(logits, early)
-    result = logits.log_softmax(-1)
-    result[:, PAD] = result[:, BOS] = -float("inf")
-    for row, token in forbidden:
-        result[row, token] = -float("inf")
-    return result
-
-
 def likeliest(
     logits: Tensor, early: Sequence[int] = (), forbidden: Sequence[tuple[int, int]] = ()
 ) -> tuple[Tensor, Tensor]:
     """The likeliest next token of each row, of equal ones the lowest, and its log-probability, (R,) each.
 
-    On a CPU by a kernel, elsewhere by torch; arguments as of `log_probabilities`.
+    On a CPU by a kernel, elsewhere by torch; arguments as of `likeliest_by_torch`.
     """
     if logits.device.type != "cpu":
-        return likeliest_by_torch(logits, early, forbidden)
+        tokens, values = likeliest_by_torch(logits, 1, early, forbidden)
+        return tokens[:, 0], values[:, 0]
     keep_from_ending(logits, early)
     return continuations.likeliest(logits, (PAD, BOS), forbidden)
 
 
 def likeliest_by_torch(
-    logits: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
+    logits: Tensor, count: int, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
 ) -> tuple[Tensor, Tensor]:
-    """The same without waiting for the device."""
-    scores = log_probabilities(logits, early, forbidden)
-    tokens = scores.argmax(-1)
-    return tokens, scores.gather(1, tokens[:, None])[:, 0]
+    """The likeliest next tokens of each row and their log-probabilities in float32, without waiting for the device.
+
+    Below the minimum length the end of sentence has no probability and the others sum to one, as in CTranslate2.
+    Padding and beginning of sentence are never generated; the others keep the probability that the model gives them.
+
+    Args:
+        logits: (R, V); overwritten. They are chosen from as they are: half as wide, they are read in half the time.
+        count: tokens of each row; of equal ones the lowest, if it is one.
+        early: rows that have not reached their minimum length.
+        forbidden: rows, and a token of each that must not come next.
+
+    Returns:
+        Tokens and values, (R, `count`) each, the likeliest first.
+    """
+    keep_from_ending(logits, early)
+    values = logits.log_softmax(-1, dtype=torch.float32)
+    logits[:, PAD] = logits[:, BOS] = -float("inf")
+    for row, token in forbidden:
+        logits[row, token] = -float("inf")
+    tokens = logits.argmax(-1, keepdim=True) if count == 1 else logits.topk(count).indices
+    taken = logits.gather(1, tokens).isneginf()  # a row may have fewer that can be taken
+    return tokens, values.gather(1, tokens).masked_fill(taken, -float("inf"))
 
 
 def keep_from_ending(logits: Tensor, early: Sequence[int]) -> None:

@@ -1,13 +1,13 @@
-"""What each update of a run reads, made while the update before it computes."""
+"""What each update of a run reads."""
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch.utils.data import DataLoader, Dataset
 
 from models.config import TrainingConfig
 from models.data.batches import Batch, ContextReader
@@ -17,8 +17,8 @@ from models.errors import ConfigError
 from models.training.distributed import World
 from models.training.objective import count_tokens
 
-AHEAD: Final = 2
-"""Updates whose batches are made before they are asked for: a GPU would wait for them otherwise."""
+_WORKERS: Final = {"cpu": 0, "cuda": 2}
+"""Processes that make batches ahead, by the device that computes: in one process with it, a GPU waits for Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,6 @@ class Share:
     """What one process computes of one update."""
 
     batches: list[Batch]
-    """On the device of the process."""
     tokens: int
     """Target tokens, end of sentence included."""
     weight: float
@@ -34,20 +33,26 @@ class Share:
     reached: tuple[int, int]
     """Epoch and position, in batches of all processes together, where the next update begins."""
 
+    def to(self, device: torch.device) -> "Share":
+        """The same with its batches on a device."""
+        return replace(self, batches=[batch.to(device) for batch in self.batches])
+
+    def pin_memory(self) -> "Share":
+        """The same with its batches in memory from which a GPU copies while it computes."""
+        return replace(self, batches=[batch.pin_memory() for batch in self.batches])
+
 
 @dataclass(frozen=True, slots=True)
 class _Work:
     """A share that is still to be made."""
 
     epoch: int
-    order: list[NDArray[np.int64]]
-    """All batches of the epoch."""
-    numbers: range
-    """Of the batches of this process."""
+    batches: dict[int, NDArray[np.int64]]
+    """The sentences of each batch of this process, by its number in the epoch."""
     reached: tuple[int, int]
 
 
-class Feed:
+class Feed(Dataset[Share]):
     """The batches of a run: seed, epoch and position alone decide what is in them."""
 
     def __init__(self, corpus: TokenizedCorpus, reader: ContextReader, settings: TrainingConfig, world: World) -> None:
@@ -64,20 +69,35 @@ class Feed:
         """How many updates so many passes over the corpus are, at least one."""
         return max(1, int(epochs * (len(self._plan(0)) // self._size)))
 
-    def shares(self, epoch: int, position: int, updates: int) -> Iterator[Share]:
-        """This process's share of each of so many updates, from a position of an epoch on.
+    def shares(self, epoch: int, position: int, updates: int, *, workers: int | None = None) -> Iterator[Share]:
+        """This process's share of each of so many updates, from a position of an epoch on, on its device.
+
+        Args:
+            epoch: pass over the corpus, from 0.
+            position: batches of it that are done.
+            updates: how many.
+            workers: processes that make batches ahead; by default as many as the device needs.
 
         Raises:
             ConfigError: a pass over the corpus is less than an update.
         """
-        coming: deque[Future[Share]] = deque()
-        with ThreadPoolExecutor(1, "feed") as reading:
-            for work in self._works(epoch, position, updates):
-                coming.append(reading.submit(self._share, work))
-                if len(coming) > AHEAD:
-                    yield coming.popleft().result()
-            while coming:
-                yield coming.popleft().result()
+        device = self._world.device
+        count = _WORKERS[device.type] if workers is None else workers
+        made: DataLoader[Share] = DataLoader(
+            self,
+            batch_size=None,
+            sampler=self._works(epoch, position, updates),
+            num_workers=count,
+            multiprocessing_context="fork" if count else None,  # the corpus is not copied
+            pin_memory=device.type == "cuda",
+        )
+        return (share.to(device) for share in made)
+
+    def __getitem__(self, work: _Work) -> Share:
+        """Make a share."""
+        batches = [self._batch(indices, (work.epoch, number)) for number, indices in work.batches.items()]
+        tokens, weights = zip(*map(count_tokens, batches), strict=True)
+        return Share(batches, sum(tokens), sum(weights), work.reached)
 
     def _works(self, epoch: int, position: int, updates: int) -> Iterator[_Work]:
         size, world = self._size, self._world
@@ -88,20 +108,14 @@ class Feed:
                 raise ConfigError(f"the corpus has only {len(order)} batches, but an update needs {size}")
             for first in range(position, len(order) - size + 1, size)[:left]:
                 after = first + size
-                reached = (epoch, after) if after + size <= len(order) else (epoch + 1, 0)
-                yield _Work(epoch, order, range(first, after)[world.rank :: world.size], reached)
+                own = {number: order[number] for number in range(first, after)[world.rank :: world.size]}
+                yield _Work(epoch, own, (epoch, after) if after + size <= len(order) else (epoch + 1, 0))
                 left -= 1
             epoch, position = epoch + 1, 0
 
     def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
         settings = self._settings
         return self._corpus.plan(self._reader, settings.batch_tokens, seed=settings.seed, epoch=epoch)
-
-    def _share(self, work: _Work) -> Share:
-        batches = [self._batch(work.order[number], (work.epoch, number)) for number in work.numbers]
-        tokens, weights = zip(*map(count_tokens, batches), strict=True)
-        moved = [batch.to(self._world.device) for batch in batches]
-        return Share(moved, sum(tokens), sum(weights), work.reached)
 
     def _batch(self, indices: NDArray[np.int64], place: tuple[int, int]) -> Batch:
         """The sentences of a batch, of which epoch and number decide which are learnt with other contexts."""

@@ -39,7 +39,7 @@ class GraphDecoder(ModelDecoder):
         return FramedState(state.fixed, cached=True, shared=state.shared)
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
-        """Scores of the next token, (R, V) in float32, after the last ones (R,)."""
+        """Scores of the next token, (R, V), after the last ones (R,)."""
         assert isinstance(state, FramedState)
         if state.position == 0 and self.model.architecture.recurrent:
             return super().step(tokens, state)  # which computes what is needed of the memory once a sentence

@@ -103,7 +103,9 @@ class Frame:
             fixed, cached=True, here=self._origins[:1].clone(), starts=torch.zeros_like(self._origins), room=shape.room
         )
         self._step = step
+        self._blocks: list[Tensor] = []
         self._result_bytes = self._run().nbytes  # which makes the room for words, too
+        self._blocks = self._in_blocks()
         self._replay = capture(self._run)
 
     @property
@@ -152,9 +154,19 @@ class Frame:
 
     def _run(self) -> Tensor:
         if self._moves:
-            for cache in self._state.past.values():
-                cache.copy_(cache.index_select(1, self._origins))
+            for block in self._blocks:
+                block.copy_(block.index_select(2, self._origins))
         return self._step(self._tokens, self._state)
+
+    def _in_blocks(self) -> list[Tensor]:
+        """The room for words, that of one shape in one tensor, (names, room, R, X): it is moved in two kernels."""
+        alike: dict[tuple[torch.Size, torch.dtype], list[str]] = {}
+        for name, cache in self._state.past.items():
+            alike.setdefault((cache.shape, cache.dtype), []).append(name)
+        blocks = [torch.stack([self._state.past[name] for name in names]) for names in alike.values()]
+        for block, names in zip(blocks, alike.values(), strict=True):
+            self._state.past |= dict(zip(names, block, strict=True))
+        return blocks
 
 
 def _put(tensor: Tensor, room: Tensor, padding: float = 0, *, at_end: bool = False) -> None:

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,7 +8,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from models.data.tokenizer import BOS, EOS, PAD
 from models.search import vocabulary
-from models.search.vocabulary import likeliest, likeliest_by_torch, log_probabilities
+from models.search.vocabulary import likeliest, likeliest_by_torch
+
+
+def log_probabilities(logits: Tensor, early: Sequence[int] = ()) -> Tensor:
+    """Of all tokens, each in its place."""
+    tokens, values = likeliest_by_torch(logits, logits.size(1), early, ())
+    assert values.diff(dim=1).nan_to_num(0).le(0).all()  # the likeliest first
+    return torch.empty_like(values).scatter(1, tokens, values)
 
 
 def test_padding_and_beginning_of_sentence_are_never_generated() -> None:
@@ -21,7 +29,7 @@ def test_the_others_keep_the_models_probability() -> None:
     """Forbidding a token does not change how a translation is scored."""
     logits = torch.randn(3, 8, generator=torch.Generator().manual_seed(1))
     expected = logits.log_softmax(-1)
-    assert torch.equal(log_probabilities(logits)[:, EOS:], expected[:, EOS:])
+    assert torch.equal(log_probabilities(logits.clone())[:, EOS:], expected[:, EOS:])
 
 
 def test_a_translation_that_is_too_short_cannot_end() -> None:
@@ -62,7 +70,7 @@ def test_a_device_is_told_once_which_rows_are_too_short(monkeypatch: pytest.Monk
     monkeypatch.setattr(torch, "tensor", tell)
     with _Kernels() as kernels:
         for early in ([0, 1, 2], [0, 2], [0, 2], [], [0, 2], [1]):
-            likeliest_by_torch(torch.zeros(3, 8), early, ())
+            likeliest_by_torch(torch.zeros(3, 8), 1, early, ())
     assert told == [(0, 2), (1,)]
     assert not [name for name in kernels.names if "index_put" in name]
 
@@ -73,7 +81,8 @@ def test_both_ways_find_the_likeliest(size: int) -> None:
     logits = torch.randint(6, (40, size), generator=torch.Generator().manual_seed(size)).float()
     logits[0, EOS] = logits[1, -1] = logits[2, -1] = 9
     rules = [0, 3], [(1, size - 1), (4, int(logits[4].argmax()))]
-    (tokens, values), (expected, theirs) = (way(logits.clone(), *rules) for way in (likeliest, likeliest_by_torch))
+    tokens, values = likeliest(logits.clone(), *rules)
+    expected, theirs = (each[:, 0] for each in likeliest_by_torch(logits.clone(), 1, *rules))
     assert torch.equal(values.isinf(), theirs.isinf())
     some = values.isfinite()
     assert torch.equal(tokens[some], expected[some])
@@ -87,3 +96,13 @@ def test_what_is_no_number_is_not_made_one() -> None:
     tokens, values = likeliest(logits)
     assert values.isfinite().tolist() == [True, False, True]
     assert tokens.max() < 100
+
+
+def test_sixteen_bits_are_chosen_from_as_they_are() -> None:
+    """The probabilities are those of the same numbers in float32."""
+    logits = torch.randn(4, 200, generator=torch.Generator().manual_seed(1)).bfloat16()
+    tokens, values = likeliest_by_torch(logits.clone(), 3, (), ())
+    expected, theirs = likeliest_by_torch(logits.float(), 3, (), ())
+    assert values.dtype == torch.float32
+    torch.testing.assert_close(values, theirs)
+    assert torch.equal(logits.gather(1, tokens), logits.gather(1, expected))  # of equal ones it may be another

@@ -1,0 +1,48 @@
+"""What each update of a run reads, and who makes it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.config import TrainingConfig, load_config
+from models.data.corpus import TokenizedCorpus
+from models.training.distributed import World
+from models.training.feed import Feed, Share
+from models.training.run import make_tokenizer, plan_model, read_corpus
+
+MakeRun = Callable[..., Path]
+SETTINGS = TrainingConfig(updates=7, batch_tokens=60, accumulation=2, context_dropout=0.3, context_shuffling=0.3)
+
+
+@pytest.fixture
+def feed(make_run: MakeRun) -> Feed:
+    """Of a Doc-Transformer, some of whose sentences are learnt with other contexts."""
+    config = load_config(make_run("run", architecture={"kind": "doc_transformer"}, training={"step": "joint"}))
+    corpus = TokenizedCorpus(read_corpus(config.data.train), make_tokenizer(config), 60)
+    return Feed(corpus, plan_model(config).architecture, SETTINGS, World())
+
+
+def tensors(share: Share) -> list[torch.Tensor]:
+    """All that a share has for the model."""
+    return [each for b in share.batches for each in (b.source, b.target, *b.context.values()) if each is not None]
+
+
+def test_batches_that_are_made_ahead_are_the_same(feed: Feed) -> None:
+    """Two processes make what one makes, in its order, over the end of an epoch."""
+    alone, ahead = (list(feed.shares(0, 4, 20, workers=workers)) for workers in (0, 2))
+    assert len(ahead) == 20
+    assert ahead[-1].reached[0] > 0
+    for one, other in zip(alone, ahead, strict=True):
+        assert (one.tokens, one.weight, one.reached) == (other.tokens, other.weight, other.reached)
+        assert all(map(torch.equal, tensors(one), tensors(other)))
+
+
+def test_a_run_goes_on_where_it_was(feed: Feed) -> None:
+    """From where a share says that the next one begins, the same comes as without a break."""
+    whole = list(feed.shares(0, 0, 9))
+    rest = list(feed.shares(*whole[4].reached, 4))
+    assert [share.reached for share in rest] == [share.reached for share in whole[5:]]
+    for one, other in zip(rest, whole[5:], strict=True):
+        assert all(map(torch.equal, tensors(one), tensors(other)))
