@@ -83,7 +83,7 @@ class Manifest(Frozen):
     decoding: DecodingConfig
     limits: Limits
     quantization: Quantization
-    """Of the backbone's stored weights."""
+    """Of the stored weights, the backbone's and the model's; a BERT is in float16 in an int8 bundle, too."""
     provenance: Provenance
     scores: dict[str, FiniteFloat]
     """Figures on test sets, by a name that says which."""

@@ -31,7 +31,7 @@ def export(
     checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new bundle.", show_default=False)],
     quantization: Annotated[
-        Literal["int8", "float16", "float32"], typer.Option(help="Type of the weights of the CTranslate2 backbone.")
+        Literal["int8", "float16", "float32"], typer.Option(help="Type in which weights are stored.")
     ] = "int8",
     source: Annotated[
         Path | None, typer.Option(metavar="F", help="Source documents to check on instead of the dev set.")

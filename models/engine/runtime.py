@@ -11,12 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-
 from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest
+from models.bundle.manifest import BACKBONE, BERT, JOINED, Manifest
 from models.bundle.step_one import sentence_model_of
+from models.bundle.weights import read_weights
 from models.config import RunConfig
 from models.data.batches import ContextReader
 from models.data.characters import Nearest
@@ -78,8 +76,8 @@ class Runtime:
             tokenizer = Tokenizer.load(folder)
             model = _model_of(manifest, tokenizer)
             if not model.architecture.joins_source:
-                load_weights(model, load_file(folder / WEIGHTS))
-        except (CheckpointError, DataError, OSError, SafetensorError) as error:
+                load_weights(model, read_weights(folder))
+        except (CheckpointError, DataError, OSError) as error:
             raise BundleError(f"{folder}: cannot be loaded: {error}") from error
         place(model, device, computed, threads, to_serve=True)
         if model.architecture.pretrained is not None:

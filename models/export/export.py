@@ -54,13 +54,13 @@ def export_bundle(
     Beside the weights for decoding with context lies a sentence model, converted to CTranslate2: that of step one
     unless another is named. A model that was trained from scratch has none.
 
-    The weights for decoding with context are stored in float32 in a float32 bundle, else in float16: half the size, at
-    the price of a rounding by up to 0.05 %, which moves log-probabilities in the third decimal place.
+    In an int8 bundle the matrices among the weights for decoding with context are in int8, too, as a CPU computes with
+    them; on a GPU, or in float32, their rounding moves log-probabilities in the third decimal place.
 
     Args:
         checkpoint: its folder.
         out: the bundle's folder; a bundle that is there is replaced, anything else is left alone.
-        quantization: of the CTranslate2 backbone.
+        quantization: of the stored weights.
         documents: translated sentences to check the bundle on; without them the dev set that the run names.
         provenance: in place of the run's own.
         scores: figures on test sets for the manifest, by a name that says which.

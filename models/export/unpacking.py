@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-
 from models.bundle.manifest import WEIGHTS, Manifest
+from models.bundle.weights import read_weights
 from models.config import ArchitectureConfig, BertContextConfig, DocTransformerConfig, RunConfig, SentenceConfig
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError, CheckpointError
@@ -15,8 +13,8 @@ from models.training.checkpoints import Progress, build_model, load_weights, sav
 def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
     """Write the tokenizer and the final checkpoint of a run, as if the run had trained what the bundle holds.
 
-    A run of the sentence model gets the backbone alone: step one, where step two left it frozen. What the bundle stores
-    in float16 is not made more exact by it.
+    A run of the sentence model gets the backbone alone: step one, where step two left it frozen. What the bundle has
+    rounded, to int8 or to float16, stays rounded.
 
     Args:
         bundle: its folder.
@@ -39,9 +37,10 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
     tokenizer.keep(config.tokenizer.path)
     model = build_model(config, tokenizer, dropout=0.0)
     try:
-        weights = load_file(bundle / WEIGHTS)
-        load_weights(model, weights, "backbone." if isinstance(config.architecture, SentenceConfig) else "")
-    except (CheckpointError, OSError, SafetensorError) as error:
+        load_weights(
+            model, read_weights(bundle), "backbone." if isinstance(config.architecture, SentenceConfig) else ""
+        )
+    except CheckpointError as error:
         raise BundleError(f"{bundle}: cannot be unpacked: {error}") from error
     save_checkpoint(final, config, tokenizer, weights_of(model), Progress())
     return final

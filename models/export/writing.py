@@ -3,15 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-import torch
-from safetensors.torch import save
 
 from models.bundle.card import CARD, model_card
 from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, BERT, JOINED, WEIGHTS, Manifest, Quantization
+from models.bundle.manifest import BACKBONE, BERT, JOINED, Manifest, Quantization
+from models.bundle.weights import write_weights
 from models.config import Provenance, RunConfig
 from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
@@ -46,8 +43,8 @@ def write_bundle(
     Args:
         folder: that is not there yet.
         contents: they are not changed.
-        quantization: of the CTranslate2 backbone; the weights for decoding with context are stored in float32 in a
-            float32 bundle, else in float16.
+        quantization: of the CTranslate2 backbone, and of the weights for decoding with context. A BERT is stored in
+            float16 in an int8 bundle, too.
         provenance: in place of the run's own.
         scores: figures on test sets, by a name that says which.
 
@@ -58,15 +55,14 @@ def write_bundle(
     model, tokenizer = contents.model, contents.tokenizer
     folder.mkdir(parents=True)
     tokenizer.save(folder)
-    stored: Literal["float32", "float16"] = "float32" if quantization == "float32" else "float16"
     if model.architecture.joins_source:
         convert(model, tokenizer, folder / JOINED, quantization)
     else:
-        _write_weights(model, folder / WEIGHTS, torch.float32 if stored == "float32" else torch.float16)
+        write_weights(folder, weights_of(model), quantization)
     if contents.sentence is not None:
         convert(contents.sentence, tokenizer, folder / BACKBONE, quantization)
     if isinstance(bert := model.architecture.pretrained, FrozenBert):
-        convert_bert(bert, folder / BERT, stored)
+        convert_bert(bert, folder / BERT, "float32" if quantization == "float32" else "float16")
     config = _as_in_bundle(contents.config, model.architecture)
     manifest = describe(
         config,
@@ -85,11 +81,6 @@ def write_bundle(
 def convert(model: TranslationModel, tokenizer: Tokenizer, folder: Path, quantization: Quantization) -> None:
     """Write a model's backbone as a CTranslate2 model."""
     convert_backbone(model.backbone, tokenizer.source_pieces, tokenizer.target_pieces, folder, quantization)
-
-
-def _write_weights(model: TranslationModel, file: Path, precision: torch.dtype) -> None:
-    weights = {name: tensor.to(precision).contiguous() for name, tensor in weights_of(model).items()}
-    file.write_bytes(save(weights))  # `save_file` would let nobody else read it
 
 
 def _as_in_bundle(config: RunConfig, architecture: Architecture) -> RunConfig:

@@ -103,7 +103,12 @@ def put_nan(folder: Path, weight: str) -> None:
     """Make the first value of a bundle's weight no number, with a checksum that matches: as if exported so."""
     weights = load_file(folder / WEIGHTS)
     weights[weight].view(-1)[0] = float("nan")
-    save_file(weights, folder / WEIGHTS)
+    replace_weights(folder, weights)
+
+
+def replace_weights(folder: Path, stored: dict[str, Tensor]) -> None:
+    """Put other tensors into a bundle's file of weights, with a checksum that matches: as if exported so."""
+    save_file(stored, folder / WEIGHTS)
     manifest = Manifest.load(folder)
     files = manifest.files | {WEIGHTS: sha256(folder / WEIGHTS)}
     manifest.model_copy(update={"files": files}).save(folder)

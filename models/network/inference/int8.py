@@ -18,16 +18,27 @@ Arrays = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32], NDArray
 """As `models.kernels.products.product` takes a layer."""
 
 
+def round_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """A matrix of floats in int8, and the scale of each row, in float32.
+
+    Their product rounds to the same integers and scales, to the bit: 127 times a scale that is the 127th part of a
+    float, and rounded to one, has that scale as its 127th part. A row with what is no number has no number as its
+    scale, or an infinite one.
+    """
+    matrix = matrix.float()
+    scales = (matrix.abs().amax(1) / 127).clamp_min(torch.finfo(torch.float32).tiny)
+    return (matrix / scales[:, None]).round().to(torch.int8), scales
+
+
 class Int8Linear(nn.Module):
     """y = x W^T + b with both factors of the product rounded to 8 bits."""
 
     def __init__(self, layer: nn.Linear) -> None:
         """The same layer in int8."""
         super().__init__()
-        weight = layer.weight.detach().float()
-        scales = (weight.abs().amax(1) / 127).clamp_min(torch.finfo(torch.float32).tiny)
-        rounded = (weight / scales[:, None]).round().to(torch.int8).numpy()
-        bias = torch.zeros(len(weight)) if layer.bias is None else layer.bias.detach().float()
+        matrix, scales = round_rows(layer.weight.detach())
+        rounded = matrix.numpy()
+        bias = torch.zeros(len(rounded)) if layer.bias is None else layer.bias.detach().float()
         panels = in_panels(rounded, vnni=VNNI)
         missing = panels.shape[0] * panels.shape[2] - len(rounded)
         excess = np.pad(NOUGHT * rounded.sum(1, dtype=np.int32), (0, missing))

@@ -238,7 +238,9 @@ def test_bfloat16_is_near_float32(bundle: Path, runtime: Runtime) -> None:
 
 def test_a_sentence_bundle_has_no_context(tmp_path: Path) -> None:
     """A bundle without an architecture says that it reads nothing, and ignores what it is given."""
-    runtime = Runtime.load(make_bundle(tmp_path / "bundle", SentenceConfig(), embeddings="shared"))
+    runtime = Runtime.load(
+        make_bundle(tmp_path / "bundle", SentenceConfig(), quantization="float32", embeddings="shared")
+    )
     assert (runtime.manifest.window.size, runtime.manifest.no_context) == (0, "backbone")
     found = runtime.translate([replace(REQUESTS[4], preceding=p) for p in ((), REQUESTS[4].preceding)], Options())
     assert found[0].text == found[1].text

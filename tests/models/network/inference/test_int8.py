@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from models.kernels.machine import VNNI, supports_int8
-from models.network.inference.int8 import Int8Linear
+from models.network.inference.int8 import Int8Linear, round_rows
 
 pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
 
@@ -77,6 +77,24 @@ def test_what_is_no_number_stays_none(count: int, broken: float) -> None:
 def test_no_rows_give_none() -> None:
     """A batch may have nothing to read."""
     assert Int8Linear(layer())(torch.empty(0, 3, 48)).shape == (0, 3, 40)
+
+
+@pytest.mark.parametrize("exponent", [-126, -119, -5, 0, 100])
+def test_what_was_rounded_rounds_to_the_same(exponent: int) -> None:
+    """Integers and scales are equal to the bit, whatever digits the largest element of a row has."""
+    torch.manual_seed(3)
+    largest = (1 + torch.arange(2**23) / 2**23) * 2.0**exponent
+    rounded, scales = round_rows(torch.stack((largest, (2 * torch.rand(2**23) - 1) * largest), dim=1))
+    again, of_them = round_rows(rounded * scales[:, None])
+    assert torch.equal(again, rounded)
+    assert torch.equal(of_them, scales)
+
+
+def test_a_row_of_zeros_rounds_to_zeros() -> None:
+    """Its scale can be divided by."""
+    rounded, scales = round_rows(torch.tensor([[0.0, 0.0], [1.0, -1.0]]))
+    assert (scales > 0).all()
+    assert torch.equal(rounded * scales[:, None], torch.tensor([[0.0, 0.0], [1.0, -1.0]]))
 
 
 def test_a_cpu_without_vnni_multiplies_as_well(tmp_path: Path) -> None:
