@@ -500,7 +500,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
     configs = ROOT / "models/configs/default"
     for bundle, name in (
         ("ja-en", "shipped"),
-        ("ja-en", "step_fifteen"),
+        ("ja-en", "document"),
         ("en-ja", "en_ja/shipped"),
         ("en-ja", "en_ja/step_twelve"),
     ):
@@ -509,12 +509,12 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         config = load_config(configs / f"{name}.yaml")
         assert f"checkpoint: {config.output}/final" in done.stdout
         assert config.tokenizer.path.is_dir()
-    for name, begins_with in (("systems/doc_transformer", "shipped"), ("step_fifteen", "step_fifteen")):
+    for name, begins_with in (("systems/doc_transformer", "shipped"), ("document", "document")):
         config = load_config(configs / f"{name}.yaml")
         checkpoint = load_checkpoint(Path(f"runs/default/{begins_with}/final"))
         assert checkpoint.config.backbone == config.backbone
     assert load_config(configs / "systems/doc_transformer.yaml").training.init == Path("runs/default/shipped/final")
-    done = run("describe", configs / "step_fifteen.yaml", "--json", tmp_path / "parts")
+    done = run("describe", configs / "modules.yaml", "--json", tmp_path / "parts")
     assert done.returncode == 0, done.stderr
     trained = {part["name"] for part in figures(tmp_path / "parts")["parts"] if part["trained"]}
     assert trained == {"architecture.context_encoder", "architecture.decoder"}
