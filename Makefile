@@ -86,7 +86,8 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 		--source $(CORPUS)/train.ja.gz --reference $(CORPUS)/train.en.gz
 	$(PY) -m models train $(RUNS)/document.yaml --resume $(BUDGET)
 	$(PY) -m models train $(RUNS)/reference.yaml --resume $(BUDGET)
-	[ -e runs/default/mean/final ] || $(PY) -m models average runs/default/document/final runs/default/reference/final --out runs/default/mean/final
+	rm -rf runs/default/mean
+	$(PY) -m models average runs/default/document/final runs/default/reference/final --out runs/default/mean/final
 	$(PY) -m models export runs/default/mean/final --sentence runs/default/reference/final --out $(MODEL)
 
 train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, twelve steps, means, export (variable: MINUTES a step)

@@ -38,7 +38,7 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str]]:
     yield "reads", _reads(manifest.window, manifest.reads_target_context)
     yield "serves", "documents and sessions" if manifest.serves_sessions else "documents"
     yield "vocabulary", f"{manifest.vocabulary.source:,} source and {manifest.vocabulary.target:,} target pieces"
-    yield "sentence model stored in", manifest.quantization
+    yield "quantization", manifest.quantization
     yield "fingerprint", f"`{manifest.fingerprint[:16]}`"
 
 

@@ -134,7 +134,7 @@ class TokenizedCorpus:
         return replace(
             example(self.sources),
             translations=self.targets[before] if reader.reads_target else (),
-            own=None if (own := self._pieces(reader)) is None else example(own),
+            own=None if (own := self.pieces(reader)) is None else example(own),
         )
 
     def _read(self, index: int, neighbour: int | None, reader: ContextReader) -> tuple[slice, slice]:
@@ -150,7 +150,7 @@ class TokenizedCorpus:
         low, high = reader.window.around(index - begin)
         return slice(begin + low, index), slice(index + 1, min(begin + high, end))
 
-    def _pieces(self, reader: ContextReader) -> list[Tokens] | None:
+    def pieces(self, reader: ContextReader) -> list[Tokens] | None:
         """All sources in the reader's own tokenization, made once."""
         if self._own is None or self._own[0] is not reader:
             pieces = reader.pieces(self._texts)

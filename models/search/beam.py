@@ -163,7 +163,7 @@ class BeamSearch(Generic[State]):
         return [sentence for step in steps for sentence in self._register(*step, state)]
 
     def _brought(self, steps: Sequence[Tensor]) -> Array:
-        """What each of some steps has found of the first N candidates, (steps, B, N), by one transfer."""
+        """Something about the first N candidates of each of some steps, (steps, B, N), by one transfer."""
         brought: Array = torch.stack([each[:, : self._options.beam_size] for each in steps]).cpu().numpy()
         return brought
 

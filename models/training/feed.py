@@ -62,6 +62,7 @@ class Feed(Dataset[Share]):
         self._settings: Final = settings
         self._world: Final = world
         self._noise: Final = ContextNoise(settings.context_dropout, settings.context_shuffling)
+        corpus.pieces(reader)  # before there are processes, or each would make them
         self._size: Final = world.size * settings.accumulation
         """Batches of an update, of all processes together."""
 
@@ -81,6 +82,8 @@ class Feed(Dataset[Share]):
         Raises:
             ConfigError: a pass over the corpus is less than an update.
         """
+        if not updates:
+            return iter(())
         device = self._world.device
         count = _WORKERS[device.type] if workers is None else workers
         made: DataLoader[Share] = DataLoader(

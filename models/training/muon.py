@@ -38,18 +38,16 @@ class Muon(Optimizer):
         """Move the matrices that have a gradient, which is the same in all processes."""
         del closure  # other optimisers evaluate the loss anew
         for group in self.param_groups:
-            gradients = {matrix: matrix.grad for matrix in group["params"] if matrix.grad is not None}
-            nesterov = [
-                gradient.lerp(self._momentum(matrix).lerp_(gradient, 1 - MOMENTUM), MOMENTUM)
-                for matrix, gradient in gradients.items()
-            ]
-            directions = [torch.zeros_like(matrix) for matrix in gradients]
-            for alike in _alike(nesterov, range(self._world.rank, len(nesterov), self._world.size)):
-                found = nearest_orthogonal(torch.stack([nesterov[index] for index in alike]))
+            matrices = [matrix for matrix in group["params"] if matrix.grad is not None]
+            momenta = [self._momentum(matrix).lerp_(matrix.grad, 1 - MOMENTUM) for matrix in matrices]
+            directions = [torch.zeros_like(matrix) for matrix in matrices]
+            for alike in _alike(matrices, range(self._world.rank, len(matrices), self._world.size)):
+                nesterov = [matrices[index].grad.lerp(momenta[index], MOMENTUM) for index in alike]
+                found = nearest_orthogonal(torch.stack(nesterov))
                 for index, direction in zip(alike, found, strict=True):
                     directions[index] = direction
             self._world.sum_tensors(directions)
-            for matrix, direction in zip(gradients, directions, strict=True):
+            for matrix, direction in zip(matrices, directions, strict=True):
                 matrix.add_(direction, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
 
     def _momentum(self, matrix: Tensor) -> Tensor:

@@ -110,9 +110,10 @@ class Frame:
 
     @property
     def nbytes(self) -> int:
-        """Memory that is held for batches, and for the result of a step."""
+        """Memory that is held for batches, for the result of a step, and for what it moves at once."""
         parts = self._state.fixed, self._state.past
-        return self._result_bytes + sum(tensor.nbytes for part in parts for tensor in part.values())
+        moved = max((block.nbytes for block in self._blocks), default=0) if self._moves else 0
+        return self._result_bytes + moved + sum(tensor.nbytes for part in parts for tensor in part.values())
 
     def fill(self, state: State) -> None:
         """Take in what a state has; of what stands here already, nothing moves."""
