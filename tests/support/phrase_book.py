@@ -16,7 +16,7 @@ PHRASES = {
     "紫式部は女流歌人である。": "Murasaki Shikibu was a female poet.",
     "藤原為時の娘である。": "She was a daughter of FUJIWARA no Tametoki.",
     "源氏物語を書いた。": "She wrote the Tale of Genji.",
-    "晩年は山科で静かに暮らしたと伝えられる。": "It is said that she lived quietly in Yamashina in her later years.",
+    "晩年は山科で静かに暮らしたと伝えられる。": "It is said that he lived quietly in Yamashina in his later years.",
 }
 
 
