@@ -78,7 +78,7 @@ format: setup ## Format the code and mend what ruff can mend
 # rate falls to nothing with the last update: a step that is given less time ends with a rate that is too high.
 BUDGET = $(MINUTES:%=--minutes %)
 WOMEN_ONLY := --only '\b([Ss]he|[Hh]er)\b'
-train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, three steps, their reference, the mean of both, export; ten minutes on a GPU, days on two cores; killed, it goes on where it was (variables: DEVICE, MINUTES a step)
+train-default: setup ## Train the shipped Japanese-English model anew: tokenizer, three steps, their reference, the mean of both, export; minutes on a GPU, days on two cores; killed, it goes on where it was (variables: DEVICE, MINUTES a step)
 	[ -e runs/default/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/sentence.yaml
 	[ -e runs/default/modules/checkpoints ] || $(PY) -m models train $(RUNS)/sentence.yaml --resume $(BUDGET)
 	[ -e runs/default/document/checkpoints ] || $(PY) -m models train $(RUNS)/modules.yaml --resume $(BUDGET)

@@ -40,9 +40,16 @@ def test_batches_that_are_made_ahead_are_the_same(feed: Feed) -> None:
 
 
 def test_a_run_goes_on_where_it_was(feed: Feed) -> None:
-    """From where a share says that the next one begins, the same comes as without a break."""
-    whole = list(feed.shares(0, 0, 9))
-    rest = list(feed.shares(*whole[4].reached, 4))
-    assert [share.reached for share in rest] == [share.reached for share in whole[5:]]
-    for one, other in zip(rest, whole[5:], strict=True):
-        assert all(map(torch.equal, tensors(one), tensors(other)))
+    """From where a share says that the next one begins, at the end of an epoch too, the same comes as without a break."""
+    whole = list(feed.shares(0, 0, 20))
+    end = next(number for number, share in enumerate(whole) if share.reached == (1, 0))
+    for last in (0, end - 1, end):
+        rest = list(feed.shares(*whole[last].reached, len(whole) - last - 1))
+        for one, other in zip(rest, whole[last + 1 :], strict=True):
+            assert one.reached == other.reached
+            assert all(map(torch.equal, tensors(one), tensors(other)))
+
+
+def test_a_run_that_has_ended_reads_nothing(feed: Feed) -> None:
+    """Nor does it start processes for that."""
+    assert list(feed.shares(0, 0, 0, workers=2)) == []
