@@ -40,7 +40,7 @@ def test_batches_that_are_made_ahead_are_the_same(feed: Feed) -> None:
 
 
 def test_a_run_goes_on_where_it_was(feed: Feed) -> None:
-    """From where a share says that the next one begins, at the end of an epoch too, the same comes as without a break."""
+    """From where a share says that the next begins, at the end of an epoch too, the same comes as without a break."""
     whole = list(feed.shares(0, 0, 20))
     end = next(number for number, share in enumerate(whole) if share.reached == (1, 0))
     for last in (0, end - 1, end):
