@@ -8,6 +8,7 @@ all lanes, every lane sums an output of its own, and what has been read serves s
 # mypy: disable-error-code="no-untyped-call"
 # ruff: noqa: ANN401 - neither package says what its types are
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 
 PANELS: Final = 4
 """Panels at once, and what the number of a matrix's panels is a multiple of."""
+DEEP: Final = 64
+"""Numbers of an input in a tile (`tiles`), which are read together."""
 _FOUR: Final = 4
 _BYTE, _HALF, _WHOLE, _PLACE = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _FLOAT = ir.FloatType()
@@ -37,10 +40,10 @@ def in_panels(weight: NDArray[np.int8], *, vnni: bool) -> NDArray[np.int8]:
         vnni: as in `dots`.
 
     Returns:
-        (P, I / 4, lanes, 4), P a multiple of `PANELS`.
+        (P, I / 4, lanes, 4), P a multiple of `PANELS`; with `vnni`, I filled up to a multiple of `DEEP`.
     """
-    width = lanes(vnni=vnni)
-    filled = np.pad(weight, [(0, -len(weight) % (PANELS * width)), (0, -weight.shape[1] % _FOUR)])
+    width, long = lanes(vnni=vnni), DEEP if vnni else _FOUR
+    filled = np.pad(weight, [(0, -len(weight) % (PANELS * width)), (0, -weight.shape[1] % long)])
     panels = filled.reshape(len(filled) // width, width, -1, _FOUR).transpose(0, 2, 1, 3)
     return np.ascontiguousarray(panels)
 
@@ -55,7 +58,7 @@ def dots(rows: int, *, vnni: bool) -> Any:
     - layer: w as `in_panels` gives it, and as long as all its panels: excess in int32, scales and bias in float32;
       what else it has is not read,
     - result: (R, PANELS x lanes or more) in float32, of which as many columns are written,
-    - the first row, of x and `result`, and the first panel.
+    - the first row, of x and `result`, the first panel, and the first column of `result`.
 
     Args:
         rows: of x.
@@ -65,40 +68,58 @@ def dots(rows: int, *, vnni: bool) -> Any:
     width = lanes(vnni=vnni)
 
     @intrinsic
-    def operation(_typing: object, x: Any, units: Any, layer: Any, result: Any, row: Any, panel: Any) -> Any:
+    def operation(
+        _typing: object, x: Any, units: Any, layer: Any, result: Any, row: Any, panel: Any, column: Any
+    ) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-            kinds, values = signature.args, arguments
-            of_layer = list(zip(kinds[2].types, cgutils.unpack_tuple(builder, values[2]), strict=True))
-            known = [(kinds[0], values[0]), (kinds[1], values[1]), *of_layer[:4], (kinds[3], values[3])]
-            arrays = [context.make_array(kind)(context, builder, value) for kind, value in known]
-            first = [context.cast(builder, values[n], kinds[n], types.intp) for n in (4, 5)]
-            _generate(builder, arrays, first, rows, width)
+            (x, units, w, *of_layer, result), (first, *of_result) = given(context, builder, signature, arguments, 3)
+            fours = cgutils.unpack_tuple(builder, w.shape)[1]
+            totals = _sums(builder, x.data, w.data, (first, of_result[0], fours), rows, width)
+            for m, of_row in enumerate(totals):
+                sums = [builder.load(total) for total in of_row]
+                row = builder.add(first, _place(m))
+                bring_to_size(builder, sums, (units, *of_layer, result), (row, *of_result))
             return context.get_dummy_value()
 
-        return types.void(x, units, layer, result, row, panel), generate
+        return types.void(x, units, layer, result, row, panel, column), generate
 
     return operation
 
 
-def _generate(builder: ir.IRBuilder, arrays: Any, first: Any, rows: int, width: int) -> None:
-    x, units, w, *of_outputs, result = arrays
-    row, panel = first
-    fours = cgutils.unpack_tuple(builder, w.shape)[1]
-    totals = _sums(builder, x.data, w.data, (row, panel, fours), rows, width)
+def given(
+    context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, count: int
+) -> tuple[list[Any], list[Any]]:
+    """The arrays that an operation is given, w and what goes with it in the layer's place, and so many numbers."""
+    kinds = [*signature.args[:2], *signature.args[2].types[:4], signature.args[3]]
+    values = [*arguments[:2], *cgutils.unpack_tuple(builder, arguments[2])[:4], arguments[3]]
+    arrays = [context.make_array(kind)(context, builder, value) for kind, value in zip(kinds, values, strict=True)]
+    numbers = range(4, 4 + count)
+    return arrays, [context.cast(builder, arguments[n], signature.args[n], types.intp) for n in numbers]
+
+
+def bring_to_size(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first: Any) -> None:
+    """Put (sums - excess) scale unit + bias into a row of the result.
+
+    Args:
+        builder: of the function.
+        sums: of `PANELS` panels, a vector each.
+        arrays: units, excess, scales, bias and result, as of `dots`.
+        first: the row, the first panel, and the first column of the result.
+    """
+    (units, *of_outputs, result), (row, panel, column), width = arrays, first, sums[0].type.count
     vectors = [
         _from(builder, each.data, ir.VectorType(each.data.type.pointee, width), panel, PANELS) for each in of_outputs
     ]
-    stride = cgutils.unpack_tuple(builder, result.strides)[0]
-    for m in range(rows):
-        here = builder.add(row, _place(m))
-        unit = _to_all_lanes(builder, builder.load(builder.gep(units.data, [here])), width)
-        start = cgutils.pointer_add(builder, result.data, builder.mul(here, stride))
-        given = _from(builder, start, ir.VectorType(_FLOAT, width), _place(0), PANELS)
-        for n, total in enumerate(totals[m]):
-            excess, scale, bias = (builder.load(each[n], align=4) for each in vectors)
-            sum_ = builder.sitofp(builder.sub(builder.load(total), excess), scale.type)
-            sized = builder.fmul(builder.fmul(sum_, scale), unit)
-            builder.store(builder.fadd(sized, bias), given[n], align=4)
+    unit = _to_all_lanes(builder, builder.load(builder.gep(units.data, [row])), width)
+    start = cgutils.pointer_add(
+        builder, result.data, builder.mul(row, cgutils.unpack_tuple(builder, result.strides)[0])
+    )
+    to = _from(builder, builder.gep(start, [column]), ir.VectorType(_FLOAT, width), _place(0), PANELS)
+    for n, sum_ in enumerate(sums):
+        excess, scale, bias = (builder.load(each[n], align=4) for each in vectors)
+        whole = builder.sitofp(builder.sub(sum_, excess), scale.type)
+        sized = builder.fmul(builder.fmul(whole, scale), unit)
+        builder.store(builder.fadd(sized, bias), to[n], align=4)
 
 
 def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: int) -> list[list[Any]]:

@@ -14,7 +14,8 @@ from numba import njit
 
 from models.kernels.compiled import EXACT, compiled
 from models.kernels.dots import PANELS, dots, lanes
-from models.kernels.machine import LEVELS, VNNI
+from models.kernels.machine import LEVELS, TILES, VNNI
+from models.kernels.tiles import ROWS, begin, dots_of_tiles, end
 
 NOUGHT: Final = LEVELS + 1
 """The integer that stands for nought: bytes have no sign."""
@@ -26,10 +27,43 @@ _COLUMNS: Final = PANELS * lanes(vnni=VNNI)
 _LEVELS: Final = np.float32(LEVELS)
 _SMALLEST: Final = np.float32(1e-30)
 """A row without a larger element counts as zeros: what it would have to be multiplied by may be no number."""
+_MOST_BY_VECTORS: Final = 4
+"""Rows that tiles are not set up for: a tile takes as long for few rows as for all."""
 _dots_of_rows: Final = dots(_ROWS, vnni=VNNI)
 _dots_of_two: Final = dots(2, vnni=VNNI)
 _dots_of_one: Final = dots(1, vnni=VNNI)
 _part: Final = njit(inline="always", **EXACT)
+
+
+@_part
+def _by_vectors(whole, units, layer, result, rows, panel, column):
+    r = 0
+    while r + _ROWS <= rows:
+        _dots_of_rows(whole, units, layer, result, r, panel, column)
+        r += _ROWS
+    if r + 2 <= rows:
+        _dots_of_two(whole, units, layer, result, r, panel, column)
+        r += 2
+    if r < rows:
+        _dots_of_one(whole, units, layer, result, r, panel, column)
+
+
+@_part
+def _by_tiles(whole, units, layer, result, rows, panel, column):
+    if rows <= _MOST_BY_VECTORS:
+        _by_vectors(whole, units, layer, result, rows, panel, column)
+        return
+    for r in range(0, rows, ROWS):
+        dots_of_tiles(whole, units, layer, result, r, panel, column, min(ROWS, rows - r))
+
+
+@_part
+def _nothing():
+    pass
+
+
+_multiply_panels: Final = _by_tiles if TILES else _by_vectors
+_begin, _end = (begin, end) if TILES else (_nothing, _nothing)
 
 
 @njit(**EXACT)
@@ -42,32 +76,21 @@ def product(x, layer, result):
             each as long as there are outputs in all panels; O.
         result: (R, O).
     """
-    most, outputs = min(BLOCK, len(x)), result.shape[1]
+    most, outputs = min(BLOCK, -(-len(x) // ROWS) * ROWS), result.shape[1]
     whole, units = np.empty((most, 4 * layer[0].shape[1]), np.uint8), np.empty(most, np.float32)
-    whole_panels = outputs // _COLUMNS * _COLUMNS
-    edge = np.empty((most if whole_panels < outputs else 0, _COLUMNS), np.float32)
+    edge_at = outputs // _COLUMNS * _COLUMNS
+    edge = np.empty((most if edge_at < outputs else 0, _COLUMNS), np.float32)
     for top in range(0, len(x), BLOCK):
-        rows = min(BLOCK, len(x) - top)
+        rows, block = min(BLOCK, len(x) - top), result[top:]
         for r in range(rows):
             _round(x[top + r], whole[r], units[r : r + 1])
-        for left in range(0, whole_panels, _COLUMNS):
-            _multiply_panels(whole, units, layer, result[top:, left:], rows, left // _COLUMNS * PANELS)
-        if whole_panels < outputs:
-            _multiply_panels(whole, units, layer, edge[:, :], rows, whole_panels // _COLUMNS * PANELS)
-            result[top : top + rows, whole_panels:] = edge[:rows, : outputs - whole_panels]
-
-
-@_part
-def _multiply_panels(whole, units, layer, result, rows, panel):
-    r = 0
-    while r + _ROWS <= rows:
-        _dots_of_rows(whole, units, layer, result, r, panel)
-        r += _ROWS
-    if r + 2 <= rows:
-        _dots_of_two(whole, units, layer, result, r, panel)
-        r += 2
-    if r < rows:
-        _dots_of_one(whole, units, layer, result, r, panel)
+        _begin()
+        for left in range(0, edge_at, _COLUMNS):
+            _multiply_panels(whole, units, layer, block, rows, left // _COLUMNS * PANELS, left)
+        if edge_at < outputs:
+            _multiply_panels(whole, units, layer, edge, rows, edge_at // _COLUMNS * PANELS, 0)
+            block[:rows, edge_at:] = edge[:rows, : outputs - edge_at]
+        _end()
 
 
 @_part

@@ -1,0 +1,112 @@
+"""Products of 8-bit integers, summed, by the matrix unit of CPUs that have one (AMX): sixteen rows at once.
+
+It multiplies tiles: registers of sixteen rows of 64 bytes. A panel of weights, as `dots` has them, is one tile below
+the other, and the sums are the same integers. So what is computed here has the bits that `dots` gives.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# ruff: noqa: ANN401 - neither package says what its types are
+
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from models.kernels.dots import DEEP, PANELS, bring_to_size, given
+
+ROWS: Final = 16
+"""Rows at once."""
+_SUMS: Final = range(PANELS)
+_INPUT: Final = PANELS
+_WEIGHTS: Final = range(PANELS + 1, 8)
+_BYTE, _WHOLE, _PLACE = (ir.IntType(bits) for bits in (8, 32, 64))
+_ALL: Final = bytes([1, *[0] * 15, *[DEEP, 0] * 8, *[0] * 16, *[ROWS] * 8, *[0] * 8])
+"""The unit's settings: palette 1, and all eight tiles as large as they can be (Intel's manual, LDTILECFG)."""
+
+
+def _begin(_typing: object) -> Any:
+    """For Numba's functions: set the unit up; before `dots_of_tiles`."""
+
+    def generate(context: Any, builder: ir.IRBuilder, _signature: Any, _arguments: Any) -> Any:
+        settings = cgutils.global_constant(builder, "tiles", cgutils.make_bytearray(_ALL))
+        _call(builder, "ldtilecfg", builder.bitcast(settings, _BYTE.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+def _end(_typing: object) -> Any:
+    """For Numba's functions: give the unit back, since what is in it is one more thing to keep for this thread."""
+
+    def generate(context: Any, builder: ir.IRBuilder, _signature: Any, _arguments: Any) -> Any:
+        _call(builder, "tilerelease")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+def _dots_of_tiles(
+    _typing: object, x: Any, units: Any, layer: Any, result: Any, row: Any, panel: Any, column: Any, count: Any
+) -> Any:
+    """As an operation of `dots`, of `count` rows, at most `ROWS`; x has as many rows to be read from there on."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        (x, units, w, *of_layer, result), (first, *of_result, rows) = given(context, builder, signature, arguments, 4)
+        totals = _sums(builder, x.data, w, first, of_result[0])
+        with cgutils.for_range(builder, rows, intp=_PLACE) as loop:
+            sums = [_vector(builder, total, builder.mul(loop.index, _place(ROWS))) for total in totals]
+            row = builder.add(first, loop.index)
+            bring_to_size(builder, sums, (units, *of_layer, result), (row, *of_result))
+        return context.get_dummy_value()
+
+    return types.void(x, units, layer, result, row, panel, column, count), generate
+
+
+begin: Final[Any] = intrinsic(_begin)
+end: Final[Any] = intrinsic(_end)
+dots_of_tiles: Final[Any] = intrinsic(_dots_of_tiles)
+
+
+def _sums(builder: ir.IRBuilder, x: Any, w: Any, row: Any, panel: Any) -> list[Any]:
+    """Where the sums of products of each panel are, (ROWS, 16) each."""
+    length = builder.mul(cgutils.unpack_tuple(builder, w.shape)[1], _place(4))
+    inputs = builder.gep(x, [builder.mul(row, length)])
+    weights = builder.bitcast(w.data, _BYTE.as_pointer())
+    panels = [
+        builder.gep(weights, [builder.mul(builder.add(panel, _place(n)), builder.mul(length, _place(ROWS)))])
+        for n in _SUMS
+    ]
+    for n in _SUMS:
+        _call(builder, "tilezero", _tile(n))
+    with cgutils.for_range_slice(builder, _place(0), length, _place(DEEP), _PLACE) as (deep, _):
+        _call(builder, "tileloadd64", _tile(_INPUT), builder.gep(inputs, [deep]), length)
+        for n in _SUMS:
+            weight = _tile(_WEIGHTS[n % len(_WEIGHTS)])
+            there = builder.gep(panels[n], [builder.mul(deep, _place(ROWS))])
+            _call(builder, "tileloadd64", weight, there, _place(DEEP))
+            _call(builder, "tdpbusd", _tile(n), _tile(_INPUT), weight)
+    totals = [cgutils.alloca_once(builder, ir.ArrayType(_WHOLE, ROWS * ROWS)) for _ in _SUMS]
+    for n, total in enumerate(totals):
+        _call(builder, "tilestored64", _tile(n), builder.bitcast(total, _BYTE.as_pointer()), _place(DEEP))
+    return totals
+
+
+def _call(builder: ir.IRBuilder, name: str, *arguments: Any) -> None:
+    kind = ir.FunctionType(ir.VoidType(), [each.type for each in arguments])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.{name}"), arguments)
+
+
+def _vector(builder: ir.IRBuilder, total: Any, index: Any) -> Any:
+    kind = ir.VectorType(_WHOLE, ROWS)
+    start = builder.bitcast(total, _WHOLE.as_pointer())
+    return builder.load(builder.bitcast(builder.gep(start, [index]), kind.as_pointer()), align=4)
+
+
+def _tile(number: int) -> Any:
+    return ir.Constant(_BYTE, number)
+
+
+def _place(number: int) -> Any:
+    return ir.Constant(_PLACE, number)
