@@ -19,6 +19,7 @@ from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import exponentials
 from models.kernels.floats import KEYS, QUERIES, mix, mix_several, score, score_several
 from models.kernels.reductions import largest, total
+from models.kernels.views import tail
 
 HIDDEN: Final = -1e30
 """What is added to the score of a key that is not seen is below this."""
@@ -70,8 +71,8 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
     """
     batch, count, heads, width = result.shape
     room = length + KEYS
-    weights, shares = np.empty((QUERIES, room), np.float32), np.empty(QUERIES, np.float32)
-    mixed, scale = result.reshape(-1), np.float32(width**-0.5)
+    weights, shares = np.empty(QUERIES * room, np.float32), np.empty(QUERIES, np.float32)
+    scale = np.float32(width**-0.5)
     seen, key_at, value_at = np.empty(length, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     for b in range(batch):
         visible = _see(hidden, b, length, seen)
@@ -82,24 +83,24 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
         for s in range(visible, visible + KEYS):  # scored with the others, and not used
             key_at[s] = key_at[visible - 1]
         for h in range(heads):
-            own_keys, own_values = keys[h * to_key[1] :], values[h * to_value[1] :]
-            own_queries = queries[b * to_query[0] + h * to_query[1] :]
+            own_keys, own_values = tail(keys, h * to_key[1]), tail(values, h * to_value[1])
+            own_queries = tail(queries, b * to_query[0] + h * to_query[1])
+            own_mixed, wide = tail(result, (b * count * heads + h) * width), heads * width
             several = count // QUERIES * QUERIES if first >= length else 0
             for n in range(0, several, QUERIES):
-                own = own_queries[n * to_query[2] :]
-                score_several(own, to_query[2], own_keys, key_at, visible, width, weights.reshape(-1), room)
+                own = tail(own_queries, n * to_query[2])
+                score_several(own, to_query[2], own_keys, key_at, visible, width, weights, room)
                 for q in range(QUERIES):
-                    shares[q] = soften(weights[q], visible, scale)
-                to = mixed[((b * count + n) * heads + h) * width :]
-                wide = heads * width
-                mix_several(weights.reshape(-1), room, shares, own_values, value_at, visible, width, to, wide)
+                    shares[q] = soften(tail(weights, q * room), visible, scale)
+                to = tail(own_mixed, n * wide)
+                mix_several(weights, room, shares, own_values, value_at, visible, width, to, wide)
             for n in range(several, count):
                 read = visible
                 while read > 1 and seen[read - 1] >= first + n:
                     read -= 1
-                score(own_queries[n * to_query[2] :], own_keys, key_at, read, width, weights[0])
-                share = soften(weights[0], read, scale)
-                mix(weights[0], share, own_values, value_at, read, width, result[b, n, h])
+                score(tail(own_queries, n * to_query[2]), own_keys, key_at, read, width, weights)
+                share = soften(weights, read, scale)
+                mix(weights, share, own_values, value_at, read, width, tail(own_mixed, n * wide))
 
 
 @_part

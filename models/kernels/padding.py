@@ -1,7 +1,7 @@
 """Sentences of a batch without their padding: a sub-layer computes the words that there are, side by side."""
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: ANN001, ANN201 - what Numba compiles has the types that it is called with
+# ruff: noqa: ANN001, ANN201, ANN202 - what Numba compiles has the types that it is called with
 
 from typing import Final
 
@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from models.kernels.compiled import EXACT
+from models.kernels.views import tail
 
 ALL_REAL: Final[NDArray[np.bool_]] = np.empty((0, 0), np.bool_)
 """In place of a mask: nothing is padding."""
@@ -40,6 +41,13 @@ def find(real):
     return counts, places
 
 
+@njit(inline="always", **EXACT)
+def _copy(numbers, count, to):
+    """By a loop of our own: Numba's assignment looks at each index."""
+    for i in range(count):
+        to[i] = numbers[i]
+
+
 @njit(**EXACT)
 def gather(rows, places):
     """The rows (R, D) that are words, side by side (X, D); all of them, as they are, if nothing is padding."""
@@ -47,7 +55,7 @@ def gather(rows, places):
         return rows
     gathered = np.empty((len(places), rows.shape[1]), np.float32)
     for r in range(len(places)):
-        gathered[r] = rows[places[r]]
+        _copy(tail(rows, places[r] * rows.shape[1]), rows.shape[1], tail(gathered, r * rows.shape[1]))
     return gathered
 
 
@@ -64,4 +72,4 @@ def scatter(found, places, rows):
         return
     rows[:] = 0
     for r in range(len(places)):
-        rows[places[r]] = found[r]
+        _copy(tail(found, r * rows.shape[1]), rows.shape[1], tail(rows, places[r] * rows.shape[1]))

@@ -16,6 +16,7 @@ from models.kernels.compiled import EXACT, compiled
 from models.kernels.dots import PANELS, dots, lanes
 from models.kernels.machine import LEVELS, TILES, VNNI
 from models.kernels.tiles import ROWS, begin, dots_of_tiles, end
+from models.kernels.views import tail
 
 NOUGHT: Final = LEVELS + 1
 """The integer that stands for nought: bytes have no sign."""
@@ -77,13 +78,15 @@ def product(x, layer, result):
         result: (R, O).
     """
     most, outputs = min(BLOCK, -(-len(x) // ROWS) * ROWS), result.shape[1]
-    whole, units = np.empty((most, 4 * layer[0].shape[1]), np.uint8), np.empty(most, np.float32)
+    width, long = x.shape[1], 4 * layer[0].shape[1]
+    whole, units = np.empty((most, long), np.uint8), np.empty(most, np.float32)
+    whole[:, width:] = 0
     edge_at = outputs // _COLUMNS * _COLUMNS
     edge = np.empty((most if edge_at < outputs else 0, _COLUMNS), np.float32)
     for top in range(0, len(x), BLOCK):
         rows, block = min(BLOCK, len(x) - top), result[top:]
         for r in range(rows):
-            _round(x[top + r], whole[r], units[r : r + 1])
+            _round(tail(x, (top + r) * width), width, tail(whole, r * long), tail(units, r))
         _begin()
         for left in range(0, edge_at, _COLUMNS):
             _multiply_panels(whole, units, layer, block, rows, left // _COLUMNS * PANELS, left)
@@ -94,19 +97,18 @@ def product(x, layer, result):
 
 
 @_part
-def _round(row, whole, unit):
-    """Bring a row to integers; `unit` (1,) is what a one stands for."""
-    factor = _scale(row, unit)
-    for i in range(len(row)):
+def _round(row, count, whole, unit):
+    """Bring so many numbers to integers; `unit` (1,) is what a one stands for."""
+    factor = _scale(row, count, unit)
+    for i in range(count):
         whole[i] = np.uint8(np.int32(np.rint(row[i] * factor)) + np.int32(NOUGHT))
-    whole[len(row) :] = 0
 
 
 @_part
-def _scale(row, unit):
-    """What a row is multiplied by, and in `unit` its inverse; found by bits, where "no number" is larger than any."""
+def _scale(row, count, unit):
+    """What they are multiplied by, and in `unit` its inverse; found by bits, where "no number" is larger than any."""
     bits, largest = row.view(np.int32), np.int32(0)
-    for i in range(len(bits)):
+    for i in range(count):
         largest = max(largest, np.int32(bits[i] & np.int32(0x7FFFFFFF)))
     unit.view(np.int32)[0] = largest
     found = unit[0]

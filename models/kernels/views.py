@@ -1,0 +1,46 @@
+"""Parts of arrays that are only looked at.
+
+A slice of Numba's counts who uses its memory, by two instructions that lock it: for each head of each row that is
+attended to, as long as the attention itself takes to a dozen words.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# ruff: noqa: ANN401 - neither package says what its types are
+
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+
+def _tail(_typing: object, array: Any, first: Any) -> Any:
+    """For Numba's functions: what is in an array, read row by row, from an element on: (its size - first,).
+
+    Valid as long as the array is held by whoever calls. The array has to be in one piece.
+    """
+    if array.layout != "C":
+        return None
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        kind, flat = signature.args[0], signature.return_type
+        whole = make_array(kind)(context, builder, arguments[0])
+        start = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        result = make_array(flat)(context, builder)
+        populate_array(
+            result,
+            data=builder.gep(whole.data, [start]),
+            shape=cgutils.pack_array(builder, [builder.sub(whole.nitems, start)]),
+            strides=cgutils.pack_array(builder, [whole.itemsize]),
+            itemsize=whole.itemsize,
+            meminfo=None,
+            parent=None,
+        )
+        return result._getvalue()  # noqa: SLF001
+
+    return types.Array(array.dtype, 1, "C")(array, first), generate
+
+
+tail: Final[Any] = intrinsic(_tail)
