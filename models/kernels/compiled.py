@@ -11,6 +11,8 @@ from typing import Any, Final
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
 
+from models.kernels.machine import TILES
+
 EXACT: Final[dict[str, Any]] = {"error_model": "numpy"}
 """What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into."""
 
@@ -31,7 +33,8 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
         # them apart, too: an index that is written before its machine code must not lead to what was there before.
         cache = kernel._cache  # noqa: SLF001
         # CPUs of several kinds may share a folder, and numbers of files in it: each kind has names of its own.
-        cpu = sha256(repr(kernel.targetctx.codegen().magic_tuple()).encode()).hexdigest()
+        # So may systems of which one does not let a process have what the CPU can do.
+        cpu = sha256(repr((kernel.targetctx.codegen().magic_tuple(), TILES)).encode()).hexdigest()
         name = f"{cache._impl.filename_base}-{_SOURCES[:16]}-{cpu[:8]}"  # noqa: SLF001
         cache._cache_file = IndexDataCacheFile(cache.cache_path, name, _SOURCES)  # type: ignore[no-untyped-call]  # noqa: SLF001
     except RuntimeError:  # no folder that can be written to

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from models.kernels.machine import VNNI, supports_int8
+from models.kernels.machine import TILES, VNNI, supports_int8
 from models.network.inference.int8 import Int8Linear, round_rows
 
 pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
@@ -110,3 +110,32 @@ def test_a_cpu_without_vnni_multiplies_as_well(tmp_path: Path) -> None:
         "assert torch.equal(torch.cat([int8(row) for row in x.split(1)]), together)"
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, check=True)
+
+
+_HASHED = """
+import ctypes, hashlib, sys
+import torch, numba
+class Refusing:
+    syscall = staticmethod(lambda *_: -1)
+load, refuses = ctypes.CDLL, sys.argv[1] == "refuses"
+if refuses:
+    ctypes.CDLL = lambda _: Refusing
+from models.kernels.machine import TILES
+ctypes.CDLL = load
+assert TILES != refuses
+from models.network.inference.int8 import Int8Linear
+torch.manual_seed(1)
+found = Int8Linear(torch.nn.Linear(200, 70))(torch.randn(133, 200))
+print(hashlib.sha256(found.numpy().tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.skipif(not TILES, reason="no AMX")
+def test_a_process_that_may_not_use_tiles_gives_the_same_bits(tmp_path: Path) -> None:
+    """It finds on disk what one that may has compiled, and must not run that."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    found = {
+        subprocess.check_output([sys.executable, "-c", _HASHED, system], env=environment)
+        for system in ("grants", "refuses")
+    }
+    assert len(found) == 1
