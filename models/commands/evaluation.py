@@ -1,6 +1,7 @@
 """How good a model is."""
 
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
@@ -65,9 +66,7 @@ def evaluate(
     if other is not None:
         compared = metrics.compare(other, translations, references, options=options)
         figures["compared"] = {metric: asdict(comparison) for metric, comparison in compared.items()}
-    report(figures, json_file)
-    if out is not None:
-        write_lines(translations, out)
+    report(figures, json_file, None if out is None else partial(write_lines, translations, out))
 
 
 def _baseline(file: Path, count: int) -> list[str]:
@@ -114,9 +113,7 @@ def contrast(
     if other is not None:
         compared = compare_outcomes(other, outcomes)
         figures["compared"] = {figure: asdict(comparison) for figure, comparison in compared.items()}
-    report(figures, json_file)
-    if out is not None:
-        write_outcomes(outcomes, out)
+    report(figures, json_file, None if out is None else partial(write_outcomes, outcomes, out))
 
 
 def cxmi(
@@ -162,6 +159,5 @@ def cxmi(
     every = [sentence for document in documents for sentence in document.sentences]
     found = summary([gain for sentence, gain in zip(every, chain(*gains), strict=True) if scored(sentence)])
     too_long = sum(asked(sentence) and not scored(sentence) for sentence in every)
-    report(asdict(found) | ({"not_scored": too_long} if too_long else {}) | setting.figures, json_file)
-    if out is not None:
-        write_gains(out, gains)
+    figures = asdict(found) | ({"not_scored": too_long} if too_long else {}) | setting.figures
+    report(figures, json_file, None if out is None else partial(write_gains, out, gains))

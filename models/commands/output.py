@@ -1,8 +1,8 @@
 """How commands show what they have found."""
 
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,16 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     _Console().print(table)
 
 
-def report(figures: dict[str, Any], json_file: Path | None) -> None:
-    """Show figures, and write them into a file if there is one."""
+def report(figures: dict[str, Any], json_file: Path | None, also: Callable[[], None] | None = None) -> None:
+    """Show figures, write them into a file if there is one, and what they are of by `also`.
+
+    Each of both is tried though the other has failed: it may be for another disk.
+    """
     print_table(("figure", "value"), [(name, _rounded(value)) for name, value in figures.items()])
-    write_json(figures, json_file)
+    with ExitStack() as both:
+        both.callback(write_json, figures, json_file)
+        if also is not None:
+            both.callback(also)
 
 
 def _rounded(value: object) -> object:

@@ -6,9 +6,10 @@ context too; its mean over a corpus is the CXMI of Fernandes et al. 2021, eq. 3.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from models.config import ContextWindow
-from models.data.documents import Document, Sentence, Window, in_pieces, windows
+from models.data.documents import PIECE_SENTENCES, Document, Sentence, Window, windows
 from models.errors import DataError
 from models.evaluation.metrics import Scorer
 
@@ -33,13 +34,14 @@ def pointwise(
     Raises:
         DataError: a sentence has no reference.
     """
-    found: list[list[float]] = []
-    for piece in in_pieces(documents):
-        given = [list(windows(document, reach)) for document in piece]
-        values = iter(_differences(scorer, [each for document in given for each in document if fits(each.current)]))
-        found += [[next(values) if fits(each.current) else 0.0 for each in document] for document in given]
-        advance(sum(map(len, given)))
-    return found
+    gains: list[float] = []
+    every = (each for document in documents for each in windows(document, reach))
+    while piece := list(islice(every, PIECE_SENTENCES)):
+        values = iter(_differences(scorer, [each for each in piece if fits(each.current)]))
+        gains += [next(values) if fits(each.current) else 0.0 for each in piece]
+        advance(len(piece))
+    rest = iter(gains)
+    return [list(islice(rest, len(document.sentences))) for document in documents]
 
 
 @dataclass(frozen=True, slots=True)

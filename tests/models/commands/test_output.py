@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from models.commands.output import print_table
+from models.commands.output import print_table, report, write_lines
 
 
 def test_a_table_shows_text_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,3 +31,12 @@ def test_figures_are_written_though_nobody_reads_the_table(tmp_path: Path) -> No
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
     assert file.exists()
+
+
+@pytest.mark.parametrize("broken", ["figures", "translations"])
+def test_a_file_that_cannot_be_written_does_not_keep_the_other_from_it(tmp_path: Path, broken: str) -> None:
+    """And is told of: what took hours to compute is in one of two files, and may be on two disks."""
+    files = {name: tmp_path / ("missing" if name == broken else ".") / name for name in ("figures", "translations")}
+    with pytest.raises(FileNotFoundError, match=broken):
+        report({"bleu": 20.0}, files["figures"], partial(write_lines, ["one"], files["translations"]))
+    assert [path.name for path in tmp_path.iterdir()] == [name for name in files if name != broken]

@@ -60,6 +60,15 @@ def test_a_large_corpus_is_scored_piece_by_piece() -> None:
     assert done == [PIECE_SENTENCES, PIECE_SENTENCES]
 
 
+def test_a_large_document_is_scored_piece_by_piece() -> None:
+    """A corpus may have no boundaries at all; context reaches from piece to piece."""
+    done, sentences = list[int](), PIECE_SENTENCES + 2
+    corpus = [document(*["x"] * sentences)]
+    found = pointwise(Reader(), corpus, ContextWindow(size=1), fits=lambda sentence: True, advance=done.append)
+    assert found == [[0] + [0.5] * (sentences - 1)]
+    assert done == [PIECE_SENTENCES, 2]
+
+
 def test_a_corpus_without_references_is_refused() -> None:
     """There is nothing that could gain."""
     bare = [Document((Sentence("s"),))]
