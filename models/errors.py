@@ -52,6 +52,13 @@ class DivergedError(AntecedentError):
     code = "training_diverged"
 
 
+class FeedError(AntecedentError):
+    """A process that makes the batches of a training has been killed; its last checkpoint is where to go on."""
+
+    code = "training_interrupted"
+    retryable = True
+
+
 class PictureError(AntecedentError):
     """A picture cannot be drawn from the given input."""
 

@@ -1,6 +1,7 @@
 """What each update of a run reads."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,12 +14,30 @@ from models.config import TrainingConfig
 from models.data.batches import Batch, ContextReader
 from models.data.corpus import TokenizedCorpus
 from models.data.noise import ContextNoise
-from models.errors import ConfigError
+from models.errors import ConfigError, FeedError
 from models.training.distributed import World
 from models.training.objective import count_tokens
 
 _WORKERS: Final = {"cpu": 0, "cuda": 2}
 """Processes that make batches ahead, by the device that computes: in one process with it, a GPU waits for Python."""
+
+
+@contextmanager
+def deaths_told() -> Iterator[None]:
+    """Around all that is done with shares: torch tells of a process that has died whenever it hears of it.
+
+    Raises:
+        FeedError: one has.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if not str(error).startswith("DataLoader worker"):
+            raise
+        raise FeedError(
+            "a process that makes batches has been killed, for want of memory perhaps: "
+            "the run can go on from its last checkpoint (--resume)"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from models.training.checkpoints import (
 )
 from models.training.curves import Curves
 from models.training.distributed import World
-from models.training.feed import Feed, Share
+from models.training.feed import Feed, Share, deaths_told
 from models.training.growth import deepen, with_modules_of
 from models.training.meaning import members, require_fitting_modules, require_fitting_start
 from models.training.objective import learning_rate, token_losses, weighted_sum
@@ -107,12 +107,13 @@ class Trainer:
 
         Raises:
             CheckpointError: a checkpoint could not be written.
+            FeedError: a process that makes batches has been killed.
         """
         deadline = None if minutes is None else time.monotonic() + minutes * 60
         if self.world.leads:
             remove_leftovers(self.config.output)
         if not self._impatient:
-            with curves.progress(self.updates, self.progress.update):
+            with deaths_told(), curves.progress(self.updates, self.progress.update):
                 for share in self.feed.shares(self.progress.epoch, self.progress.position, self._left):
                     self._update(share, curves)
                     self._report(validate, curves)

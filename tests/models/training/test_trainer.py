@@ -1,9 +1,12 @@
 """What a run learns from, when it ends, and what it refuses to continue."""
 
+import os
 import shutil
+import signal
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +18,13 @@ from models.config import data_folder, load_config
 from models.data.batches import Batch, ContextReader
 from models.data.corpus import TokenizedCorpus
 from models.data.emphasis import write_gains
-from models.errors import CheckpointError, ConfigError, DivergedError
+from models.errors import CheckpointError, ConfigError, DivergedError, FeedError
 from models.network.model import TranslationModel
+from models.training import feed
 from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model, weights_of
 from models.training.curves import Curves
 from models.training.distributed import World
+from models.training.feed import Feed, Share
 from models.training.run import make_tokenizer, read_corpus
 from models.training.trainer import Trainer
 from models.training.validation import mean_loss
@@ -158,6 +163,26 @@ def test_training_that_diverges_leaves_its_last_checkpoint(make_run: MakeRun) ->
     (*_, last) = list_checkpoints(run.output)
     assert all(torch.isfinite(tensor).all() for tensor in load_checkpoint(last).weights.values())
     assert not (run.output / "final").exists()
+
+
+def test_a_killed_process_that_made_batches_costs_what_a_kill_does(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told of in a sentence, and the run goes on from its last checkpoint to the weights of one without it."""
+    run, whole, made = load_config(make_run("run")), load_config(make_run("whole")), Feed.__getitem__
+    make_tokenizer(run)
+
+    def killed(self: Feed, work: Any) -> Share:
+        if 3 in work.batches:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return made(self, work)
+
+    with monkeypatch.context() as patched:
+        patched.setitem(feed._WORKERS, "cpu", 1)
+        patched.setattr(Feed, "__getitem__", killed)
+        with pytest.raises(FeedError, match="--resume"):
+            train(run)
+    assert_same_weights(train(run, resume=True), train(whole))
 
 
 def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) -> None:
