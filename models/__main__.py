@@ -3,6 +3,7 @@
 Exit status: 0, 1 for a failed check, 2 for bad usage or input, with one clear line on standard error.
 """
 
+import io
 import sys
 
 import typer
@@ -53,6 +54,9 @@ def main() -> int:
 
     It is status 1 where all was in order, and what came out of it was not as it should be.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # no report is lost because a terminal lacks a character
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except (AntecedentError, OSError) as error:

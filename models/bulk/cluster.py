@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -21,6 +21,7 @@ from models.bulk.parts import CorpusFile, Part
 from models.bulk.worker import PartTranslator, Settings, Translation
 from models.errors import ClusterError
 
+_logger: Final = logging.getLogger(__name__)
 IN_FLIGHT: Final = 2
 """Parts that a worker has: one in its hands, and the next one there when it has done that."""
 
@@ -64,11 +65,25 @@ class Cluster:
             yield from (Translation(**row) for row in translations.iter_rows())
 
     def _room(self, settings: Settings) -> int:
-        """How many workers there is room for now, so that they all start at once; a cluster may still grow."""
-        resources = ray.cluster_resources()
-        cpus, gpus = resources.get("CPU", 0), resources.get("GPU", 0)
-        room = max(1, int(cpus / settings.threads if settings.device == "cpu" else gpus))
-        return room if self.workers is None else min(room, self.workers)
+        """How many workers there is room for now, so that they all start at once; a cluster may still grow.
+
+        Raises:
+            ClusterError: there is none in a cluster of this machine alone.
+        """
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        room = sum(_workers_of(resources, settings) for resources in nodes)
+        if not room:
+            need = f"{settings.threads} CPU cores" + ("" if settings.device == "cpu" else " and a GPU")
+            if self.address == "local":
+                raise ClusterError(f"no worker can be placed: it needs {need}, and this machine has less")
+            _logger.warning("no node has room for a worker, which needs %s: waiting for one that has", need)
+        return max(1, room if self.workers is None else min(room, self.workers))
+
+
+def _workers_of(resources: Mapping[str, float], settings: Settings) -> int:
+    """How many workers a node with these resources can hold."""
+    by_cores = int(resources.get("CPU", 0) / settings.threads)
+    return by_cores if settings.device == "cpu" else min(by_cores, int(resources.get("GPU", 0)))
 
 
 class _Attempts:

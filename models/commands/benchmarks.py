@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from models.commands.options import ComputeType, Device, JsonFile
+from models.commands.options import ComputeType, Device, JsonFile, with_folder
 from models.commands.output import print_table, write_json
 from models.data.documents import Document, read_documents
 
@@ -51,7 +51,10 @@ def bench(
     threads: Annotated[int, typer.Option(min=1, help="Parallel lanes, each with one thread.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds, of which the median is reported.")] = 5,
     json_file: JsonFile = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a picture: FILE.png and FILE.svg.")] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw a picture: FILE.png and FILE.svg.", callback=with_folder),
+    ] = None,
 ) -> None:
     """Measure tokens per second with context, against CTranslate2 without it and against a plain implementation."""
     from models.benchmark.fixed import TOKENS

@@ -4,8 +4,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -53,7 +53,10 @@ def compare(
     from models.evaluation.metrics import MetricOptions
     from models.evaluation.significance import write_outcomes
 
+    _require_files((source, reference, *(sets or ())))
     out.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=out):  # nobody should find out at the end that nothing can be written here
+        pass
     documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)
     items = [item for path in sets or () for item in read_contrastive(path)]
     kinds = _kinds(documents, items)
@@ -64,9 +67,12 @@ def compare(
         corpus = _digest((source, reference), beam, tokenize, compute_type, model)
         judgement = _digest(sets or (), compute_type, model)
         kept = {kind: _kept(out / f"{name}.{kind}", model, corpus, judgement) for kind in _KINDS}
-        for each in chain(*kept.values()):
-            each.forget_another_model()
-        for setting in _settings(runtime, kinds):
+        settings = _settings(runtime, kinds)
+        measured = {setting.context for setting in settings}
+        for kind, (scores, accuracies) in kept.items():
+            scores.forget(others_too=kind not in measured)
+            accuracies.forget(others_too=kind not in measured and bool(items))
+        for setting in settings:
             typer.echo(f"{name}.{setting.context}")
             scores, accuracies = kept[setting.context]
             if not scores.stand():
@@ -91,9 +97,16 @@ class _Kept:
     input: str
     """What they are to be measured on, as `_digest` says it."""
 
-    def forget_another_model(self) -> None:
-        """Remove what another model of the same name has left; figures last, which alone say whose it is."""
-        if self.file.exists() and self._written().get("identity") != self.model:
+    def forget(self, *, others_too: bool) -> None:
+        """Remove what another model of the same name has left; figures last, which alone say whose it is.
+
+        Args:
+            others_too: what this model has left of other files or options, as well.
+        """
+        if not self.file.exists():
+            return
+        written = self._written()
+        if written.get("identity") != self.model or (others_too and written.get("input") != self.input):
             self.behind.unlink(missing_ok=True)
             self.file.unlink()
 
@@ -149,6 +162,13 @@ def _settings(runtime: "Runtime", kinds: Sequence[ContextKind]) -> list[Setting]
     """A model with each kind of context; without any where it reads none, so that there is none to replace."""
     reads = runtime.manifest.window != ContextWindow()
     return [Setting(runtime, context) for context in (kinds if reads else kinds[:1])]
+
+
+def _require_files(paths: Sequence[Path]) -> None:
+    """Refuse what can be read once only, such as a pipe: results are kept by what is in files."""
+    for path in paths:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise typer.BadParameter(f"{path} is neither a file nor a folder, so nobody could tell what it had in it")
 
 
 def _digest(paths: Sequence[Path], *options: object) -> str:

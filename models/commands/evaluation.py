@@ -25,6 +25,7 @@ from models.commands.options import (
     SkipBad,
     Threads,
     TranslationsFile,
+    require_two_files,
 )
 from models.commands.output import report, write_lines
 from models.data.documents import BadLines, Sentence, read_documents, read_translations
@@ -56,6 +57,7 @@ def evaluate(
     from models.engine.runtime import Runtime
     from models.evaluation import metrics
 
+    require_two_files(out, json_file)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     documents, setting = read_documents(source, reference), Setting(runtime, context, seed, sentences)
     require_translatable(runtime, source)
@@ -104,6 +106,7 @@ def contrast(
     from models.evaluation.contrastive_sets import read_contrastive
     from models.evaluation.significance import compare_outcomes, read_outcomes, require_same_items, write_outcomes
 
+    require_two_files(out, json_file)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
     other = None if baseline is None else read_outcomes(baseline)  # which `out` may be about to replace
@@ -141,6 +144,7 @@ def cxmi(
     from models.evaluation.cxmi import pointwise, summary
     from models.training.run import name_bad_lines
 
+    require_two_files(out, json_file)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     bad = BadLines() if skip_bad else None
     documents, setting = read_documents(source, reference, bad=bad), Setting(runtime, "real", 1, sentences)

@@ -1,7 +1,6 @@
 """Arguments and options that several commands have."""
 
 import math
-import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ from typing import Annotated
 import typer
 
 from models.data.replacement import ContextKind
+from models.data.whole import check_writable
 from models.engine.requests import Strategy
 
 
@@ -19,10 +19,23 @@ def with_folder(file: Path | None) -> Path | None:
             raise typer.BadParameter("- is not a file: standard output is already used for the report")
         if file.is_dir():
             raise typer.BadParameter(f"{file} is a folder, but must be a file")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if not os.access(file if file.exists() else file.parent, os.W_OK):
-            raise typer.BadParameter(f"{file} cannot be written")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            check_writable(file)
+        except OSError as error:
+            raise typer.BadParameter(f"{file} cannot be written: {error.strerror}") from None
     return file
+
+
+def require_two_files(out: Path | None, json_file: Path | None) -> None:
+    """Refuse one file for the results and for the figures of them, of which one would replace the other."""
+    if out is not None and json_file is not None and out.resolve() == json_file.resolve() and not _is_stream(out):
+        raise typer.BadParameter(f"{out} cannot be both --out and --json")
+
+
+def _is_stream(file: Path) -> bool:
+    """Whether what is written to it comes after what has been, as to a pipe."""
+    return file.exists() and not file.is_file()
 
 
 def or_standard(file: Path | None) -> Path | None:

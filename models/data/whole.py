@@ -1,5 +1,6 @@
 """Files and folders that are there whole or not at all, whatever ends the process while they are written."""
 
+import errno
 import gzip
 import os
 import re
@@ -34,19 +35,38 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
         with file.open("wb") as stream:
             stream.writelines(pieces)
         return
-    name = file
-    if file.is_symlink():
-        file, folder = Path(os.path.realpath(file)), None
-    partial = (folder or file.parent) / f".{file.name}.{token_hex(4)}{PARTIAL}"
+    written, partial = _places(file, folder)
     try:
         with partial.open("wb") as stream:
-            with _packing(name, stream) as packed:
+            with _packing(file, stream) as packed:
                 packed.writelines(pieces)
             stream.flush()
             os.fsync(stream.fileno())
-        partial.replace(file)
+        partial.replace(written)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def check_writable(file: Path) -> None:
+    """Find out before the work whether `write_whole` could write its result; nothing is changed.
+
+    Raises:
+        OSError: it could not.
+    """
+    if file.exists() and not os.access(file, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+    if _is_no_file_of_its_own(file):
+        return
+    _, partial = _places(file)
+    partial.touch(exist_ok=False)
+    partial.unlink()
+
+
+def _places(file: Path, folder: Path | None = None) -> tuple[Path, Path]:
+    """What is written where a file is asked for, which may be a link, and under which name until it is whole."""
+    if file.is_symlink():
+        file, folder = Path(os.path.realpath(file)), None
+    return file, (folder or file.parent) / f".{file.name}.{token_hex(4)}{PARTIAL}"
 
 
 def _packing(file: Path, stream: BinaryIO) -> AbstractContextManager[BinaryIO]:

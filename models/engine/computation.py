@@ -26,10 +26,7 @@ def resolve_compute_type(compute_type: str, device: str) -> str:
     Raises:
         BundleError: there is no such device or type, or the device does not offer it.
     """
-    try:
-        place = torch.device(device)
-    except RuntimeError:
-        raise BundleError(f"there is no device {device!r}; use cpu, cuda or cuda:N") from None
+    place = _known(device)
     on_cpu = place.type == "cpu"
     if compute_type == "auto" and on_cpu:
         return "int8" if supports_int8() else "float32"
@@ -83,12 +80,26 @@ def place(model: TranslationModel, device: str, compute_type: str, threads: int,
     Raises:
         BundleError: there is no such device.
     """
+    known = _known(device)
     torch.set_num_threads(threads)
     keep_freed_memory()
     with _using(device):
-        model.to(torch.device(device), torch.bfloat16 if compute_type == "bfloat16" else torch.float32)
+        model.to(known, torch.bfloat16 if compute_type == "bfloat16" else torch.float32)
     if to_serve:
         prepare(model, int8=compute_type == "int8")
+
+
+def _known(device: str) -> torch.device:
+    """A device that there may be.
+
+    Raises:
+        BundleError: it is none that models are translated with, whatever torch knows.
+    """
+    with suppress(RuntimeError):
+        found = torch.device(device)
+        if found.type in {"cpu", "cuda"}:
+            return found
+    raise BundleError(f"there is no device {device!r}; use cpu, cuda or cuda:N")
 
 
 @contextmanager

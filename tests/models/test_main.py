@@ -367,9 +367,10 @@ def test_sentences_that_are_too_long_are_named_before_all_work(
 
 def test_device_that_there_is_none_of_is_one_sentence(bundle: Path) -> None:
     """Not a traceback."""
-    done = run("translate", bundle, "--device", "gpu", given="きく。\n")
-    assert done.returncode == 2
-    assert done.stderr.strip() == "error: there is no device 'gpu'; use cpu, cuda or cuda:N"
+    for device in ("gpu", "meta"):
+        done = run("translate", bundle, "--device", device, given="きく。\n")
+        assert done.returncode == 2
+        assert done.stderr.strip() == f"error: there is no device '{device}'; use cpu, cuda or cuda:N"
 
 
 def test_output_is_utf8_whatever_the_locale_says() -> None:
@@ -383,10 +384,45 @@ def test_output_that_cannot_be_written_is_found_before_all_work(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Such as a folder, which some commands want, or the standard output, where the scores are printed."""
-    for out, message in ((tmp_path, "is a folder"), (Path("-"), "- is not a file")):
+    (dangling := tmp_path / "dangling").symlink_to(tmp_path / "nowhere" / "file")
+    wrong = (
+        (tmp_path, "is a folder"),
+        (Path("-"), "- is not a file"),
+        (dangling, "cannot be written"),
+        ("n" * 250, "name"),
+    )
+    for out, message in wrong:
         done = run("evaluate", bundle, "--source", corpus[0], "--reference", corpus[1], "--out", out)
-        assert done.returncode == 2
+        assert (done.returncode, done.stdout) == (2, "")
         assert message in done.stderr
+    assert list(tmp_path.iterdir()) == [dangling]
+
+
+def test_results_and_figures_are_two_files(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """Or one would replace the other, unless both go to one stream."""
+    asked = ("evaluate", bundle, "--source", corpus[0], "--reference", corpus[1], "--beam", "1")
+    done = run(*asked, "--out", tmp_path / "both", "--json", tmp_path / "." / "both")
+    assert done.returncode == 2
+    assert "cannot be both --out and --json" in done.stderr
+    done = run(*asked, "--out", "/dev/stdout", "--json", "/dev/stdout")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_character_that_the_terminal_lacks_costs_no_report(bundle: Path, tmp_path: Path) -> None:
+    """It is shown by its number, and files have it as it is."""
+    items, out = contrastive_set(tmp_path, pronoun="彼女"), tmp_path / "accuracies"
+    done = run("contrast", bundle, "--set", items, "--json", out, PYTHONIOENCODING="latin-1")
+    assert done.returncode == 0, done.stderr
+    assert "\\u5f7c" in done.stdout
+    assert "彼女" in out.read_text(encoding="utf-8")
+
+
+def test_compare_takes_no_pipe(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """Another text in it would be taken for the one before."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    done = run("compare", bundle, "--source", pipe, "--reference", corpus[1], "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "is neither a file nor a folder" in done.stderr
 
 
 def test_compare_of_one_document_has_no_other_ones_context(

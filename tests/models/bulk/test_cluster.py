@@ -99,6 +99,7 @@ def test_bug_is_told(job: BulkJob, tmp_path: Path) -> None:
     [
         (("--beam", "60"), "error: the cluster could not finish: .*beam_size 60 is too large: this model offers.*"),
         (("--ray", "127.0.0.1:1"), "error: no Ray cluster at 127.0.0.1:1: .*refused"),
+        (("--ray", "local", "--threads", "999"), "error: no worker can be placed: it needs 999 CPU cores, and this .*"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(job: BulkJob, options: tuple[str, ...], message: str) -> None:

@@ -19,6 +19,19 @@ def test_no_results_of_another_model_of_the_name_are_left(tmp_path: Path) -> Non
     (tmp_path / "a.random.outcomes").touch()
     for kind in _KINDS:
         for kept in _kept(tmp_path / f"a.{kind}", "new", "", ""):
-            kept.forget_another_model()
+            kept.forget(others_too=False)
     left = {f"{name}.{result}" for name in ("a.real", "b.real") for result in RESULTS} | {"a.random.outcomes"}
     assert {file.name for file in tmp_path.iterdir()} == left
+
+
+def test_results_of_other_files_are_left_only_until_they_are_measured_anew(tmp_path: Path) -> None:
+    """Where they will not be, `table` would put them beside those of these files."""
+    (scores, _), (other, _) = (_kept(tmp_path / "a.real", "model", corpus, "") for corpus in ("these", "others"))
+    other.behind.touch()
+    other.write({})
+    scores.forget(others_too=False)
+    assert other.stand()
+    other.forget(others_too=True)
+    assert other.stand()
+    scores.forget(others_too=True)
+    assert list(tmp_path.iterdir()) == []
