@@ -33,7 +33,7 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
         # them apart, too: an index that is written before its machine code must not lead to what was there before.
         cache = kernel._cache  # noqa: SLF001
         # CPUs of several kinds may share a folder, and numbers of files in it: each kind has names of its own.
-        # So may systems of which one does not let a process have what the CPU can do.
+        # Nor may a process that was refused tiles load what one that has them has compiled.
         cpu = sha256(repr((kernel.targetctx.codegen().magic_tuple(), TILES)).encode()).hexdigest()
         name = f"{cache._impl.filename_base}-{_SOURCES[:16]}-{cpu[:8]}"  # noqa: SLF001
         cache._cache_file = IndexDataCacheFile(cache.cache_path, name, _SOURCES)  # type: ignore[no-untyped-call]  # noqa: SLF001

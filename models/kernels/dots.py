@@ -22,6 +22,8 @@ PANELS: Final = 4
 """Panels at once, and what the number of a matrix's panels is a multiple of."""
 DEEP: Final = 64
 """Numbers of an input in a tile (`tiles`), which are read together."""
+LINE: Final = 64
+"""Bytes of a line of the processor's cache."""
 _FOUR: Final = 4
 _BYTE, _HALF, _WHOLE, _PLACE = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _FLOAT = ir.FloatType()
@@ -40,12 +42,17 @@ def in_panels(weight: NDArray[np.int8], *, vnni: bool) -> NDArray[np.int8]:
         vnni: as in `dots`.
 
     Returns:
-        (P, I / 4, lanes, 4), P a multiple of `PANELS`; with `vnni`, I filled up to a multiple of `DEEP`.
+        (P, I / 4, lanes, 4), P a multiple of `PANELS`; with `vnni`, I filled up to a multiple of `DEEP`. It begins
+        with a line of the cache: where each register comes from two of them, a product takes twice as long.
     """
     width, long = lanes(vnni=vnni), DEEP if vnni else _FOUR
     filled = np.pad(weight, [(0, -len(weight) % (PANELS * width)), (0, -weight.shape[1] % long)])
     panels = filled.reshape(len(filled) // width, width, -1, _FOUR).transpose(0, 2, 1, 3)
-    return np.ascontiguousarray(panels)
+    room = np.empty(panels.size + LINE, np.int8)
+    first = -room.ctypes.data % LINE
+    aligned = room[first : first + panels.size].reshape(panels.shape)
+    aligned[:] = panels
+    return aligned
 
 
 def dots(rows: int, *, vnni: bool) -> Any:
@@ -53,7 +60,7 @@ def dots(rows: int, *, vnni: bool) -> Any:
 
     It puts (x w - excess) scale unit + bias into `result`. Its arguments:
 
-    - x: (R, I) in uint8, I a multiple of four,
+    - x: (R, I) in uint8, I as w has it, filled up,
     - units: (R,) in float32,
     - layer: w as `in_panels` gives it, and as long as all its panels: excess in int32, scales and bias in float32;
       what else it has is not read,
@@ -72,7 +79,7 @@ def dots(rows: int, *, vnni: bool) -> Any:
         _typing: object, x: Any, units: Any, layer: Any, result: Any, row: Any, panel: Any, column: Any
     ) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-            (x, units, w, *of_layer, result), (first, *of_result) = given(context, builder, signature, arguments, 3)
+            (x, units, w, *of_layer, result), (first, *of_result) = unpacked(context, builder, signature, arguments, 3)
             fours = cgutils.unpack_tuple(builder, w.shape)[1]
             totals = _sums(builder, x.data, w.data, (first, of_result[0], fours), rows, width)
             for m, of_row in enumerate(totals):
@@ -86,7 +93,7 @@ def dots(rows: int, *, vnni: bool) -> Any:
     return operation
 
 
-def given(
+def unpacked(
     context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, count: int
 ) -> tuple[list[Any], list[Any]]:
     """The arrays that an operation is given, w and what goes with it in the layer's place, and so many numbers."""

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from models.kernels.compiled import EXACT, compiled
-from models.kernels.dots import PANELS, dots, lanes
+from models.kernels.dots import LINE, PANELS, dots, lanes
 from models.kernels.machine import LEVELS, TILES, VNNI
 from models.kernels.tiles import ROWS, begin, dots_of_tiles, end
 from models.kernels.views import tail
@@ -29,7 +29,7 @@ _LEVELS: Final = np.float32(LEVELS)
 _SMALLEST: Final = np.float32(1e-30)
 """A row without a larger element counts as zeros: what it would have to be multiplied by may be no number."""
 _MOST_BY_VECTORS: Final = 4
-"""Rows that tiles are not set up for: a tile takes as long for few rows as for all."""
+"""Rows that are left to vectors: a tile takes as long for few rows as for all."""
 _dots_of_rows: Final = dots(_ROWS, vnni=VNNI)
 _dots_of_two: Final = dots(2, vnni=VNNI)
 _dots_of_one: Final = dots(1, vnni=VNNI)
@@ -59,12 +59,24 @@ def _by_tiles(whole, units, layer, result, rows, panel, column):
 
 
 @_part
-def _nothing():
+def _begin_tiles(rows):
+    if rows > _MOST_BY_VECTORS:
+        begin()
+
+
+@_part
+def _end_tiles(rows):
+    if rows > _MOST_BY_VECTORS:
+        end()
+
+
+@_part
+def _nothing(rows):
     pass
 
 
 _multiply_panels: Final = _by_tiles if TILES else _by_vectors
-_begin, _end = (begin, end) if TILES else (_nothing, _nothing)
+_begin, _end = (_begin_tiles, _end_tiles) if TILES else (_nothing, _nothing)
 
 
 @njit(**EXACT)
@@ -77,23 +89,27 @@ def product(x, layer, result):
             each as long as there are outputs in all panels; O.
         result: (R, O).
     """
-    most, outputs = min(BLOCK, -(-len(x) // ROWS) * ROWS), result.shape[1]
+    most, outputs = (
+        min(BLOCK, -(-len(x) // ROWS) * ROWS),
+        result.shape[1],
+    )  # a tile reads all its rows, however few count
     width, long = x.shape[1], 4 * layer[0].shape[1]
-    whole, units = np.empty((most, long), np.uint8), np.empty(most, np.float32)
-    whole[:, width:] = 0
+    room, units = np.empty(most * long + LINE, np.uint8), np.empty(most, np.float32)
+    first = -room.ctypes.data % LINE
+    whole = room[first : first + most * long].reshape(most, long)  # beyond `width` is anything, times weights of nought
     edge_at = outputs // _COLUMNS * _COLUMNS
     edge = np.empty((most if edge_at < outputs else 0, _COLUMNS), np.float32)
     for top in range(0, len(x), BLOCK):
         rows, block = min(BLOCK, len(x) - top), result[top:]
         for r in range(rows):
             _round(tail(x, (top + r) * width), width, tail(whole, r * long), tail(units, r))
-        _begin()
+        _begin(rows)
         for left in range(0, edge_at, _COLUMNS):
             _multiply_panels(whole, units, layer, block, rows, left // _COLUMNS * PANELS, left)
         if edge_at < outputs:
             _multiply_panels(whole, units, layer, edge, rows, edge_at // _COLUMNS * PANELS, 0)
             block[:rows, edge_at:] = edge[:rows, : outputs - edge_at]
-        _end()
+        _end(rows)
 
 
 @_part

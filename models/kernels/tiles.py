@@ -14,10 +14,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from models.kernels.dots import DEEP, PANELS, bring_to_size, given
+from models.kernels.dots import DEEP, LINE, PANELS, bring_to_size, lanes, unpacked
 
 ROWS: Final = 16
 """Rows at once."""
+_LANES: Final = lanes(vnni=True)
+"""Outputs of a panel, whose sums are a row of a tile."""
 _SUMS: Final = range(PANELS)
 _INPUT: Final = PANELS
 _WEIGHTS: Final = range(PANELS + 1, 8)
@@ -50,13 +52,15 @@ def _end(_typing: object) -> Any:
 def _dots_of_tiles(
     _typing: object, x: Any, units: Any, layer: Any, result: Any, row: Any, panel: Any, column: Any, count: Any
 ) -> Any:
-    """As an operation of `dots`, of `count` rows, at most `ROWS`; x has as many rows to be read from there on."""
+    """As an operation of `dots`, of `count` rows, at most `ROWS`; x must have `ROWS` from there on, even so."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        (x, units, w, *of_layer, result), (first, *of_result, rows) = given(context, builder, signature, arguments, 4)
+        (x, units, w, *of_layer, result), (first, *of_result, rows) = unpacked(
+            context, builder, signature, arguments, 4
+        )
         totals = _sums(builder, x.data, w, first, of_result[0])
         with cgutils.for_range(builder, rows, intp=_PLACE) as loop:
-            sums = [_vector(builder, total, builder.mul(loop.index, _place(ROWS))) for total in totals]
+            sums = [_vector(builder, total, builder.mul(loop.index, _place(_LANES))) for total in totals]
             row = builder.add(first, loop.index)
             bring_to_size(builder, sums, (units, *of_layer, result), (row, *of_result))
         return context.get_dummy_value()
@@ -70,12 +74,12 @@ dots_of_tiles: Final[Any] = intrinsic(_dots_of_tiles)
 
 
 def _sums(builder: ir.IRBuilder, x: Any, w: Any, row: Any, panel: Any) -> list[Any]:
-    """Where the sums of products of each panel are, (ROWS, 16) each."""
+    """Where the sums of products of each panel are, (ROWS, _LANES) each."""
     length = builder.mul(cgutils.unpack_tuple(builder, w.shape)[1], _place(4))
     inputs = builder.gep(x, [builder.mul(row, length)])
     weights = builder.bitcast(w.data, _BYTE.as_pointer())
     panels = [
-        builder.gep(weights, [builder.mul(builder.add(panel, _place(n)), builder.mul(length, _place(ROWS)))])
+        builder.gep(weights, [builder.mul(builder.add(panel, _place(n)), builder.mul(length, _place(_LANES)))])
         for n in _SUMS
     ]
     for n in _SUMS:
@@ -84,11 +88,12 @@ def _sums(builder: ir.IRBuilder, x: Any, w: Any, row: Any, panel: Any) -> list[A
         _call(builder, "tileloadd64", _tile(_INPUT), builder.gep(inputs, [deep]), length)
         for n in _SUMS:
             weight = _tile(_WEIGHTS[n % len(_WEIGHTS)])
-            there = builder.gep(panels[n], [builder.mul(deep, _place(ROWS))])
+            there = builder.gep(panels[n], [builder.mul(deep, _place(_LANES))])
             _call(builder, "tileloadd64", weight, there, _place(DEEP))
             _call(builder, "tdpbusd", _tile(n), _tile(_INPUT), weight)
-    totals = [cgutils.alloca_once(builder, ir.ArrayType(_WHOLE, ROWS * ROWS)) for _ in _SUMS]
+    totals = [cgutils.alloca_once(builder, ir.ArrayType(_WHOLE, ROWS * _LANES)) for _ in _SUMS]
     for n, total in enumerate(totals):
+        total.align = LINE
         _call(builder, "tilestored64", _tile(n), builder.bitcast(total, _BYTE.as_pointer()), _place(DEEP))
     return totals
 
@@ -99,7 +104,7 @@ def _call(builder: ir.IRBuilder, name: str, *arguments: Any) -> None:
 
 
 def _vector(builder: ir.IRBuilder, total: Any, index: Any) -> Any:
-    kind = ir.VectorType(_WHOLE, ROWS)
+    kind = ir.VectorType(_WHOLE, _LANES)
     start = builder.bitcast(total, _WHOLE.as_pointer())
     return builder.load(builder.bitcast(builder.gep(start, [index]), kind.as_pointer()), align=4)
 

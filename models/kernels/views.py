@@ -19,7 +19,8 @@ from numba.np.arrayobj import make_array, populate_array
 def _tail(_typing: object, array: Any, first: Any) -> Any:
     """For Numba's functions: what is in an array, read row by row, from an element on: (its size - first,).
 
-    Valid as long as the array is held by whoever calls. The array has to be in one piece.
+    The array has to be in one piece, and not to end before. Numba frees an array after its last use, whatever looks at
+    it: it must be one of the caller's, or used again after this part of it.
     """
     if array.layout != "C":
         return None

@@ -156,9 +156,10 @@ class Int8Attention:
         given = _whole(memory)
         sentences, words, _ = given.shape
         shape = sentences, self._heads, words, self._key_value[-1] // (2 * self._heads)
-        keys, values = np.empty(shape, np.int16), np.empty(shape, np.int16)
-        keys_values(given, _real(mask), self._key_value, keys, values)
-        return torch.from_numpy(keys), torch.from_numpy(values)
+        # By torch, which begins with a line of the cache: they are read at every step.
+        keys, values = torch.empty(shape, dtype=torch.int16), torch.empty(shape, dtype=torch.int16)
+        keys_values(given, _real(mask), self._key_value, keys.numpy(), values.numpy())
+        return keys, values
 
     @staticmethod
     def floats(kept: Tensor) -> Tensor:

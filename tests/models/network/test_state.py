@@ -55,6 +55,17 @@ def test_sentences_that_stay_have_what_they_had(done: set[int]) -> None:
         longest = int(mask[order].sum(1).max())
         assert torch.equal(state.fixed["source.keys"], keys[order][:, :, :longest])
         assert torch.equal(state.fixed["source.mask"][:, 0, 0].lt(0), ~mask[order][:, :longest])
+        assert state.fixed["source.keys"].is_contiguous()
+
+
+def test_nothing_is_moved_that_gradients_need() -> None:
+    """Sentences stay where they were, and others are made of them."""
+    kept = torch.arange(5.0)[:, None]
+    state = State({"source": kept}, cached=True)
+    with torch.enable_grad():
+        state.keep(torch.tensor([4, 1, 2]))
+    assert state.fixed["source"][:, 0].tolist() == [4, 1, 2]
+    assert kept[:, 0].tolist() == [0, 1, 2, 3, 4]
 
 
 def two_started_apart() -> State:

@@ -3,11 +3,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from models.kernels.machine import TILES, VNNI, supports_int8
+from models.kernels.products import multiply
 from models.network.inference.int8 import Int8Linear, round_rows
 
 pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
@@ -110,6 +112,15 @@ def test_a_cpu_without_vnni_multiplies_as_well(tmp_path: Path) -> None:
         "assert torch.equal(torch.cat([int8(row) for row in x.split(1)]), together)"
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, check=True)
+
+
+@pytest.mark.parametrize("count", [1, 5, 17, 64, 65])
+def test_nothing_is_written_beside_the_rows(count: int) -> None:
+    """Several rows are computed at once, and rooms are larger than what is in them."""
+    x, room = torch.randn(count, 200).numpy(), np.full((count + 4, 70), 7, np.float32)
+    multiply(x, Int8Linear(nn.Linear(200, 70)).arrays, room[2:-2])
+    assert (room[[0, 1, -2, -1]] == 7).all()
+    assert (room[2:-2] != 7).all()
 
 
 _HASHED = """
