@@ -101,7 +101,7 @@ def test_scores_of_any_size_are_softened() -> None:
 
 @pytest.fixture(scope="module")
 def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that a process has filled which attends, and multiplies."""
+    """The folder that a process has filled which norms, and chooses."""
     folder = tmp_path_factory.mktemp("compiled")
     _compute(folder)
     return folder
@@ -124,9 +124,9 @@ def test_what_is_compiled_is_kept_for_the_next_process(folder: Path) -> None:
 def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
     """What cannot be kept is used all the same."""
     code = (
-        "import resource, torch; from models.kernels.attention import attend; "
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); x = torch.ones(1, 1, 1, 4); "
-        "assert attend(x, x, x, None, False).flatten().tolist() == [1.0] * 4"
+        "import resource, torch; from models.kernels.continuations import likeliest; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); "
+        "assert likeliest(torch.zeros(1, 8), (0,), ())[0].tolist() == [1]"
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, check=True)
     assert not list(tmp_path.rglob("*.nbc"))
@@ -148,11 +148,11 @@ def test_what_a_loss_of_power_has_cut_is_compiled_anew(folder: Path, kind: str) 
 
 
 def _compute(folder: Path) -> None:
-    """Have a process attend, and multiply, with a folder for compiled code."""
+    """Have a process norm, and choose, with a folder for compiled code: what takes the least to compile."""
     code = (
-        "import torch; from models.kernels.attention import attend; "
-        "from models.network.inference.int8 import Int8Linear; "
-        "x = torch.ones(1, 1, 1, 4); attend(x, x, x, None, False); Int8Linear(torch.nn.Linear(4, 4))(x)"
+        "import torch; from models.kernels.continuations import likeliest; "
+        "from models.network.inference.int8_sublayers import Int8Norm; "
+        "Int8Norm(torch.nn.LayerNorm(4))(torch.ones(1, 4)); likeliest(torch.zeros(1, 8), (0,), ())"
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True)
 
