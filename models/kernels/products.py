@@ -89,11 +89,8 @@ def product(x, layer, result):
             each as long as there are outputs in all panels; O.
         result: (R, O).
     """
-    most, outputs = (
-        min(BLOCK, -(-len(x) // ROWS) * ROWS),
-        result.shape[1],
-    )  # a tile reads all its rows, however few count
-    width, long = x.shape[1], 4 * layer[0].shape[1]
+    most = min(BLOCK, -(-len(x) // ROWS) * ROWS)  # a tile reads all its rows, however few of them count
+    width, long, outputs = x.shape[1], 4 * layer[0].shape[1], result.shape[1]
     room, units = np.empty(most * long + LINE, np.uint8), np.empty(most, np.float32)
     first = -room.ctypes.data % LINE
     whole = room[first : first + most * long].reshape(most, long)  # beyond `width` is anything, times weights of nought
