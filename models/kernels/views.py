@@ -1,7 +1,7 @@
 """Parts of arrays that are only looked at.
 
-A slice of Numba's counts who uses its memory, by two instructions that lock it: for each head of each row that is
-attended to, as long as the attention itself takes to a dozen words.
+A slice of Numba's counts who uses its memory, by two instructions that lock it, and there were several of them for
+each head of each row.
 """
 
 # mypy: disable-error-code="no-untyped-call"

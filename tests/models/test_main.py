@@ -569,6 +569,8 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         (("bench", "missing"), "a BUNDLE with --in, or --fixed"),
         (("bench", "--fixed", "doc_transformer", "--reference", "x"), "--reference goes with --in"),
         (("translate", "missing", "--out", "models"), "models is a folder, but must be a file"),
+        (("bench", "--fixed", "doc_transformer", "--plot", "README.md/picture"), "README.md/picture cannot be written"),
+        (("compare", "missing", "--source", "a", "--reference", "b", "--out", "/proc"), "/proc"),
         (("nonsense",), "nonsense"),
     ],
 )
