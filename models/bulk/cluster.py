@@ -73,7 +73,8 @@ class Cluster:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         room = sum(_workers_of(resources, settings) for resources in nodes)
         if not room:
-            need = f"{settings.threads} CPU core{'s' * (settings.threads > 1)}" + ("" if settings.device == "cpu" else " and a GPU")
+            cores = "1 CPU core" if settings.threads == 1 else f"{settings.threads} CPU cores"
+            need = cores if settings.device == "cpu" else f"{cores} and a GPU"
             if self.address == "local":
                 raise ClusterError(f"no worker can be placed: it needs {need}, and this machine has less")
             _logger.warning("no node has room for a worker, which needs %s: waiting for one that has", need)
