@@ -12,6 +12,7 @@ import torch
 
 from models.engine.heap import keep_freed_memory
 from models.errors import BundleError
+from models.kernels.fused import has_fused_kernels
 from models.kernels.machine import supports_int8
 from models.network.bfloat16 import computes_bfloat16
 from models.network.inference.preparation import prepare
@@ -86,7 +87,7 @@ def place(model: TranslationModel, device: str, compute_type: str, threads: int,
     with _using(device):
         model.to(known, torch.bfloat16 if compute_type == "bfloat16" else torch.float32)
     if to_serve:
-        prepare(model, int8=compute_type == "int8")
+        prepare(model, int8=compute_type == "int8", fused=has_fused_kernels(known))
 
 
 def _known(device: str) -> torch.device:

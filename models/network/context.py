@@ -33,9 +33,11 @@ Context = dict[str, Tensor]
 
 def over_past(name: str, attention: Attention, state: State) -> Attend:
     """Self-attention of new positions (R, T, D) to themselves and all before them, cached under `name`."""
-    kernel = attention.kernel
+    kernel, step = attention.kernel, attention.step
 
     def attend(x: Tensor) -> Tensor:
+        if step is not None and (attended := one_word(x, None)) is not None:
+            return attended
         columns = state.look_up(x.size(0), x.size(1)) if kernel is not None else None
         queries, keys, values = attention.project(x)
         if kernel is not None:
@@ -53,7 +55,16 @@ def over_past(name: str, attention: Attention, state: State) -> Attend:
         past = state.reserve(f"{name}.keys", x, kernel.keeps), state.reserve(f"{name}.values", x, kernel.keeps)
         return kernel.attend_past(x, past, state.position, columns, state.unseen(x.dtype), frame)
 
-    return attend if kernel is None else Framed(attend, inside)
+    def one_word(x: Tensor, frame: Any) -> Tensor | None:  # noqa: ANN401 - a frame is what the kernel understands
+        columns = state.look_up(x.size(0), x.size(1)) if x.size(1) == 1 else None
+        if step is None or columns is None:
+            return None
+        past = state.reserve(f"{name}.keys", x), state.reserve(f"{name}.values", x)
+        return step.attend_past(x, past, state.next_place, columns, state.starts, frame)
+
+    if kernel is None and step is None:
+        return attend
+    return Framed(attend, one_word if kernel is None else inside)
 
 
 class Architecture(nn.Module):

@@ -7,7 +7,7 @@ S source length, T target length, C context length, D width, H heads, V vocabula
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, overload
+from typing import Any, Protocol, overload
 
 import torch
 import torch.nn.functional as F
@@ -79,13 +79,34 @@ class AttentionKernel(Protocol):
         """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added, in a frame."""
 
 
+class StepKernel(Protocol):
+    """What computes attention of one word a row on a GPU in place of torch; `inference.fused_sublayers.FusedAttention`."""
+
+    def mix(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """Attention alone, (R, 1, D), of queries (R, 1, D), without projections; others as in `Attention.mix`."""
+
+    def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Any) -> Tensor:
+        """As `Attention.forward`, of x (R, 1, D), in a frame."""
+
+    def attend_past(
+        self,
+        x: Tensor,
+        past: tuple[Tensor, Tensor],
+        position: int | Tensor,
+        columns: Tensor,
+        starts: Tensor | None,
+        frame: Any,
+    ) -> Tensor:
+        """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added, in a frame."""
+
+
 @dataclass(slots=True)
 class Framed:
     """A sub-layer that can also be computed together with what stands around it."""
 
     bare: Callable[[Tensor], Tensor]
-    inside: Callable[[Tensor, Frame], Tensor | None]
-    """Gives nothing where it cannot."""
+    inside: Callable[[Tensor, Any], Tensor | None]
+    """Gives nothing where it cannot. The frame is what those understand who have made the sub-layer ready."""
 
     def __call__(self, x: Tensor) -> Tensor:
         """The sub-layer alone."""
@@ -112,6 +133,8 @@ class Attention(nn.Module):
         """Query and key_value as one, where inference has joined them."""
         self.kernel: AttentionKernel | None = None
         """What computes attention in inference, if not torch."""
+        self.step: StepKernel | None = None
+        """What computes it there of one word a row, if not torch."""
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Project what is attended to.
@@ -184,6 +207,8 @@ class Attention(nn.Module):
         folded = self._fold(queries, keys.size(0) if columns is None else columns.size(0))
         if self.kernel is not None:
             mixed = self.kernel.mix(folded, keys, values, additive(mask, folded.dtype), causal, columns)
+        elif self.step is not None and queries.size(1) == 1:
+            mixed = self.step.mix(queries, keys, values, mask)
         elif _in_products(queries):
             mixed = _look_up(folded, keys, values, mask, causal=causal)
         else:

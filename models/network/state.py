@@ -46,6 +46,11 @@ class State:
     _unseen: Tensor | None = None
     """The mask of the words before those, for the layers of one step."""
 
+    @property
+    def next_place(self) -> int | Tensor:
+        """Where the next word goes, as a number or on the device, (1,)."""
+        return self.position
+
     def extend(self, name: str, new: Tensor) -> Tensor:
         """Append what new words have left, (R, T, X); gives that of all so far, (R, position + T, X).
 

@@ -146,7 +146,12 @@ class Transformer(nn.Module):
     def _source_attend(self, index: int, layer: DecoderLayer, state: State) -> Attend:
         attention, fixed = layer.source_attention, state.fixed
         known = fixed[f"source.{index}.keys"], fixed[f"source.{index}.values"], fixed["source.mask"]
-        kernel = attention.kernel
+        kernel, step = attention.kernel, attention.step
+        if step is not None:
+            return Framed(
+                lambda x: attention(x, *known),
+                lambda x, frame: step.attend_fixed(x, *known, frame) if x.size(1) == 1 else None,
+            )
         if kernel is None:
             return lambda x: attention(x, *known)
         return Framed(lambda x: kernel.attend_fixed(x, *known), lambda x, frame: kernel.attend_fixed(x, *known, frame))

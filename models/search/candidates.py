@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
 from models.kernels.continuations import choose
-from models.search.vocabulary import keep_from_ending, likeliest_by_torch
+from models.search.vocabulary import keep_from_ending, kernels_for, likeliest_by_torch
 
 
 @dataclass
@@ -41,11 +41,15 @@ class Candidates:
 def candidates_of(
     logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
 ) -> Candidates:
-    """The best of all continuations, on a CPU by a kernel, elsewhere by torch; `by_torch` has the arguments."""
-    if logits.device.type != "cpu":
+    """The best of all continuations, by a kernel where there is one, else by torch; `by_torch` has the arguments."""
+    fused = kernels_for(logits, forbidden)
+    if fused is None and logits.device.type != "cpu":
         return by_torch(logits, totals, early, forbidden)
     keep_from_ending(logits, early)
-    best, going = choose(logits, totals, (PAD, BOS), forbidden, EOS)
+    if fused is not None:
+        best, going = fused.choose(logits, totals, (PAD, BOS), EOS)
+    else:
+        best, going = choose(logits, totals, (PAD, BOS), forbidden, EOS)
     return Candidates(Continuations(*best), Continuations(*going))
 
 

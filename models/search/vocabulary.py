@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from types import ModuleType
 
 import torch
 from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
 from models.kernels import continuations
+from models.kernels.fused import has_fused_kernels
 
 
 def likeliest(
@@ -15,13 +17,25 @@ def likeliest(
 ) -> tuple[Tensor, Tensor]:
     """The likeliest next token of each row, of equal ones the lowest, and its log-probability, (R,) each.
 
-    On a CPU by a kernel, elsewhere by torch; arguments as of `likeliest_by_torch`.
+    By a kernel where there is one, else by torch; arguments as of `likeliest_by_torch`.
     """
-    if logits.device.type != "cpu":
+    fused = kernels_for(logits, forbidden)
+    if fused is None and logits.device.type != "cpu":
         tokens, values = likeliest_by_torch(logits, 1, early, forbidden)
         return tokens[:, 0], values[:, 0]
     keep_from_ending(logits, early)
+    if fused is not None:
+        return fused.likeliest(logits, (PAD, BOS))
     return continuations.likeliest(logits, (PAD, BOS), forbidden)
+
+
+def kernels_for(logits: Tensor, forbidden: Sequence[tuple[int, int]]) -> ModuleType | None:
+    """What chooses on a GPU; nothing elsewhere, or where a row must not take some token: that is torch's."""
+    if forbidden or not has_fused_kernels(logits.device):
+        return None
+    from models.kernels.gpu import continuations as fused  # noqa: PLC0415 - imports Triton
+
+    return fused
 
 
 def likeliest_by_torch(

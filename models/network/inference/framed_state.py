@@ -84,6 +84,7 @@ class FramedState(State):
         """Move into a frame, with so many hypotheses."""
         hold.frame.fill(self)
         self.fixed, self.past = hold.frame.fixed(self.sentences), hold.frame.past(rows)
+        self.columns = hold.frame.columns(rows)
         self.hold, self.framed = hold, True
 
     def step(self, tokens: Tensor) -> Tensor:

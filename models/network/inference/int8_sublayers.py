@@ -22,6 +22,7 @@ from models.kernels.sublayers import (
 )
 from models.network.architectures.context_attention import ContextAttention
 from models.network.inference.int8 import Arrays, Int8Linear
+from models.network.inference.framed_residual import FramedResidual
 from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
@@ -47,22 +48,6 @@ class Int8Norm(nn.LayerNorm):
     def frame(self, *, pre: bool) -> Frame:
         """A residual connection with this norm before or after the sub-layer."""
         return PRE if pre else POST, *self.arrays
-
-
-class Int8Residual(Residual):
-    """A residual connection: one call with its sub-layer, if that can be."""
-
-    def __init__(self, residual: Residual) -> None:
-        """What `residual` is, whose norm is an `Int8Norm`."""
-        nn.Module.__init__(self)
-        self.norm, self.dropout, self.pre = residual.norm, residual.dropout, residual.pre
-        self._frame = _frame(residual.norm, pre=residual.pre)
-
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Apply `sublayer` to (..., D) inside the connection."""
-        inside = getattr(sublayer, "inside", None)
-        found: Tensor | None = None if inside is None else inside(x, self._frame)
-        return super().forward(x, sublayer) if found is None else found
 
 
 class Int8FeedForward(FeedForward):
@@ -229,6 +214,11 @@ def _to_read(keys: Tensor, values: Tensor, mask: Tensor | None) -> _Three:
 def _to_write(keys: Tensor, values: Tensor, columns: Tensor | None) -> _Three:
     assert columns is not None
     return keys.numpy(), values.numpy(), columns.numpy()
+
+
+def framed_in_int8(residual: Residual) -> FramedResidual:
+    """A residual connection whose norm is an `Int8Norm`."""
+    return FramedResidual(residual, _frame(residual.norm, pre=residual.pre))
 
 
 def _frame(layer: nn.Module, *, pre: bool) -> Frame:

@@ -21,14 +21,14 @@ from models.network.inference.int8_sublayers import (
     Int8FeedForward,
     Int8Gate,
     Int8Norm,
-    Int8Residual,
+    framed_in_int8,
 )
 from models.network.inference.kernel_embedding import KernelEmbedding
 from models.network.layers import Attention, FeedForward, Gate, Residual
 
 _IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] = (
     {nn.Linear: Int8Linear, nn.LayerNorm: Int8Norm, nn.Embedding: KernelEmbedding},
-    {FeedForward: Int8FeedForward, Gate: Int8Gate, Residual: Int8Residual},
+    {FeedForward: Int8FeedForward, Gate: Int8Gate, Residual: framed_in_int8},
     {ContextAttention: Int8ContextAttention},
 )
 """What computes modules in int8, from the inside out."""
@@ -39,12 +39,13 @@ _OF_LISTS: Final[dict[str, Callable[..., object]]] = {
 """How a list of modules finds them; torch looks each up by its number as a word."""
 
 
-def prepare(model: nn.Module, *, int8: bool = False) -> None:
+def prepare(model: nn.Module, *, int8: bool = False, fused: bool = False) -> None:
     """Make a model ready, in evaluation mode and on its device, in place.
 
     Args:
         model: keeps its parameters, as far as they are not replaced by int8 ones.
         int8: whether linear layers compute in int8, each row with a scale of its own; on a CPU only.
+        fused: whether one word a row is decoded by the kernels of `models.kernels.gpu`; where these can be used only.
     """
     for module in list(model.modules()):
         for name, child in module.named_children():
@@ -54,6 +55,8 @@ def prepare(model: nn.Module, *, int8: bool = False) -> None:
                 setattr(module, name, nn.Identity())
     if int8:
         _quantize(model)
+    if fused:
+        _fuse(model)
     direct = {kind: _direct(kind) for kind in {type(module) for module in model.modules()}}
     for module in model.modules():
         module.__class__ = direct[type(module)]
@@ -75,14 +78,36 @@ def _one_of(*layers: nn.Linear) -> nn.Linear:
 
 def _quantize(model: nn.Module) -> None:
     for kinds in _IN_INT8:
-        replaced = {module: kinds[type(module)](module) for module in model.modules() if _has_kernel(module, kinds)}
-        for module in list(model.modules()):
-            for name, child in list(module._modules.items()):  # noqa: SLF001 - one that two share has two names here
-                if child in replaced:
-                    setattr(module, name, replaced[child])
+        _replace(model, {module: kinds[type(module)] for module in model.modules() if _has_kernel(module, kinds)})
     for module in model.modules():
         if isinstance(module, Attention):
             module.kernel = Int8Attention(module)
+
+
+def _fuse(model: nn.Module) -> None:
+    from models.network.inference import fused_sublayers as fused  # noqa: PLC0415 - needs Triton
+
+    kinds = {
+        FeedForward: fused.FusedFeedForward,
+        Residual: fused.fused_residual,
+        ContextAttention: fused.FusedContextAttention,
+    }
+    _replace(
+        model,
+        {module: kinds[type(module)] for module in model.modules() if type(module) in kinds and fused.can_be_fused(module)},
+    )
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.step = fused.FusedAttention(module)
+
+
+def _replace(model: nn.Module, by: Mapping[nn.Module, Callable[[Any], nn.Module]]) -> None:
+    """Put in the place of some modules what is made of each."""
+    replaced = {module: make(module) for module, make in by.items()}
+    for module in list(model.modules()):
+        for name, child in list(module._modules.items()):  # noqa: SLF001 - one that two share has two names here
+            if child in replaced:
+                setattr(module, name, replaced[child])
 
 
 def _has_kernel(module: nn.Module, kinds: Container[type[nn.Module]]) -> bool:

@@ -29,17 +29,39 @@ class StaticState(State):
     """The past of R hypotheses in full length; words that are not there yet are hidden."""
 
     here: Tensor = field(kw_only=True)
-    """(1,) where the next word goes."""
+    """(1,) where the next word goes, on the device."""
     starts: Tensor = field(kw_only=True)
     """(R,) where the sentence of each hypothesis begins."""
     room: int = field(kw_only=True)
     """Words that there is a place for."""
 
+    @property
+    def next_place(self) -> Tensor:
+        """Where the next word goes, on the device, (1,)."""
+        return self.here
+
     def extend(self, name: str, new: Tensor) -> Tensor:
         """Put in what a word of each hypothesis has left, (R, 1, X); gives that of all places, (R, room, X)."""
+        return self.reserve(name, new).index_copy_(0, self.here, new.transpose(0, 1)).transpose(0, 1)
+
+    def reserve(self, name: str, new: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """Where what a word of each hypothesis leaves is to be put, (room, R, X)."""
         if name not in self.past:
-            self.past[name] = new.new_zeros(self.room, new.size(0), new.size(2))
-        return self.past[name].index_copy_(0, self.here, new.transpose(0, 1)).transpose(0, 1)
+            self.past[name] = new.new_zeros(self.room, new.size(0), new.size(2), dtype=dtype)
+        return self.past[name]
+
+    def look_up(self, rows: int, words: int) -> Tensor:  # noqa: ARG002 - there is room for all of them
+        """Where the words of each hypothesis are, (R, room); from now on they stay there."""
+        if self.columns is None:
+            self.columns = self._own(rows, self.room)
+        return self.columns
+
+    def move(self, origins: Tensor) -> None:
+        """Let hypothesis i go on from what `origins[i]` was, (R,), whose words are looked up where they are."""
+        assert self.columns is not None
+        own = torch.arange(len(origins), device=origins.device)[:, None]
+        ahead = torch.arange(self.room, device=origins.device) >= self.here
+        self.columns.copy_(torch.where(ahead, own, self.columns.index_select(0, origins)))
 
     def advance(self, words: int) -> None:
         """A word more has been read."""
@@ -120,22 +142,42 @@ class Frame:
         for name, tensor in state.fixed.items():
             hidden = torch.finfo(tensor.dtype).min / 2 if name.endswith(MASK) else 0
             _put(tensor, self._state.fixed[name], hidden, at_end=name.startswith(MEMORY))
-        for name, cache in state.past.items():
-            rows = cache.size(1)
-            _put(cache[: state.position], self._state.past[name][: state.position, :rows])
+        self._fill_past(state)
         if state.starts is None:
             self._state.starts.zero_()
         else:
             self._state.starts[: len(state.starts)].copy_(state.starts)
         self._state.here.fill_(state.position)
 
+    def _fill_past(self, state: State) -> None:
+        columns = self._state.columns
+        if columns is not None and state.columns is not None and self._has(state):
+            _put(state.columns, columns[: len(state.columns), : state.columns.size(1)])
+            columns[:, state.position :] = self._everyone[:, None]
+            return
+        if columns is not None:
+            columns.copy_(self._everyone[:, None].expand_as(columns))
+        for name, cache in state.past.items():
+            known = state.ordered(cache)
+            _put(known, self._state.past[name][: state.position, : known.size(1)])
+
+    def _has(self, state: State) -> bool:
+        """Whether the words of a state stand here, wherever each is."""
+        return all(cache.data_ptr() == self._state.past[name].data_ptr() for name, cache in state.past.items())
+
     def fixed(self, sentences: int) -> dict[str, Tensor]:
         """What belongs to the first sentences, in place."""
         return {name: tensor[:sentences] for name, tensor in self._state.fixed.items()}
 
     def past(self, rows: int) -> dict[str, Tensor]:
-        """What belongs to the first hypotheses, in place."""
+        """What belongs to the first hypotheses, in place: all words, where they are looked up."""
+        if self._state.columns is not None:
+            return dict(self._state.past)
         return {name: cache[:, :rows] for name, cache in self._state.past.items()}
+
+    def columns(self, rows: int) -> Tensor | None:
+        """Where the words of the first hypotheses are looked up, in place, if they are."""
+        return None if self._state.columns is None else self._state.columns[:rows]
 
     def step(self, tokens: Tensor, origins: Tensor | None) -> Tensor:
         """Go on by a token.
@@ -154,13 +196,17 @@ class Frame:
         return self._replay()[:count]
 
     def _run(self) -> Tensor:
-        if self._moves:
+        if self._moves and self._state.columns is not None:
+            self._state.move(self._origins)
+        elif self._moves:
             for block in self._blocks:
                 block.copy_(block.index_select(2, self._origins))
         return self._step(self._tokens, self._state)
 
     def _in_blocks(self) -> list[Tensor]:
         """The room for words, that of one shape in one tensor, (names, room, R, X): it is moved in two kernels."""
+        if self._state.columns is not None:  # then no word is moved
+            return []
         alike: dict[tuple[torch.Size, torch.dtype], list[str]] = {}
         for name, cache in self._state.past.items():
             alike.setdefault((cache.shape, cache.dtype), []).append(name)

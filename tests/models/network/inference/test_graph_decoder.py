@@ -1,3 +1,4 @@
+import copy
 import gc
 import logging
 import weakref
@@ -15,6 +16,7 @@ from models.data.corpus import TokenizedCorpus
 from models.network.decoding import ModelDecoder
 from models.network.inference.framed_state import FRAME_BYTES, Frames
 from models.network.inference.graph_decoder import GraphDecoder
+from models.network.inference.preparation import prepare
 from models.network.inference.static_state import Frame, Replay, Shape
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
@@ -22,6 +24,7 @@ from models.search.running import Wanted
 from models.search.search import new_search, search
 from tests.support.steps import go_on, scores
 from tests.support.tape import Tapes
+from tests.support.torch_kernels import stand_in
 
 Make = Callable[..., Any]
 
@@ -68,6 +71,40 @@ def test_captured_steps_are_the_steps(model: TranslationModel, corpus: Tokenized
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one.log_softmax(-1), other.log_softmax(-1), atol=1e-4, rtol=0)
     assert tapes.replays > 30
+
+
+def fused(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> TranslationModel:
+    """The same model as it is on a GPU, but for what computes its kernels."""
+    stand_in(monkeypatch)
+    other = copy.deepcopy(model)
+    prepare(other.eval(), fused=True)
+    return other
+
+
+def test_fused_steps_are_the_steps(
+    model: TranslationModel, corpus: TokenizedCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a GPU has them: words are looked up where they are, in a frame and without."""
+    batches = [with_memory(model, corpus.batch(rows, model.architecture)) for rows in (range(10), range(10, 14))]
+    expected, other, tapes = scores(ModelDecoder(model), *batches), fused(model, monkeypatch), Tapes()
+    for decoder in (ModelDecoder(other), GraphDecoder(other, tapes)):
+        for one, another in zip(scores(decoder, *batches), expected, strict=True):
+            torch.testing.assert_close(one.log_softmax(-1), another.log_softmax(-1), atol=1e-4, rtol=0)
+    assert tapes.replays > 30
+
+
+@pytest.mark.parametrize("options", [SearchOptions(1), SearchOptions(4, 4)], ids=["greedy", "beam"])
+def test_searches_by_fused_steps_find_the_same(
+    model: TranslationModel, corpus: TokenizedCorpus, options: SearchOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sentences end at different times, and leave."""
+
+    def translations(decoder: ModelDecoder) -> list[list[list[int]]]:
+        batch = with_memory(model, corpus.batch(range(10), model.architecture))
+        return [[each.tokens for each in some] for some in search(decoder, batch, options, list(range(5, 45, 4)))]
+
+    expected = translations(ModelDecoder(model))
+    assert translations(GraphDecoder(fused(model, monkeypatch), Tapes())) == expected
 
 
 @pytest.fixture

@@ -1,0 +1,213 @@
+"""Attention of one word a row, a step of decoding, in one kernel in place of six.
+
+A step of a Transformer is hundreds of kernels that run for a microsecond or two each, and as long again passes between
+two of them: what a GPU needs for a step is the number of its kernels. Here softmax(q k / sqrt(D/H)) v is computed as the
+keys come, block by block (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"), in float32.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, import-untyped, import-not-found"
+# ruff: noqa: ANN001, ANN202, N803, PLR0913, PLR0914, PLR0917 - what Triton compiles has the types that it is called with
+
+from typing import Final
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+_WORDS: Final = 32
+"""Keys that are read at once."""
+
+
+@triton.jit
+def _past_kernel(
+    queries,
+    keys,
+    values,
+    to_row,
+    past_keys,
+    past_values,
+    to_word,
+    columns,
+    to_columns,
+    here,
+    starts,
+    mixed,
+    scale,
+    SIZE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    WORDS: tl.constexpr,
+):
+    row, head, heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
+    inside = tl.arange(0, WIDTH)
+    real = inside < SIZE
+    at = row * to_row + head * SIZE + inside
+    query = tl.load(queries + at, real, 0.0).to(tl.float32) * scale
+    key = tl.load(keys + at, real, 0.0)
+    value = tl.load(values + at, real, 0.0)
+    position = tl.load(here)
+    own = head * SIZE + inside
+    width = heads * SIZE
+    new = position.to(tl.int64) * to_word + row * width + own
+    tl.store(past_keys + new, key, real)
+    tl.store(past_values + new, value, real)
+    highest = tl.sum(query * key.to(tl.float32), 0)
+    total = highest * 0 + 1.0
+    sums = value.to(tl.float32)
+    for first in range(tl.load(starts + row).to(tl.int32), position.to(tl.int32), WORDS):
+        words = first + tl.arange(0, WORDS)
+        there = words < position
+        column = tl.load(columns + row * to_columns + words, there, 0)
+        places = (words.to(tl.int64) * to_word + column * width)[:, None] + own[None, :]
+        known = there[:, None] & real[None, :]
+        scores = tl.sum(tl.load(past_keys + places, known, 0.0).to(tl.float32) * query[None, :], 1)
+        scores = tl.where(there, scores, -float("inf"))
+        above = tl.maximum(highest, tl.max(scores, 0))
+        powers, less = tl.exp(scores - above), tl.exp(highest - above)
+        found = tl.load(past_values + places, known, 0.0).to(tl.float32)
+        sums = sums * less + tl.sum(found * powers[:, None], 0)
+        total = total * less + tl.sum(powers, 0)
+        highest = above
+    tl.store(mixed + row * width + own, (sums / total).to(mixed.dtype.element_ty), real)
+
+
+@triton.jit
+def _fixed_kernel(
+    queries,
+    keys,
+    values,
+    to_sentence,
+    to_head,
+    to_word,
+    mask,
+    to_mask,
+    mixed,
+    length,
+    count,
+    scale,
+    SIZE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    WORDS: tl.constexpr,
+    COUNT: tl.constexpr,
+    MASKED: tl.constexpr,
+    HIDDEN: tl.constexpr,
+):
+    sentence, head, heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
+    inside, each = tl.arange(0, WIDTH), tl.arange(0, COUNT)
+    real = inside < SIZE
+    own = (sentence * count + each)[:, None] * (heads * SIZE) + head * SIZE + inside[None, :]
+    asked = (each < count)[:, None] & real[None, :]
+    query = tl.load(queries + own, asked, 0.0).to(tl.float32) * scale
+    base = sentence.to(tl.int64) * to_sentence + head * to_head
+    highest = tl.full((COUNT,), -float("inf"), tl.float32)
+    total = tl.zeros((COUNT,), tl.float32)
+    sums = tl.zeros((COUNT, WIDTH), tl.float32)
+    for first in range(0, length, WORDS):
+        words = first + tl.arange(0, WORDS)
+        there = words < length
+        if MASKED:
+            there = there & (tl.load(mask + sentence * to_mask + words, there, -float("inf")) > HIDDEN)
+        if tl.max(there.to(tl.int32), 0) > 0:  # most of what is padded is not read
+            places = base + words[:, None] * to_word + inside[None, :]
+            known = there[:, None] & real[None, :]
+            key = tl.load(keys + places, known, 0.0).to(tl.float32)
+            scores = tl.sum(query[:, None, :] * key[None, :, :], 2)
+            scores = tl.where(there[None, :], scores, -float("inf"))
+            above = tl.maximum(highest, tl.max(scores, 1))
+            powers, less = tl.exp(scores - above[:, None]), tl.exp(highest - above)
+            value = tl.load(values + places, known, 0.0).to(tl.float32)
+            sums = sums * less[:, None] + tl.sum(powers[:, :, None] * value[None, :, :], 1)
+            total = total * less + tl.sum(powers, 1)
+            highest = above
+    result = sums / tl.where(total > 0, total, 1.0)[:, None]
+    tl.store(mixed + own, result.to(mixed.dtype.element_ty), asked)
+
+
+HIDDEN: Final = -1e30
+"""What is added to the score of a key that is not seen is below this."""
+
+
+def attend_past(
+    new: tuple[Tensor, Tensor, Tensor],
+    past: tuple[Tensor, Tensor],
+    columns: Tensor,
+    here: Tensor,
+    starts: Tensor,
+    heads: int,
+) -> Tensor:
+    """Self-attention of one more word each to itself and the words before, among which it then is.
+
+    Args:
+        new: queries, keys and values of the word, (R, 1, D) each, with one stride from row to row.
+        past: keys and values of all words, (room, R or more, D) each; those of the new one are put in.
+        columns: (R, room) in which column of the past each word of a row is; that of the new one is its own.
+        here: (1,) the place of the new word.
+        starts: (R,) the place of the first word of each row.
+        heads: H.
+
+    Returns:
+        (R, 1, D), without the output projection.
+    """
+    queries, keys, values = new
+    rows, _, width = queries.shape
+    size = width // heads
+    mixed = queries.new_empty(rows, 1, width)
+    with torch.cuda.device_of(queries):
+        _past_kernel[rows, heads](
+            queries,
+            keys,
+            values,
+            queries.stride(0),
+            *past,
+            past[0].stride(0),
+            columns,
+            columns.stride(0),
+            here,
+            starts,
+            mixed,
+            size**-0.5,
+            SIZE=size,
+            WIDTH=triton.next_power_of_2(size),
+            WORDS=_WORDS,
+            num_warps=2,
+        )
+    return mixed
+
+
+def attend_fixed(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    """Attention of one word of each of the N hypotheses of B sentences to what these have, which is read once for all.
+
+    Args:
+        queries: (B x N, 1, D), contiguous.
+        keys: (B, H, S, D/H).
+        values: as the keys, with the same strides.
+        mask: (B, 1, 1, S), what is added to the scores: nought, or less than `HIDDEN`. Where all is hidden, nought
+            comes out.
+
+    Returns:
+        (B x N, 1, D), without the output projection.
+    """
+    sentences, heads, length, size = keys.shape
+    count = len(queries) // sentences
+    mixed = torch.empty_like(queries)
+    with torch.cuda.device_of(queries):
+        _fixed_kernel[sentences, heads](
+            queries,
+            keys,
+            values,
+            *keys.stride()[:3],
+            queries if mask is None else mask,
+            0 if mask is None else mask.stride(0),
+            mixed,
+            length,
+            count,
+            size**-0.5,
+            SIZE=size,
+            WIDTH=triton.next_power_of_2(size),
+            WORDS=_WORDS,
+            COUNT=triton.next_power_of_2(count),
+            MASKED=mask is not None,
+            HIDDEN=HIDDEN,
+            num_warps=2,
+        )
+    return mixed
