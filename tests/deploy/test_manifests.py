@@ -1,5 +1,8 @@
 """Manifests that a cluster accepts: the schemas of Kubernetes, oldest and newest, and what refers to what."""
 
+import json
+from functools import cache
+
 import kubernetes_validate
 import pytest
 from typer.core import TyperGroup
@@ -25,10 +28,16 @@ def test_schema(folder: str, version: str) -> None:
     manifests = render(folder)
     for manifest in manifests:
         if manifest["kind"] not in CUSTOM:
-            kubernetes_validate.validate(manifest, version, strict=True)
+            _validate(json.dumps(manifest), version)
     for pod in pods(manifests):
         alone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": dict(pod.labels)}, "spec": pod.spec}
-        kubernetes_validate.validate(alone, version, strict=True)
+        _validate(json.dumps(alone), version)
+
+
+@cache
+def _validate(manifest: str, version: str) -> None:
+    """Each manifest once, though it is in several folders: the schemas are read anew each time."""
+    kubernetes_validate.validate(json.loads(manifest), version, strict=True)
 
 
 def test_every_folder_is_tested() -> None:

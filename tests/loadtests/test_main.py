@@ -1,10 +1,24 @@
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from loadtests.__main__ import main
 from loadtests.processes import ROOT
+from tests.support.command_line import run_here
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """A command that runs in this process handles its signals, but only until it ends."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -30,7 +44,7 @@ def test_what_cannot_be_run_is_status_2(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("loadtests: ")
     assert len(done.stderr.splitlines()) == 1
-    assert run("no-such-profile").returncode == 2
+    assert run_here(main, "no-such-profile").returncode == 2
 
 
 @pytest.mark.parametrize("command", ["smoke", "fuzz"])
@@ -38,7 +52,7 @@ def test_report_that_could_not_be_written_is_status_2_at_once(tmp_path: Path, co
     """Before anything is started, here even before the bundle is missed; the folder need not be there."""
     nothing = (command, "--bundle", str(tmp_path / "nowhere"))
     (tmp_path / "file").touch()
-    done = run(*nothing, "--report", str(tmp_path / "file" / "reports"))
+    done = run_here(main, *nothing, "--report", str(tmp_path / "file" / "reports"))
     assert (done.returncode, "Not a directory" in done.stderr, len(done.stderr.splitlines())) == (2, True, 1)
-    run(*nothing, "--report", str(tmp_path / "new" / "reports"))
+    run_here(main, *nothing, "--report", str(tmp_path / "new" / "reports"))
     assert [*(tmp_path / "new" / "reports").iterdir()] == []

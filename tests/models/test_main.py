@@ -18,15 +18,8 @@ from models.evaluation.contrastive import Outcome
 from models.evaluation.significance import write_outcomes
 from models.training.checkpoints import load_checkpoint
 from tests.support.bundles import documents, make_bundle, make_checkpoint
+from tests.support.command_line import run, run_alone
 from tests.support.servers import ROOT
-
-
-def run(*arguments: str | Path, given: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
-    """`python -m models` with these arguments and this standard input."""
-    command, variables = [sys.executable, "-m", "models", *map(str, arguments)], os.environ | environment
-    return subprocess.run(
-        command, input=given, capture_output=True, text=True, encoding="utf-8", check=False, env=variables
-    )
 
 
 def figures(file: Path) -> Any:
@@ -123,7 +116,8 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
 def test_cxmi_writes_what_each_sentence_gains(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """`cxmi` gives a number for each line; the first of each document, which has no context, gains nothing."""
     out, json_file = tmp_path / "new" / "gains", tmp_path / "deep" / "down" / "json"
-    done = run("cxmi", bundle, "--source", corpus[0], "--reference", corpus[1], "--out", out, "--json", json_file)
+    both = ("--source", corpus[0], "--reference", corpus[1])
+    done = run_alone("cxmi", bundle, *both, "--out", out, "--json", json_file)
     assert done.returncode == 0, done.stderr
     blocks = [block.splitlines() for block in out.read_text(encoding="utf-8").strip().split("\n\n")]
     assert [len(block) for block in blocks] == [len(document.sentences) for document in documents(3)]
@@ -179,7 +173,7 @@ def test_table_puts_results_side_by_side(tmp_path: Path) -> None:
     other = {"model": "b", "context": "empty", "context_sentences": 0, "bleu": 12.6}
     for name, result in (("1", scores), ("2", accuracies), ("3", other)):
         (tmp_path / name).write_text(json.dumps(result), encoding="utf-8")
-    done = run("table", *(tmp_path / name for name in "123"))
+    done = run_alone("table", *(tmp_path / name for name in "123"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "| model | context | context_sentences | loss | bleu | accuracy |",
@@ -280,7 +274,7 @@ def test_significance_is_a_table(corpus: tuple[Path, Path], tmp_path: Path) -> N
         outcomes = [Outcome(f"d{i}", "he", name == "b.real" or i == 0) for i in range(20)]
         write_outcomes(outcomes, tmp_path / f"{name}.outcomes")
     options = (tmp_path / "a.real", tmp_path / "b.real", tmp_path / "a.real", "--reference", corpus[1])
-    done = run("significance", *options)
+    done = run_alone("significance", *options)
     assert done.returncode == 0, done.stderr
     head, _, better, same = done.stdout.splitlines()
     assert head.startswith("| over a.real | BLEU | p | chrF | p | accuracy | p | macro | p |")
@@ -300,7 +294,7 @@ def test_changes_shows_what_changed_most(corpus: tuple[Path, Path], tmp_path: Pa
         end = "\r\n" if name == "system" else "\n"  # which is no change
         (tmp_path / name).write_text("".join(line + end for line in lines), encoding="utf-8", newline="")
     options = ("--source", corpus[0], "--reference", corpus[1], "--baseline", tmp_path / "baseline")
-    done = run("changes", *options, "--system", tmp_path / "system", "--preceding", "1")
+    done = run_alone("changes", *options, "--system", tmp_path / "system", "--preceding", "1")
     assert done.returncode == 0, done.stderr
     assert (
         f"2 of {len(references)} translations differ: 1 are nearer to the reference now, 1 further away." in done.stdout
@@ -340,9 +334,9 @@ def test_translate_keeps_every_line(bundle: Path, corpus: tuple[Path, Path], tmp
     assert done.returncode == 0, done.stderr
     translated = (tmp_path / "out").read_text(encoding="utf-8")
     assert [bool(line) for line in translated.split("\n")] == [bool(line.strip()) for line in text.split("\n")]
-    assert run("translate", bundle, "--beam", "1", given=text).stdout == translated
+    assert run_alone("translate", bundle, "--beam", "1", given=text).stdout == translated
     assert run("translate", bundle, "--in", "-", "--out", "-", "--beam", "1", given=text).stdout == translated
-    piped = run("translate", bundle, "--in", "/dev/stdin", "--beam", "1", given=text)
+    piped = run_alone("translate", bundle, "--in", "/dev/stdin", "--beam", "1", given=text)
     assert piped.stdout == translated
 
 
@@ -375,7 +369,8 @@ def test_device_that_there_is_none_of_is_one_sentence(bundle: Path) -> None:
 
 def test_output_is_utf8_whatever_the_locale_says() -> None:
     """As files are."""
-    done = run("translate", ROOT / "models/pretrained/en-ja", given="Kyoto is a city.\n", PYTHONIOENCODING="latin-1")
+    english = ROOT / "models/pretrained/en-ja"
+    done = run_alone("translate", english, given="Kyoto is a city.\n", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0, done.stderr
     assert "京都" in done.stdout
 
@@ -404,14 +399,14 @@ def test_results_and_figures_are_two_files(bundle: Path, corpus: tuple[Path, Pat
     done = run(*asked, "--out", tmp_path / "both", "--json", tmp_path / "." / "both")
     assert done.returncode == 2
     assert "cannot be both --out and --json" in done.stderr
-    done = run(*asked, "--out", "/dev/stdout", "--json", "/dev/stdout")
+    done = run_alone(*asked, "--out", "/dev/stdout", "--json", "/dev/stdout")
     assert done.returncode == 0, done.stderr
 
 
 def test_a_character_that_the_terminal_lacks_costs_no_report(bundle: Path, tmp_path: Path) -> None:
     """It is shown by its number, and files have it as it is."""
     items, out = contrastive_set(tmp_path, pronoun="彼女"), tmp_path / "accuracies"
-    done = run("contrast", bundle, "--set", items, "--json", out, PYTHONIOENCODING="latin-1")
+    done = run_alone("contrast", bundle, "--set", items, "--json", out, PYTHONIOENCODING="latin-1")
     assert done.returncode == 0, done.stderr
     assert "\\u5f7c" in done.stdout
     assert "彼女" in out.read_text(encoding="utf-8")
@@ -432,7 +427,8 @@ def test_compare_of_one_document_has_no_other_ones_context(
     for side in (0, 1):
         lines = corpus[side].read_text(encoding="utf-8").split("\n\n")[0]
         (tmp_path / str(side)).write_text(lines + "\n", encoding="utf-8")
-    done = run("compare", bundle, "--source", tmp_path / "0", "--reference", tmp_path / "1", "--out", tmp_path / "out")
+    both = ("--source", tmp_path / "0", "--reference", tmp_path / "1")
+    done = run_alone("compare", bundle, *both, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "no shuffled context: the text has only one document" in done.stderr
     assert {file.name.split(".")[1] for file in (tmp_path / "out").iterdir()} == {"real", "empty", "random"}
@@ -504,14 +500,14 @@ def test_strategies_of_translate(bundle: Path, corpus: tuple[Path, Path]) -> Non
 
 def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
     """A checkpoint is described and exported, and the bundle measured: each strategy and its ratio to CTranslate2."""
-    done = run("describe", make_checkpoint(tmp_path / "checkpoint"), "--json", tmp_path / "parts")
+    done = run_alone("describe", make_checkpoint(tmp_path / "checkpoint"), "--json", tmp_path / "parts")
     assert done.returncode == 0, done.stderr
     parts = {part["name"]: part for part in figures(tmp_path / "parts")["parts"]}
     assert parts["backbone.encoder"]["trained"] == 0 < parts["architecture.encoder"]["trained"]
     bundle, scores = tmp_path / "bundle", tmp_path / "scores"
     scores.write_text('{"test BLEU": 1.5}', encoding="utf-8")
     options = ("--out", bundle, "--source", corpus[0], "--reference", corpus[1], "--scores", scores)
-    done = run("export", tmp_path / "checkpoint", *options)
+    done = run_alone("export", tmp_path / "checkpoint", *options)
     assert done.returncode == 0, done.stderr
     assert Manifest.load(bundle).scores == {"test BLEU": 1.5}
     assert run("export", tmp_path / "checkpoint", *options[:4]).returncode == 2
@@ -519,7 +515,7 @@ def test_export_describe_and_bench(tmp_path: Path, corpus: tuple[Path, Path]) ->
     done = run("export", tmp_path / "checkpoint", *options)
     assert (done.returncode, "is not a JSON object of names and numbers" in done.stderr) == (2, True)
     measured = ("--batch", "2", "--rounds", "1", "--compute-type", "float32", "--plot", tmp_path / "speeds")
-    done = run("bench", bundle, "--in", corpus[0], *measured, "--json", tmp_path / "rows")
+    done = run_alone("bench", bundle, "--in", corpus[0], *measured, "--json", tmp_path / "rows")
     assert done.returncode == 0, done.stderr
     rows = {row["strategy"]: row for row in figures(tmp_path / "rows")["rows"]}
     assert rows["sentence"]["ratio"] == rows["plain"]["plain_ratio"] == 1
@@ -540,7 +536,9 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         ("en-ja", "en_ja/shipped"),
         ("en-ja", "en_ja/step_twelve"),
     ):
-        done = run("unpack", ROOT / "models/pretrained" / bundle, configs / f"{name}.yaml")
+        done = (run_alone if name == "shipped" else run)(
+            "unpack", ROOT / "models/pretrained" / bundle, configs / f"{name}.yaml"
+        )
         assert done.returncode == 0, done.stderr
         config = load_config(configs / f"{name}.yaml")
         assert f"checkpoint: {config.output}/final" in done.stdout
@@ -580,6 +578,14 @@ def test_bad_usage_is_status_2_and_one_clear_line(arguments: tuple[str, ...], me
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("train", "missing.yaml"), ("evaluate", "missing")])
+def test_a_process_ends_with_what_the_command_line_says(arguments: tuple[str, ...]) -> None:
+    """Its status and its lines are those that the other tests of this file see."""
+    here, alone = run(*arguments), run_alone(*arguments)
+    assert (alone.returncode, alone.stdout) == (here.returncode, here.stdout) == (2, "")
+    assert alone.stderr.splitlines()[-1] == here.stderr.splitlines()[-1]
 
 
 def test_help_does_not_wait_for_torch() -> None:

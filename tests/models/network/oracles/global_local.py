@@ -84,11 +84,18 @@ def _embed(backbone: Transformer, architecture: GlobalLocal, source: list[int], 
 def _global(layer: GlobalLayer | GlobalAttention, states: Sequence, place: int, seen: list[Sequence]) -> Sequence:
     if isinstance(layer, GlobalAttention):
         normed = [[norm(layer.norm, x) for x in sentence] for sentence in seen]
-        return [_attend_segments(layer.attention, norm(layer.norm, x), place, normed) for x in states]
+        pairs = _keys_and_values(layer.attention, normed)
+        return [_attend_segments(layer.attention, norm(layer.norm, x), place, pairs) for x in states]
     first = layer.self_residual
     keys = [[norm(first.norm, x) for x in sentence] for sentence in seen] if first.pre else seen
-    states = residual(first, states, lambda xs: [_attend_segments(layer.attention, x, place, keys) for x in xs])
+    pairs = _keys_and_values(layer.attention, keys)
+    states = residual(first, states, lambda xs: [_attend_segments(layer.attention, x, place, pairs) for x in xs])
     return residual(layer.feed_residual, states, feed_forward(layer.feed_forward))
+
+
+def _keys_and_values(layer: SegmentAttention, seen: list[Sequence]) -> list[Sequence]:
+    """Of each vector its key and, after that, its value."""
+    return [[linear(layer.attention.key_value, y) for y in sentence] for sentence in seen]
 
 
 def _attend_segments(layer: SegmentAttention, x: Tensor, place: int, seen: list[Sequence]) -> Tensor:
@@ -102,8 +109,7 @@ def _attend_segments(layer: SegmentAttention, x: Tensor, place: int, seen: list[
         scores, values = [], []
         for other, sentence in enumerate(seen):
             r = max(-20, min(20, other - place)) + 20
-            for y in sentence:
-                both = linear(attention.key_value, y)
+            for both in sentence:
                 key, value = both[: len(query)][own], both[len(query) :][own]
                 if layer.key_distances is not None and layer.value_distances is not None:
                     key, value = key + layer.key_distances.weight[r], value + layer.value_distances.weight[r]
@@ -160,36 +166,34 @@ def _remember(
     before = [norm(connection.norm, x) for x in remembered] if connection.pre else remembered
 
     def attend(xs: Sequence) -> Sequence:
-        everything = [*before, *xs]
-        places = range(len(before), len(everything))
-        return [_attend_relative(relative, index, attention, everything, i, len(before)) for i in places]
+        pairs = [linear(attention.key_value, x) for x in (*before, *xs)]
+        queries = enumerate((linear(attention.query, x) for x in xs), start=len(before))
+        return [_attend_relative(relative, index, query, pairs[: i + 1], len(before)) for i, query in queries]
 
-    return residual(connection, hidden, attend)
+    return residual(connection, hidden, lambda xs: [linear(attention.output, x) for x in attend(xs)])
 
 
 def _attend_relative(
-    relative: RelativeAttention, index: int, attention: Attention, everything: Sequence, i: int, remembered: int
+    relative: RelativeAttention, index: int, query: Tensor, pairs: Sequence, remembered: int
 ) -> Tensor:
     """((q_i + u) k_j + (q_i + v) W_r R_{i-j}) / sqrt(D/H) over all j up to i; and b sqrt(D/H) for the memory's."""
-    query = linear(attention.query, everything[i])
-    width = len(query)
-    size = width // attention.heads
+    width, heads = len(query), len(relative.content_bias)
+    size = width // heads
     projection = relative.positions[index]
     assert isinstance(projection, nn.Linear)
+    distances = [linear(projection, _sinusoid(len(pairs) - 1 - j, width)) for j in range(len(pairs))]
     mixed = []
-    for h in range(attention.heads):
+    for h in range(heads):
         own = slice(h * size, (h + 1) * size)
         scores, values = [], []
-        for j in range(i + 1):
-            both = linear(attention.key_value, everything[j])
-            distance = linear(projection, _sinusoid(i - j, width))[own]
+        for j, (both, distance) in enumerate(zip(pairs, distances, strict=True)):
             content = (query[own] + relative.content_bias[h]) @ both[:width][own]
-            position = (query[own] + relative.position_bias[h]) @ distance
+            position = (query[own] + relative.position_bias[h]) @ distance[own]
             bias = relative.memory_biases[index][h] * size if relative.warm_start and j < remembered else 0
             scores.append((content + position + bias) / math.sqrt(size))
             values.append(both[width:][own])
         mixed.append(sum(weight * value for weight, value in zip(softmax(scores), values, strict=True)))
-    return linear(attention.output, torch.cat(mixed))
+    return torch.cat(mixed)
 
 
 def _sinusoid(distance: int, width: int) -> Tensor:

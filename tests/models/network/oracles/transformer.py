@@ -31,14 +31,24 @@ def norm(layer: nn.Module, x: Tensor) -> Tensor:
 
 def softmax(scores: list[Tensor]) -> list[Tensor]:
     """exp(s) / sum of exp(s)."""
-    exponentials = [torch.exp(score - max(scores)) for score in scores]
-    return [each / sum(exponentials) for each in exponentials]
+    highest = max(scores)
+    exponentials = [torch.exp(score - highest) for score in scores]
+    total = sum(exponentials)
+    return [each / total for each in exponentials]
 
 
 def attend(attention: Attention, x: Tensor, memory: Sequence) -> Tensor:
     """Multi-head attention of one query to a memory (Vaswani et al. 2017, section 3.2.2)."""
+    return _attend(attention, x, _keys_and_values(attention, memory))
+
+
+def _keys_and_values(attention: Attention, memory: Sequence) -> Sequence:
+    """Of each vector of a memory its key and, after that, its value."""
+    return [linear(attention.key_value, m) for m in memory]
+
+
+def _attend(attention: Attention, x: Tensor, both: Sequence) -> Tensor:
     query = linear(attention.query, x)
-    both = [linear(attention.key_value, m) for m in memory]
     inner, heads = len(query), attention.heads
     size = inner // heads
     mixed = []
@@ -53,17 +63,23 @@ def attend(attention: Attention, x: Tensor, memory: Sequence) -> Tensor:
 
 def over(attention: Attention, memory: Sequence) -> Sublayer:
     """Attention of every position to a memory."""
-    return lambda sequence: [attend(attention, x, memory) for x in sequence]
+    both = _keys_and_values(attention, memory)
+    return lambda sequence: [_attend(attention, x, both) for x in sequence]
 
 
 def over_itself(attention: Attention) -> Sublayer:
     """Attention of every position to all."""
-    return lambda sequence: [attend(attention, x, sequence) for x in sequence]
+    return lambda sequence: over(attention, sequence)(sequence)
 
 
 def over_past(attention: Attention) -> Sublayer:
     """Attention of every position to itself and those before it."""
-    return lambda sequence: [attend(attention, x, sequence[: t + 1]) for t, x in enumerate(sequence)]
+
+    def read(sequence: Sequence) -> Sequence:
+        both = _keys_and_values(attention, sequence)
+        return [_attend(attention, x, both[: t + 1]) for t, x in enumerate(sequence)]
+
+    return read
 
 
 def feed_forward(layer: FeedForward) -> Sublayer:
