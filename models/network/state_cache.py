@@ -5,6 +5,7 @@ What is kept of an input is what it leads to alone, without padding: so it stand
 
 from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
 
 from models.data.tokenizer import PAD
@@ -68,15 +69,17 @@ def _apart(
     own = [lengths[row] for row in rows]
     longest = [max(sizes) for sizes in zip(*own, strict=True)]
     computed = compute(*(ids[rows, :size] for ids, size in zip(inputs, longest, strict=True)))
-    return [
-        [states[place, :length].clone() for states, length in zip(computed, sizes, strict=False)]
+    found = [
+        [states[place, :length] for states, length in zip(computed, sizes, strict=False)]
         for place, sizes in enumerate(own)
     ]
+    kept = [[torch.empty_like(states) for states in each] for each in found]
+    torch._foreach_copy_([states for each in kept for states in each], [states for each in found for states in each])
+    return kept
 
 
 def _padded(states: Sequence[Tensor], length: int) -> Tensor:
     """As one tensor (U, X, E)."""
     joined = states[0].new_zeros(len(states), length, states[0].size(-1))
-    for row, own in zip(joined, states, strict=True):
-        row[: len(own)] = own
+    torch._foreach_copy_([row[: len(own)] for row, own in zip(joined.unbind(), states, strict=True)], list(states))
     return joined
