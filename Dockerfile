@@ -4,6 +4,7 @@
 #   BASE_IMAGE     Debian with Python 3.11 or 3.12 and its venv module
 #   TORCH_INDEX    where torch comes from; CUDA: https://download.pytorch.org/whl/cu130; empty: where pip is told to look
 #   EXTRAS         of pyproject.toml; CUDA: bert,cuda (CTranslate2 wants another cuBLAS than torch brings)
+#   PACKAGES       of Debian, beside it; CUDA: gcc libc6-dev (Triton compiles its kernels where they run)
 #   PIP_INDEX_URL  a mirror of PyPI
 ARG BASE_IMAGE=docker.io/library/python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
@@ -50,8 +51,14 @@ LABEL org.opencontainers.image.title="Antecedent" \
     org.opencontainers.image.version="${VERSION}" \
     org.opencontainers.image.revision="${REVISION}" \
     org.opencontainers.image.licenses="Apache-2.0 AND CC-BY-SA-3.0"
+ARG PACKAGES=
+# hadolint ignore=DL3008
+RUN test -z "${PACKAGES}" || { apt-get update \
+    && apt-get install --yes --no-install-recommends ${PACKAGES} \
+    && rm -rf /var/lib/apt/lists/*; }
 RUN groupadd --gid 10001 antecedent \
-    && useradd --uid 10001 --gid 10001 --no-log-init --no-create-home --home-dir /tmp --shell /usr/sbin/nologin antecedent
+    && useradd --uid 10001 --gid 10001 --no-log-init --no-create-home --home-dir /tmp --shell /usr/sbin/nologin antecedent \
+    && install --directory --owner antecedent --group antecedent /var/cache/antecedent
 COPY --from=build /models /models
 COPY --from=build /opt/antecedent /opt/antecedent
 # The root file system may be read-only: what is written goes to /tmp. Nothing is fetched at run time, whatever a model

@@ -90,24 +90,15 @@ train-default: setup ## Train the shipped Japanese-English model anew: tokenizer
 	$(PY) -m models average runs/default/document/final runs/default/reference/final --out runs/default/mean/final
 	$(PY) -m models export runs/default/mean/final --sentence runs/default/reference/final --out $(MODEL)
 
-train-en-ja: setup ## The same for the shipped English-Japanese model: tokenizer, twelve steps, means, export (variable: MINUTES a step)
+train-en-ja: setup ## The same for the shipped English-Japanese model (variable: MINUTES a step)
 	[ -e runs/en_ja/tokenizer/tokenizer.target.model ] || $(PY) -m models tokenizer $(RUNS)/en_ja/sentence.yaml
-	[ -e runs/en_ja/document/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/sentence.yaml --resume $(BUDGET)
-	[ -e runs/en_ja/tuned/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/document.yaml --resume $(BUDGET)
-	[ -e runs/en_ja/longer/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/tuned.yaml --resume
-	[ -e runs/en_ja/step_five/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/longer.yaml --resume
-	[ -e runs/en_ja/step_six/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_five.yaml --resume
-	[ -e runs/en_ja/mean/final ] || $(PY) -m models train $(RUNS)/en_ja/step_six.yaml --resume
-	[ -e runs/en_ja/mean/final ] || $(PY) -m models average runs/en_ja/step_five/final runs/en_ja/step_six/final runs/en_ja/step_six/final --name en-ja-mean --out runs/en_ja/mean/final
-	[ -e runs/en_ja/step_eight/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_seven.yaml --resume
-	[ -e runs/en_ja/step_nine/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_eight.yaml --resume
-	[ -e runs/en_ja/step_ten/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_nine.yaml --resume
-	[ -e runs/en_ja/step_eleven/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_ten.yaml --resume
-	[ -e runs/en_ja/step_twelve/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/step_eleven.yaml --resume
-	$(PY) -m models train $(RUNS)/en_ja/step_twelve.yaml --resume
-	[ -e runs/en_ja/mean_eleven/final ] || $(PY) -m models average runs/en_ja/step_eleven/final runs/en_ja/step_nine/final --name en-ja-mean-eleven --out runs/en_ja/mean_eleven/final
-	[ -e runs/en_ja/mean_twelve/final ] || $(PY) -m models average runs/en_ja/step_twelve/final runs/en_ja/step_ten/final --out runs/en_ja/mean_twelve/final
-	$(PY) -m models export runs/en_ja/mean_twelve/final --sentence runs/en_ja/mean_eleven/final --out models/pretrained/en-ja
+	[ -e runs/en_ja/modules/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/sentence.yaml --resume $(BUDGET)
+	[ -e runs/en_ja/document/checkpoints ] || $(PY) -m models train $(RUNS)/en_ja/modules.yaml --resume $(BUDGET)
+	$(PY) -m models train $(RUNS)/en_ja/document.yaml --resume $(BUDGET)
+	$(PY) -m models train $(RUNS)/en_ja/reference.yaml --resume $(BUDGET)
+	rm -rf runs/en_ja/mean
+	$(PY) -m models average runs/en_ja/document/final runs/en_ja/reference/final --out runs/en_ja/mean/final
+	$(PY) -m models export runs/en_ja/mean/final --sentence runs/en_ja/reference/final --out models/pretrained/en-ja
 
 # Which comparison: a folder of runs in models/configs/default, whose names are those of the folders in runs/.
 SET := systems
@@ -163,7 +154,7 @@ BUILD := docker build
 ENGINE := docker
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 IMAGE = antecedent:$(VERSION)$(FLAVOUR:%=-%)
-BUILD_cuda := --build-arg TORCH_INDEX=https://download.pytorch.org/whl/cu130 --build-arg EXTRAS=bert,cuda
+BUILD_cuda := --build-arg TORCH_INDEX=https://download.pytorch.org/whl/cu130 --build-arg EXTRAS=bert,cuda --build-arg 'PACKAGES=gcc libc6-dev'
 BUILD_ray := --build-arg EXTRAS=bert,ray,ray-cluster
 BUILDING = $(BUILD) $(BUILD_$(FLAVOUR)) $(OPTIONS)
 

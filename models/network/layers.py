@@ -80,12 +80,15 @@ class AttentionKernel(Protocol):
 
 
 class StepKernel(Protocol):
-    """What computes attention of one word a row on a GPU in place of torch; `inference.fused_sublayers.FusedAttention`."""
+    """What computes attention of one word a row on a GPU; `inference.fused_sublayers.FusedAttention`.
+
+    A frame here is the norm of a residual connection that has it before the sub-layer.
+    """
 
     def mix(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """Attention alone, (R, 1, D), of queries (R, 1, D), without projections; others as in `Attention.mix`."""
 
-    def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: Any) -> Tensor:
+    def attend_fixed(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, frame: nn.LayerNorm) -> Tensor:
         """As `Attention.forward`, of x (R, 1, D), in a frame."""
 
     def attend_past(
@@ -95,7 +98,7 @@ class StepKernel(Protocol):
         position: int | Tensor,
         columns: Tensor,
         starts: Tensor | None,
-        frame: Any,
+        frame: nn.LayerNorm | None,
     ) -> Tensor:
         """Self-attention (R, 1, D) of one more word each to itself and the past, to which it is added, in a frame."""
 

@@ -25,7 +25,8 @@ def likeliest(
         return tokens[:, 0], values[:, 0]
     keep_from_ending(logits, early)
     if fused is not None:
-        return fused.likeliest(logits, (PAD, BOS))
+        chosen: tuple[Tensor, Tensor] = fused.likeliest(logits, (PAD, BOS))
+        return chosen
     return continuations.likeliest(logits, (PAD, BOS), forbidden)
 
 

@@ -534,7 +534,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         ("ja-en", "shipped"),
         ("ja-en", "document"),
         ("en-ja", "en_ja/shipped"),
-        ("en-ja", "en_ja/step_twelve"),
+        ("en-ja", "en_ja/document"),
     ):
         done = (run_alone if name == "shipped" else run)(
             "unpack", ROOT / "models/pretrained" / bundle, configs / f"{name}.yaml"

@@ -1,12 +1,12 @@
 """Attention of one word a row, a step of decoding, in one kernel in place of six.
 
 A step of a Transformer is hundreds of kernels that run for a microsecond or two each, and as long again passes between
-two of them: what a GPU needs for a step is the number of its kernels. Here softmax(q k / sqrt(D/H)) v is computed as the
-keys come, block by block (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"), in float32.
+two of them: what a GPU needs for a step is the number of its kernels. Here softmax(q k / sqrt(D/H)) v is computed as
+the keys come, block by block (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"), in float32.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, import-untyped, import-not-found"
-# ruff: noqa: ANN001, ANN202, N803, PLR0913, PLR0914, PLR0917 - what Triton compiles has the types that it is called with
+# ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Triton compiles has the types that it is called with
 
 from typing import Final
 

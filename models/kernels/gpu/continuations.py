@@ -1,11 +1,11 @@
 """A step of search on a GPU: as `models.kernels.continuations`, in two kernels in place of some thirty.
 
-The first one goes over pieces of the scores and keeps the best of each, and what its probability sums to; the second one
-chooses among those. Nothing of the size of the scores is written.
+The first one goes over pieces of the scores and keeps the best of each, and what its probability sums to; the second
+one chooses among those. Nothing of the size of the scores is written.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, import-untyped, import-not-found"
-# ruff: noqa: ANN001, ANN202, N803, PLR0913, PLR0914, PLR0917 - what Triton compiles has the types that it is called with
+# ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Triton compiles has the types that it is called with
 
 from typing import Final
 
@@ -50,7 +50,8 @@ def _pieces_kernel(
         own = first + tl.arange(0, BLOCK)
         some = tl.load(logits + row.to(tl.int64) * to_row + own, own < vocabulary, -float("inf")).to(tl.float32)
         above = tl.maximum(highest, tl.max(some, 0))
-        base = tl.where(above == -float("inf"), 0.0, above)  # where nothing has a probability, no difference is a number
+        # Where nothing has a probability, no difference is a number.
+        base = tl.where(above == -float("inf"), 0.0, above)
         total = total * tl.exp(highest - base) + tl.sum(tl.exp(some - base), 0)
         highest = above
         some = tl.where((own == NEVER) | (own == NOR), -float("inf"), some)
@@ -108,7 +109,7 @@ def _best_kernel(
     left = (rows < BEAM)[:, None] & (places < pieces * COUNT)[None, :]
     candidates = own[:, None] * (pieces * COUNT) + places[None, :]
     found = tl.load(values + candidates, left, -float("inf")) + spent[:, None]
-    found = tl.where(found == found, found, -float("inf"))
+    found = tl.where(found == found, found, -float("inf"))  # noqa: PLR0124 - what is no number is not itself
     numbers = rows[:, None].to(tl.int64) * vocabulary + tl.load(tokens + candidates, left, 0)
     last = vocabulary.to(tl.int64) * BEAM - 1
     waiting = rows < 0
@@ -162,9 +163,7 @@ def likeliest(logits: Tensor, never: Tokens) -> tuple[Tensor, Tensor]:
     return best[2][:, 0], best[0][:, 0]
 
 
-def _choose(
-    logits: Tensor, so_far: Tensor, never: Tokens, end: int, best: Continuations, going: Continuations
-) -> None:
+def _choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int, best: Continuations, going: Continuations) -> None:
     (rows, vocabulary), (sentences, beam), count = logits.shape, so_far.shape, best[0].size(1)
     blocks = triton.cdiv(vocabulary, _BLOCK)
     wanted = min(blocks, _MOST_PIECES, max(1, _PROGRAMS // rows))

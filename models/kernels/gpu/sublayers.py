@@ -1,7 +1,7 @@
 """What stands around a sub-layer of one word a row, and around attention to the context, in one kernel each."""
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, import-untyped, import-not-found"
-# ruff: noqa: ANN001, ANN202, N803, PLR0913, PLR0917 - what Triton compiles has the types that it is called with
+# ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Triton compiles has the types that it is called with
 
 import torch
 import triton
@@ -68,7 +68,7 @@ def enter(x: Tensor, norm: nn.LayerNorm, later: Tensor) -> tuple[Tensor, Tensor]
 
 
 def let_in(x: Tensor, found: Tensor, gate: Tensor) -> Tensor:
-    """x + (1 - sigmoid(gate)) * found, of three contiguous tensors of one shape."""
+    """The sum x + (1 - sigmoid(gate)) * found, of three contiguous tensors of one shape."""
     mixed = torch.empty_like(x)
     with torch.cuda.device_of(x):
         _let_in_kernel[triton.cdiv(x.numel(), _ELEMENTS),](x, found, gate, mixed, x.numel(), BLOCK=_ELEMENTS)

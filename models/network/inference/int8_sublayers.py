@@ -21,8 +21,8 @@ from models.kernels.sublayers import (
     open_gate,
 )
 from models.network.architectures.context_attention import ContextAttention
-from models.network.inference.int8 import Arrays, Int8Linear
 from models.network.inference.framed_residual import FramedResidual
+from models.network.inference.int8 import Arrays, Int8Linear
 from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)

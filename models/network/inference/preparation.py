@@ -87,15 +87,13 @@ def _quantize(model: nn.Module) -> None:
 def _fuse(model: nn.Module) -> None:
     from models.network.inference import fused_sublayers as fused  # noqa: PLC0415 - needs Triton
 
-    kinds = {
+    kinds: Mapping[type[nn.Module], Callable[[Any], nn.Module]] = {
         FeedForward: fused.FusedFeedForward,
         Residual: fused.fused_residual,
         ContextAttention: fused.FusedContextAttention,
     }
-    _replace(
-        model,
-        {module: kinds[type(module)] for module in model.modules() if type(module) in kinds and fused.can_be_fused(module)},
-    )
+    modules = [module for module in model.modules() if type(module) in kinds and fused.can_be_fused(module)]
+    _replace(model, {module: kinds[type(module)] for module in modules})
     for module in model.modules():
         if isinstance(module, Attention):
             module.step = fused.FusedAttention(module)

@@ -50,7 +50,7 @@ class StaticState(State):
             self.past[name] = new.new_zeros(self.room, new.size(0), new.size(2), dtype=dtype)
         return self.past[name]
 
-    def look_up(self, rows: int, words: int) -> Tensor:  # noqa: ARG002 - there is room for all of them
+    def look_up(self, rows: int, words: int) -> Tensor:
         """Where the words of each hypothesis are, (R, room); from now on they stay there."""
         if self.columns is None:
             self.columns = self._own(rows, self.room)

@@ -11,8 +11,8 @@ pytest.importorskip("triton", reason="there is no Triton")
 if not torch.cuda.is_available():
     pytest.skip("there is no CUDA device", allow_module_level=True)
 
-from models.kernels.gpu import attention, sublayers  # noqa: E402 - need Triton
-from models.kernels.gpu import continuations as fused  # noqa: E402
+from models.kernels.gpu import attention, sublayers
+from models.kernels.gpu import continuations as fused
 
 pytestmark = pytest.mark.gpu
 PAD, BOS, EOS = 0, 1, 2
@@ -29,6 +29,7 @@ def kind(request: pytest.FixtureRequest) -> torch.dtype:
 
 
 def same(found: Tensor, expected: Tensor, kind: torch.dtype) -> None:
+    """See that what the GPU gave is what float32 on a CPU gives, as far as its numbers go."""
     torch.testing.assert_close(found.float().cpu(), expected.float(), atol=CLOSE[kind], rtol=CLOSE[kind])
 
 
@@ -47,9 +48,7 @@ def test_a_word_attends_to_those_before_it(heads: int, width: int, position: int
     found = attention.attend_past(new.to(on_the_gpu).chunk(3, -1), tuple(on_gpu.unbind()), *given, heads)
     plain = past.float()
     queries, keys, values = new.float().chunk(3, -1)
-    expected = torch_kernels.attend_past(
-        (queries, keys, values), tuple(plain.unbind()), columns, here, starts, heads
-    )
+    expected = torch_kernels.attend_past((queries, keys, values), tuple(plain.unbind()), columns, here, starts, heads)
     same(found, expected, kind)
     same(on_gpu, plain, kind)
 
@@ -97,7 +96,9 @@ def test_the_best_continuations_are_those_of_a_cpu(
     for (scores, origins, tokens), (right, *others) in zip(found, expected, strict=True):
         there = right.isfinite()
         torch.testing.assert_close(scores.cpu(), right, atol=1e-4, rtol=0)
-        assert [origins.cpu()[there].tolist(), tokens.cpu()[there].tolist()] == [each[there].tolist() for each in others]
+        assert [origins.cpu()[there].tolist(), tokens.cpu()[there].tolist()] == [
+            each[there].tolist() for each in others
+        ]
 
 
 @pytest.mark.parametrize("rows", [1, 64, 1500])

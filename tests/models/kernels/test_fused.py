@@ -1,0 +1,24 @@
+import logging
+
+import pytest
+import torch
+
+from models.kernels.fused import has_fused_kernels
+
+
+def test_without_a_gpu_decoding_goes_on_without_its_kernels(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever is missing, Triton, a compiler or a device, it is said once and in one line."""
+    has_fused_kernels.cache_clear()
+    missing = torch.device("cuda", 40)
+    with caplog.at_level(logging.WARNING):
+        assert not has_fused_kernels(missing)
+        assert not has_fused_kernels(missing)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("decoding goes on without fused kernels, and more slowly: ")
+    assert "\n" not in record.getMessage()
+
+
+def test_a_cpu_has_kernels_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    """Which is nothing to warn of."""
+    assert not has_fused_kernels(torch.device("cpu"))
+    assert not caplog.records
