@@ -23,6 +23,11 @@ FILES = ["docker-compose.yml", "docker-compose.gpu.yml"]
 """The second is put on the first."""
 
 
+def _own(file: str) -> dict[str, str]:
+    """The variables that are the service's."""
+    return {name: value for name, value in _environment(file).items() if name.startswith(PREFIX)}
+
+
 def _environment(file: str) -> dict[str, str]:
     found: dict[str, str] = compose(file)["services"]["antecedent"]["environment"]
     return found
@@ -76,7 +81,7 @@ def test_redis_is_reached_by_the_service_alone() -> None:
 @pytest.mark.parametrize("file", FILES)
 def test_settings_exist(file: str) -> None:
     """Each variable of the service is one of its settings, and all together can be."""
-    ours = {name.removeprefix(PREFIX).lower(): value for name, value in _environment(file).items()}
+    ours = {name.removeprefix(PREFIX).lower(): value for name, value in _own(file).items()}
     assert ours.keys() <= Settings.model_fields.keys()
 
 
@@ -86,7 +91,17 @@ def test_gpu_is_used_as_in_kubernetes() -> None:
         "configMapGenerator"
     ]
     there = dict(literal.split("=") for literal in generator["literals"])
-    assert _environment("docker-compose.gpu.yml") == there | {"ANTECEDENT_WORKERS": "1"}
+    assert _own("docker-compose.gpu.yml") == there | {"ANTECEDENT_WORKERS": "1"}
+
+
+def test_what_is_compiled_for_a_gpu_is_kept() -> None:
+    """In a volume, not in /tmp, where Docker lets nothing be executed."""
+    (volume,) = compose("docker-compose.gpu.yml")["services"]["antecedent"]["volumes"]
+    name, folder = volume.split(":")
+    assert name in compose("docker-compose.gpu.yml")["volumes"]
+    places = (_environment("docker-compose.gpu.yml")[each] for each in ("CUDA_CACHE_PATH", "TRITON_CACHE_DIR"))
+    assert [Path(place).parent for place in places] == [Path(folder)] * 2
+    assert f" {folder}\n" in (ROOT / "Dockerfile").read_text()
 
 
 def test_mounted_files_exist() -> None:

@@ -4,12 +4,14 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import stat
 import subprocess
 import sys
 import tomllib
 import typing
+from itertools import pairwise
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -116,7 +118,8 @@ def test_release_has_one_version() -> None:
 @pytest.mark.parametrize("flavour", ["cuda", "ray"])
 def test_flavours(flavour: str) -> None:
     """An image for GPUs or Ray has what `pyproject.toml` offers as an extra; compose builds the former alike."""
-    arguments = dict(re.findall(r"--build-arg (\w+)=(\S+)", _make("image", f"FLAVOUR={flavour}")))
+    words = shlex.split(_make("image", f"FLAVOUR={flavour}"))
+    arguments = dict(word.split("=", 1) for before, word in pairwise(words) if before == "--build-arg")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert flavour in arguments["EXTRAS"].split(",")
     assert set(arguments["EXTRAS"].split(",")) <= extras.keys()
