@@ -7,7 +7,6 @@ on no other node. A part whose worker, or its node, has died is given to another
 import logging
 import os
 import socket
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ import ray
 import ray.data
 from ray.exceptions import RayError
 
+from models.bulk.attempts import Attempts
 from models.bulk.parts import CorpusFile, Part
 from models.bulk.worker import PartTranslator, Settings, Translation
 from models.errors import ClusterError
@@ -48,7 +48,7 @@ class Cluster:
 
         with _connected(self.address) as node:
             here = {"ray.io/node-id": node}
-            attempts = ray.remote(num_cpus=0, label_selector=here)(_Attempts).remote()
+            attempts: Any = ray.remote(num_cpus=0, label_selector=here)(Attempts).remote()
             # a block for each part: blocks are what workers are given, and what is done again
             rows = ray.data.from_items([asdict(part) for part in parts], override_num_blocks=len(parts))
             texts = rows.map(read, compute=ray.data.TaskPoolStrategy(size=1), num_cpus=0, label_selector=here)
@@ -85,19 +85,6 @@ def _workers_of(resources: Mapping[str, float], settings: Settings) -> int:
     """How many workers a node with these resources can hold."""
     by_cores = int(resources.get("CPU", 0) / settings.threads)
     return by_cores if settings.device == "cpu" else min(by_cores, int(resources.get("GPU", 0)))
-
-
-class _Attempts:
-    """Counts how often each part has been begun; an actor, which outlives the workers."""
-
-    def __init__(self) -> None:
-        self._begun: Counter[str] = Counter()
-
-    @ray.method
-    def begin(self, key: str) -> int:
-        """Count one more, and say how many there were before."""
-        self._begun[key] += 1
-        return self._begun[key] - 1
 
 
 @contextmanager
