@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -11,6 +12,9 @@ from torch import Tensor
 from models.data.tokenizer import BOS, EOS, PAD
 from models.kernels.continuations import choose
 from models.search.vocabulary import keep_from_ending, kernels_for, likeliest_by_torch
+
+_FUSED: Final = 8
+"""Hypotheses of a sentence that the kernel for a GPU chooses among; for more of them it takes long to compile."""
 
 
 @dataclass
@@ -42,7 +46,7 @@ def candidates_of(
     logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
 ) -> Candidates:
     """The best of all continuations, by a kernel where there is one, else by torch; `by_torch` has the arguments."""
-    fused = kernels_for(logits, forbidden)
+    fused = kernels_for(logits, forbidden) if totals.size(1) <= _FUSED else None
     if fused is None and logits.device.type != "cpu":
         return by_torch(logits, totals, early, forbidden)
     keep_from_ending(logits, early)

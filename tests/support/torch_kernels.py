@@ -28,6 +28,7 @@ def attend_past(
 ) -> Tensor:
     """As `models.kernels.gpu.attention.attend_past`."""
     queries, *pairs = new
+    columns = columns[:, : len(past[0])]
     places, own = torch.arange(len(past[0])), torch.arange(len(queries))[:, None]
     where = torch.where(places[: columns.size(1)] == here, own, columns)
     seen = (places >= starts[: len(queries), None]) & (places <= here)

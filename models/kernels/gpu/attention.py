@@ -17,6 +17,8 @@ from torch import Tensor
 
 _WORDS: Final = 32
 """Keys that are read at once."""
+_HYPOTHESES: Final = 4
+"""Of a sentence, that read its keys together: with more, what a program holds would not be held in registers."""
 
 
 @triton.jit
@@ -93,7 +95,7 @@ def _fixed_kernel(
     HIDDEN: tl.constexpr,
 ):
     sentence, head, heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
-    inside, each = tl.arange(0, WIDTH), tl.arange(0, COUNT)
+    inside, each = tl.arange(0, WIDTH), tl.program_id(2) * COUNT + tl.arange(0, COUNT)
     real = inside < SIZE
     own = (sentence * count + each)[:, None] * (heads * SIZE) + head * SIZE + inside[None, :]
     asked = (each < count)[:, None] & real[None, :]
@@ -189,9 +191,10 @@ def attend_fixed(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | N
     """
     sentences, heads, length, size = keys.shape
     count = len(queries) // sentences
+    together = min(_HYPOTHESES, triton.next_power_of_2(count))
     mixed = torch.empty_like(queries)
     with torch.cuda.device_of(queries):
-        _fixed_kernel[sentences, heads](
+        _fixed_kernel[sentences, heads, triton.cdiv(count, together)](
             queries,
             keys,
             values,
@@ -205,7 +208,7 @@ def attend_fixed(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | N
             SIZE=size,
             WIDTH=triton.next_power_of_2(size),
             WORDS=_WORDS,
-            COUNT=triton.next_power_of_2(count),
+            COUNT=together,
             MASKED=mask is not None,
             HIDDEN=HIDDEN,
             num_warps=2,

@@ -74,8 +74,8 @@ class FusedFeedForward(FeedForward):
         self._closing = _Closing(self.outer)
 
     def inside(self, x: Tensor, frame: nn.LayerNorm) -> Tensor | None:
-        """Of one word a row, (R, 1, D); nothing for more of them."""
-        if x.size(1) > 1:
+        """Of one word a row, (R, 1, D); nothing for more of them, or for blocks of sentences."""
+        if x.dim() != 3 or x.size(1) > 1:
             return None
         normed, carried = self._closing.enter(x, frame)
         return self._closing.close(self.activation(self.inner(normed))[:, None], carried)
@@ -106,16 +106,16 @@ class _Closing:
     """The last product of a sub-layer, which adds what it is given on the way."""
 
     def __init__(self, layer: nn.Linear) -> None:
-        self._weight = layer.weight.T
-        self._bias = layer.weight.new_zeros(len(layer.weight)) if layer.bias is None else layer.bias
+        self._layer: Final = layer
+        self._nought: Final = layer.weight.new_zeros(len(layer.weight)) if layer.bias is None else None
 
     def enter(self, x: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
         """What the sub-layer reads of x (R, 1, D), and what is to be added to its result, (R, D) each."""
-        return enter(x[:, 0].contiguous(), norm, self._bias)
+        return enter(x[:, 0].contiguous(), norm, self._layer.bias if self._nought is None else self._nought)
 
     def close(self, x: Tensor, carried: Tensor) -> Tensor:
         """(R, 1, D) of x (R, 1, E)."""
-        return torch.addmm(carried, x[:, 0], self._weight)[:, None]
+        return torch.addmm(carried, x[:, 0], self._layer.weight.T)[:, None]
 
 
 def fused_residual(residual: Residual) -> Residual:

@@ -8,7 +8,6 @@ from models.kernels.fused import has_fused_kernels
 
 def test_without_a_gpu_decoding_goes_on_without_its_kernels(caplog: pytest.LogCaptureFixture) -> None:
     """Whatever is missing, Triton, a compiler or a device, it is said once and in one line."""
-    has_fused_kernels.cache_clear()
     missing = torch.device("cuda", 40)
     with caplog.at_level(logging.WARNING):
         assert not has_fused_kernels(missing)

@@ -93,15 +93,21 @@ def test_fused_steps_are_the_steps(
     assert tapes.replays > 30
 
 
+@pytest.mark.parametrize("sentences", [1, 10])
 @pytest.mark.parametrize("options", [SearchOptions(1), SearchOptions(4, 4)], ids=["greedy", "beam"])
 def test_searches_by_fused_steps_find_the_same(
-    model: TranslationModel, corpus: TokenizedCorpus, options: SearchOptions, monkeypatch: pytest.MonkeyPatch
+    model: TranslationModel,
+    corpus: TokenizedCorpus,
+    options: SearchOptions,
+    sentences: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Sentences end at different times, and leave."""
+    """Sentences end at different times, and leave; or there is one alone."""
 
     def translations(decoder: ModelDecoder) -> list[list[list[int]]]:
-        batch = with_memory(model, corpus.batch(range(10), model.architecture))
-        return [[each.tokens for each in some] for some in search(decoder, batch, options, list(range(5, 45, 4)))]
+        batch = with_memory(model, corpus.batch(range(sentences), model.architecture))
+        lengths = [5 + 4 * number for number in range(sentences)]
+        return [[each.tokens for each in some] for some in search(decoder, batch, options, lengths)]
 
     expected = translations(ModelDecoder(model))
     assert translations(GraphDecoder(fused(model, monkeypatch), Tapes())) == expected
