@@ -86,8 +86,9 @@ def place(model: TranslationModel, device: str, compute_type: str, threads: int,
     keep_freed_memory()
     with _using(device):
         model.to(known, torch.bfloat16 if compute_type == "bfloat16" else torch.float32)
+        fused = to_serve and has_fused_kernels(known)
     if to_serve:
-        prepare(model, int8=compute_type == "int8", fused=has_fused_kernels(known))
+        prepare(model, int8=compute_type == "int8", fused=fused)
 
 
 def _known(device: str) -> torch.device:
