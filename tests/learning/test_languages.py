@@ -46,12 +46,9 @@ QUICK = {
     ("layer_weighting", "translation"),
     ("layer_weighting", "far"),
     ("global_local", "following"),
-    ("global_local, causal", "following"),
     ("global_local", "translation"),
-    ("global_local without memory", "translation"),
     ("bert_context", "previous"),
     ("bert_context", "translation"),
-    ("bert_context of random words", "previous"),
 }
 LONGER = {("averaged_document", "far"): {"updates": 800, "schedule": {"peak": 3e-3, "warmup": 50}}}
 """A mean over six sentences takes longer to read."""

@@ -1,9 +1,3 @@
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -97,66 +91,3 @@ def test_scores_of_any_size_are_softened() -> None:
     k = torch.tensor([-30.0, 30.0, 30.0]).view(1, 1, 3, 1).expand(1, 1, 3, 16).contiguous()
     v = torch.tensor([1.0, 2.0, 4.0]).view(1, 1, 3, 1).expand(1, 1, 3, 16).contiguous()
     assert attend(q, k, v, None, False).flatten().tolist() == [3.0] * 16
-
-
-@pytest.fixture(scope="module")
-def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that a process has filled which norms, and chooses."""
-    folder = tmp_path_factory.mktemp("compiled")
-    _compute(folder)
-    return folder
-
-
-@pytest.fixture
-def folder(compiled_code: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be spoilt."""
-    return shutil.copytree(compiled_code, tmp_path / "code")
-
-
-def test_what_is_compiled_is_kept_for_the_next_process(folder: Path) -> None:
-    """It writes nothing."""
-    before = _files(folder)
-    _compute(folder)
-    assert _files(folder) == before
-    assert [path for path in before if path.suffix == ".nbc"]
-
-
-def test_a_disk_without_room_is_no_obstacle(tmp_path: Path) -> None:
-    """What cannot be kept is used all the same."""
-    code = (
-        "import resource, torch; from models.kernels.continuations import likeliest; "
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); "
-        "assert likeliest(torch.zeros(1, 8), (0,), ())[0].tolist() == [1]"
-    )
-    subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, check=True)
-    assert not list(tmp_path.rglob("*.nbc"))
-
-
-@pytest.mark.parametrize("kind", [".nbi", ".nbc"])
-def test_what_a_loss_of_power_has_cut_is_compiled_anew(folder: Path, kind: str) -> None:
-    """It ends nobody, and the process after the next finds all of it again."""
-    whole = _files(folder)
-    for path in whole:
-        if path.suffix == kind:
-            path.write_bytes(path.read_bytes()[: 40 if kind == ".nbc" else 0])
-    for _ in range(2):
-        _compute(folder)
-    mended = _files(folder)
-    assert mended.keys() == whole.keys()
-    _compute(folder)
-    assert _files(folder) == mended
-
-
-def _compute(folder: Path) -> None:
-    """Have a process norm, and choose, with a folder for compiled code: what takes the least to compile."""
-    code = (
-        "import torch; from models.kernels.continuations import likeliest; "
-        "from models.network.inference.int8_sublayers import Int8Norm; "
-        "Int8Norm(torch.nn.LayerNorm(4))(torch.ones(1, 4)); likeliest(torch.zeros(1, 8), (0,), ())"
-    )
-    subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True)
-
-
-def _files(folder: Path) -> dict[Path, int]:
-    """What stands in it, with the times."""
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}

@@ -1,13 +1,7 @@
 """What is compiled: sums of products, exponentials, and sub-layers in one call against their steps one by one."""
 
-import os
-import shutil
-import subprocess
-import sys
 from functools import partial
-from hashlib import sha256
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +10,6 @@ import torch
 from numba import njit
 from torch import Tensor, nn
 
-import models.kernels
 from models.config import BackboneConfig, Norm
 from models.kernels.dots import PANELS, dots, in_panels, lanes
 from models.kernels.machine import TILES, VNNI, supports_int8
@@ -269,74 +262,7 @@ def test_what_is_no_number_stays_none() -> None:
         assert found[[0, 1, 3]].isfinite().all()
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the kernels, to be imported from here."""
-    kernels, ignored = Path(models.kernels.__file__).parent, shutil.ignore_patterns("__pycache__")
-    shutil.copytree(kernels, tmp_path / "models" / "kernels", ignore=ignored)
-    return tmp_path
-
-
-def test_a_kernel_is_compiled_anew_when_what_it_calls_has_changed(folder: Path) -> None:
-    """What was kept on disk of attention is used while all sources are the same, and no longer.
-
-    Not even where the disk becomes full, after an upgrade, between the index of what is kept and the code.
-    """
-    first, same = _attended(folder), _attended(folder)
-    source = folder / "models" / "kernels" / "exponentials.py"
-    sources = source.read_text(encoding="utf-8")
-    source.write_text(
-        sources.replace("return builder.fmul(p, builder.bitcast(bits, x.type))", "return number(3.0)"), "utf-8"
-    )
-    assert first == same == "0.73"
-    assert _attended(folder, largest_file=4096) == _attended(folder) == "0.50"
-
-
-@needs_int8
-def test_what_was_compiled_and_what_was_kept_give_the_same(tmp_path: Path) -> None:
-    """To the bit: the process that compiles it is a replica like those that find it there."""
-    code = f"from {__name__} import fingerprint; print(fingerprint())"
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    first, second = (subprocess.check_output([sys.executable, "-c", code], env=environment) for _ in range(2))
-    assert first == second
-
-
-def test_what_was_kept_and_cannot_be_read_is_no_obstacle(folder: Path) -> None:
-    """As where another user has kept it; here a folder is in its place."""
-    _attended(folder)
-    indices = list(folder.rglob("*.nbi"))
-    assert indices
-    for index in indices:
-        index.unlink()
-        index.mkdir()
-    assert _attended(folder) == "0.73"
-
-
 def test_code_for_another_cpu_is_not_in_int8(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba would end the process over instructions that such a CPU lacks."""
     monkeypatch.setattr("numba.config.CPU_NAME", "generic")
     assert not supports_int8()
-
-
-@torch.inference_mode()
-def fingerprint() -> str:
-    """Of what a sub-layer with its connection gives for sentences of many lengths."""
-    attention, residual = ready(Attention(WIDTH, 5)), ready(Residual(WIDTH, "pre", 0))
-    found = (
-        residual(x, attention.over_itself(torch.ones(3, 1, 1, x.size(1)) > 0))
-        for x in map(partial(rows, 3), range(1, 60))
-    )
-    return sha256(b"".join(each.numpy().tobytes() for each in found)).hexdigest()
-
-
-def _attended(folder: Path, largest_file: int = -1) -> str:
-    """What attention finds for a query of two keys, by the sources in a folder; it can write files of so many bytes."""
-    code = (
-        "import resource, torch; from models.kernels.attention import attend; "
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file}, {largest_file})); "
-        "x = torch.tensor([[[[0.0], [1.0]]]]); print(f'{float(attend(x[:, :, 1:], x, x, None, False)):.2f}')"
-    )
-    environment = os.environ | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "kept")}
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment, cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()

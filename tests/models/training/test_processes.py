@@ -69,7 +69,7 @@ def kill_after_checkpoints(file: Path, output: Path, count: int) -> None:
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+@pytest.mark.parametrize("optimizer", [pytest.param("adam", marks=pytest.mark.slow), "muon"])
 def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: str) -> None:
     """A run that is killed twice, at any moment, ends with the weights of one that was not, to the bit."""
     settings = {"updates": 60, "dropout": 0.2, "accumulation": 2, "keep": 3, "optimizer": optimizer}
