@@ -31,7 +31,7 @@ JOINED: Final = "joined"
 """Folder of a model whose context is a part of its source, in CTranslate2; stands in place of the weights."""
 
 BERT: Final = "bert"
-"""Folder of a BERT that the model reads, in CTranslate2, with its vocabulary."""
+"""Folder of a BERT that the model reads: its weights, as the model's own are stored, its config and its vocabulary."""
 
 Quantization = Literal["float32", "float16", "int8"]
 
@@ -83,7 +83,7 @@ class Manifest(Frozen):
     decoding: DecodingConfig
     limits: Limits
     quantization: Quantization
-    """Of the stored weights, the backbone's and the model's; a BERT is in float16 in an int8 bundle, too."""
+    """Of the stored weights, the backbone's and the model's."""
     provenance: Provenance
     scores: dict[str, FiniteFloat]
     """Figures on test sets, by a name that says which."""

@@ -9,6 +9,7 @@ from typing import Final
 
 import ctranslate2
 import torch
+from torch import nn
 
 from models.engine.heap import keep_freed_memory
 from models.errors import BundleError
@@ -16,7 +17,6 @@ from models.kernels.fused import has_fused_kernels
 from models.kernels.machine import supports_int8
 from models.network.bfloat16 import computes_bfloat16
 from models.network.inference.preparation import prepare
-from models.network.model import TranslationModel
 
 COMPUTE_TYPES: Final = ("auto", "float32", "bfloat16", "int8")
 
@@ -68,7 +68,7 @@ def _adds_products_exactly() -> bool:
     return able.get("architecture") != "x86_64" or bool(able.get("avx512_vnni") or able.get("avx_vnni"))
 
 
-def place(model: TranslationModel, device: str, compute_type: str, threads: int, *, to_serve: bool) -> None:
+def place(model: nn.Module, device: str, compute_type: str, threads: int, *, to_serve: bool) -> None:
     """Bring a model to a device, in a type of `resolve_compute_type`, and make this process ready to compute with it.
 
     Args:

@@ -22,7 +22,7 @@ from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.tokenizer import Tokenizer
 from models.engine.backbone import BackboneEngine
-from models.engine.bert import ConvertedBert
+from models.engine.bert import BundledBert
 from models.engine.computation import place, resolve_compute_type
 from models.engine.flow import Flow
 from models.engine.preparation import Preparation, Prepared
@@ -81,7 +81,7 @@ class Runtime:
             raise BundleError(f"{folder}: cannot be loaded: {error}") from error
         place(model, device, computed, threads, to_serve=True)
         if model.architecture.pretrained is not None:
-            model.architecture.pretrained = ConvertedBert(folder / BERT, device, computed, threads)
+            model.architecture.pretrained = BundledBert(folder / BERT, device, computed, threads)
         # On a CPU as it is stored, if nothing else is asked for; CTranslate2 may have int8 where torch has not.
         stored = manifest.quantization if (compute_type, device) == ("auto", "cpu") else computed
         direct: Engine

@@ -21,14 +21,12 @@ from models.data.documents import Document, read_documents
 from models.data.tokenizer import Tokenizer
 from models.data.whole import abandoned, beside
 from models.engine.backbone import BackboneEngine
-from models.engine.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
 from models.engine.runtime import Runtime
 from models.engine.strategies import TokenizedRequest, TorchEngine
 from models.errors import BundleError, SelfTestError
 from models.export.agreement import CLOSE, Sample, exact_disagreement, mean_shift
 from models.export.choices import NO_CHOICES, Choices
 from models.export.writing import Contents, convert, write_bundle
-from models.network.architectures.bert import FrozenBert
 from models.network.model import TranslationModel
 from models.search.hypotheses import max_target_length
 from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
@@ -91,8 +89,6 @@ def export_bundle(
         manifest = write_bundle(partial, contents, quantization, provenance=provenance, scores=scores)
         if contents.sentence is not None:
             _check_backbone(partial / BACKBONE, contents.sentence, trained.tokenizer, quantization, sample)
-        if isinstance(bert := model.architecture.pretrained, FrozenBert):
-            _check_bert(bert, trained.tokenizer)
         _check_weights(partial, model, sample)
         _replace(partial, out)
     except OSError as error:
@@ -147,16 +143,6 @@ def _sample(documents: Sequence[Document], trained: Checkpoint, reader: ContextR
 def _translated(document: Document) -> Document:
     """The sentences of a document that have a translation."""
     return Document(tuple(sentence for sentence in document.sentences if sentence.target is not None), document.name)
-
-
-def _check_bert(bert: FrozenBert, tokenizer: Tokenizer) -> None:
-    """Compare the conversion as such, in float32."""
-    texts = ["".join(tokenizer.source_pieces[4::step]) for step in (5, 9, 7)]
-    with tempfile.TemporaryDirectory() as name:
-        convert_bert(bert, Path(name), "float32")
-        converted = ConvertedBert(Path(name), "cpu", "float32", torch.get_num_threads())
-        if not (difference := states_differ(bert, converted, texts)) <= EXACT_STATES:
-            raise SelfTestError(f"the states of the converted BERT differ by {difference:.2g}, so no bundle is written")
 
 
 def _check_backbone(

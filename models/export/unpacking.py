@@ -61,7 +61,7 @@ def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> Archit
     if isinstance(ours, SentenceConfig):
         return ours
     if isinstance(ours, BertContextConfig) and isinstance(theirs, BertContextConfig):
-        # Its own BERT is CTranslate2's; the checksum lets no other one be read in place of what it was made of.
+        # Its own BERT may be rounded; the checksum lets no other one be read in place of what it was made of.
         theirs = theirs.model_copy(update={"bert": ours.bert})
     if isinstance(ours, DocTransformerConfig) and isinstance(theirs, DocTransformerConfig):
         theirs = theirs.model_copy(update={"context_sentences": ours.context_sentences})  # no weight depends on it

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.bundle.bert import write_bert
 from models.bundle.card import CARD, model_card
 from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
@@ -12,7 +13,6 @@ from models.bundle.weights import write_weights
 from models.config import Provenance, RunConfig
 from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
-from models.engine.bert import convert_bert
 from models.network.architectures.bert import FrozenBert
 from models.network.context import Architecture
 from models.network.model import TranslationModel
@@ -43,8 +43,7 @@ def write_bundle(
     Args:
         folder: that is not there yet.
         contents: they are not changed.
-        quantization: of the CTranslate2 backbone, and of the weights for decoding with context. A BERT is stored in
-            float16 in an int8 bundle, too.
+        quantization: of the CTranslate2 backbone, and of the weights for decoding with context.
         provenance: in place of the run's own.
         scores: figures on test sets, by a name that says which.
 
@@ -62,7 +61,7 @@ def write_bundle(
     if contents.sentence is not None:
         convert(contents.sentence, tokenizer, folder / BACKBONE, quantization)
     if isinstance(bert := model.architecture.pretrained, FrozenBert):
-        convert_bert(bert, folder / BERT, "float32" if quantization == "float32" else "float16")
+        write_bert(bert, folder / BERT, quantization)
     config = _as_in_bundle(contents.config, model.architecture)
     manifest = describe(
         config,

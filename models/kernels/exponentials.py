@@ -10,21 +10,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from models.kernels.machine import LANES
-from models.kernels.vectors import (
-    added,
-    call,
-    constant,
-    everywhere,
-    given,
-    load,
-    load_some,
-    loop,
-    number,
-    pointer_to,
-    rest,
-    store_some,
-    whole_vectors,
-)
+from models.kernels.vectors import added, call, everywhere, given, number, replace
 
 _INTEGERS: Final = ir.VectorType(ir.IntType(32), LANES)
 _POLYNOMIAL: Final = (
@@ -51,15 +37,7 @@ def _exponentials(_typing: object, numbers: Any, count: Any, largest: Any, scale
             everywhere(builder, context.cast(builder, arguments[n], signature.args[n], types.float32)) for n in (2, 3)
         )
 
-        def powers(some: Any) -> Any:
-            return _power(builder, builder.fmul(builder.fsub(some, most), factor))
-
-        whole = whole_vectors(builder, total)
-        with loop(builder, constant(0), whole, LANES) as i:
-            found = powers(load(builder, data, i))
-            builder.store(found, pointer_to(builder, data, i, found.type), align=4)
-        with rest(builder, whole, total) as lanes:
-            store_some(builder, powers(load_some(builder, data, whole, lanes)), data, whole, lanes)
+        replace(builder, data, total, lambda some: power(builder, builder.fmul(builder.fsub(some, most), factor)))
         return context.get_dummy_value()
 
     return types.void(numbers, count, largest, scale), generate
@@ -68,8 +46,8 @@ def _exponentials(_typing: object, numbers: Any, count: Any, largest: Any, scale
 exponentials: Final[Any] = intrinsic(_exponentials)
 
 
-def _power(builder: ir.IRBuilder, x: Any) -> Any:
-    """e^x, and e^-87 below that.
+def power(builder: ir.IRBuilder, x: Any) -> Any:
+    """e^x of a vector, and e^-87 below that.
 
     e^x = 2^n e^r with r within log(2) / 2 of nought, where a polynomial (Cephes, `expf`) is right but for the last bit.
     """

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numba import njit
 
+from models.kernels.activations import activate
 from models.kernels.attention import attend_rows
 from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import exponentials
@@ -22,8 +23,8 @@ from models.kernels.padding import find, gather, room, scatter
 from models.kernels.products import BLOCK, product
 
 
-def _feed_forward(x, real, inner, outer, frame, result):
-    """W_2 max(0, W_1 x + b_1) + b_2 of vectors (..., D)."""
+def _feed_forward(x, real, inner, outer, activation, frame, result):
+    """W_2 f(W_1 x + b_1) + b_2 of vectors (..., D), where f is one of `activations`."""
     _, places = find(real)
     rows = gather(rows_of(x), places)
     read, left = enter(rows, frame), room(rows_of(result), places)
@@ -31,10 +32,7 @@ def _feed_forward(x, real, inner, outer, frame, result):
     for top in range(0, len(rows), BLOCK):
         some = hidden[: min(BLOCK, len(rows) - top)]
         product(read[top : top + BLOCK], inner, some)
-        for r in range(len(some)):
-            for i in range(some.shape[1]):
-                if some[r, i] < 0:  # noqa: PLR1730 - what is no number stays none
-                    some[r, i] = 0
+        activate(some, activation)
         product(some, outer, left[top : top + BLOCK])
     leave(rows, frame, left)
     scatter(left, places, rows_of(result))

@@ -7,7 +7,7 @@ wherever they are compiled into.
 # mypy: disable-error-code="no-untyped-call"
 # ruff: noqa: ANN401 - neither package says what its types are
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -71,6 +71,16 @@ def loop(builder: ir.IRBuilder, first: Any, end: Any, step: int) -> Iterator[Any
 def whole_vectors(builder: ir.IRBuilder, width: Any) -> Any:
     """How many of so many floats fill vectors."""
     return builder.and_(width, constant(-LANES))
+
+
+def replace(builder: ir.IRBuilder, data: Any, total: Any, of: Callable[[Any], Any]) -> None:
+    """Put what is made of a vector, lane by lane, in the place of each of so many numbers of an array."""
+    whole = whole_vectors(builder, total)
+    with loop(builder, constant(0), whole, LANES) as i:
+        found = of(load(builder, data, i))
+        builder.store(found, pointer_to(builder, data, i, found.type), align=4)
+    with rest(builder, whole, total) as lanes:
+        store_some(builder, of(load_some(builder, data, whole, lanes)), data, whole, lanes)
 
 
 def load(builder: ir.IRBuilder, data: Any, index: Any, kind: Any = VECTOR) -> Any:

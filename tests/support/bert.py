@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -40,6 +41,14 @@ def make_bert(folder: Path, letters: Iterable[str], *, words: Iterable[str] = ()
     (folder / "vocab.txt").write_text("".join(piece + "\n" for piece in pieces), encoding="utf-8")
     (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True}), encoding="utf-8")
     return folder
+
+
+def with_activation(bert: Path, activation: str, folder: Path) -> Path:
+    """A copy of a BERT with another activation."""
+    copy = copytree(bert, folder)
+    config = json.loads((copy / "config.json").read_text(encoding="utf-8")) | {"hidden_act": activation}
+    (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return copy
 
 
 def tiny_bert_context(bert: Path = NOWHERE, **switches: Any) -> BertContextConfig:

@@ -13,11 +13,12 @@ from types import ModuleType
 from typing import Any, Final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.data.checksums import sha256
 from models.data.wordpiece import WordPiece, tokenizer_files
 from models.errors import ConfigError, DataError
+from models.network.architectures.bert_encoder import BertEncoder, BertShape, weights_of
 
 CONFIG: Final = "config.json"
 WEIGHTS: Final = "model.safetensors"
@@ -70,7 +71,7 @@ class FrozenBert:
         return wordpiece
 
     @cached_property
-    def model(self) -> nn.Module:
+    def model(self) -> BertEncoder:
         """The encoder in evaluation mode, in float32, on the CPU at first.
 
         Raises:
@@ -80,17 +81,18 @@ class FrozenBert:
         model, found = _read(self._folder)
         if absent := {*map(str, found["missing_keys"]), *map(str, found["mismatched_keys"])}:
             raise ConfigError(f"{self._folder}: {WEIGHTS} lacks weights of the BERT, such as {min(absent)}")
-        return model.requires_grad_(requires_grad=False).eval()
+        try:
+            return BertEncoder.with_weights(BertShape.of(model.config.to_dict()), weights_of(model))
+        except ConfigError as error:
+            raise ConfigError(f"{self._folder}: {error}") from None
 
     def states(self, tokens: Tensor) -> Tensor:
         """States (B, M, E) of padded ids (B, M) from 1, zero at padding; token types are all 0."""
         if next(self.model.parameters()).device != tokens.device:
             self.model.to(tokens.device)
-        real = tokens.ne(0)
         with torch.no_grad():
-            ids = (tokens - 1).clamp(min=0)
-            states: Tensor = self.model(input_ids=ids, attention_mask=real.long()).last_hidden_state
-            return states.masked_fill(~real[:, :, None], 0)
+            states: Tensor = self.model(tokens)
+            return states
 
     def _config(self) -> dict[str, Any]:
         try:
@@ -125,7 +127,7 @@ class FrozenBert:
         return digest.hexdigest()
 
 
-def _read(folder: Path) -> tuple[nn.Module, dict[str, Any]]:
+def _read(folder: Path) -> tuple[Any, dict[str, Any]]:
     """The model, and what was amiss in its folder."""
     try:
         from transformers import BertModel

@@ -1,13 +1,15 @@
 """Sub-layers in int8, each in one call, with the norm and the residual connection around it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from models.kernels.activations import GELU, RELU
 from models.kernels.attention import attend
 from models.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
 from models.kernels.padding import ALL_REAL
@@ -50,14 +52,18 @@ class Int8Norm(nn.LayerNorm):
         return PRE if pre else POST, *self.arrays
 
 
+ACTIVATIONS: Final[Mapping[Callable[[Tensor], Tensor], int]] = {F.relu: RELU, F.gelu: GELU}
+"""What an `Int8FeedForward` may have between its layers."""
+
+
 class Int8FeedForward(FeedForward):
-    """A feed-forward layer with ReLU, its linear layers in int8."""
+    """A feed-forward layer with one of `ACTIVATIONS`, its linear layers in int8."""
 
     def __init__(self, layer: FeedForward) -> None:
         """What `layer` is, which has been brought to int8."""
         nn.Module.__init__(self)
         self.inner, self.outer, self.activation = layer.inner, layer.outer, layer.activation
-        self._arrays = _arrays(self.inner), _arrays(self.outer)
+        self._arrays = _arrays(self.inner), _arrays(self.outer), ACTIVATIONS[self.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""

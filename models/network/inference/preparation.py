@@ -9,13 +9,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, Final
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.network.architectures.context_attention import ContextAttention
 from models.network.hooks import without_hooks
 from models.network.inference.int8 import Int8Linear
 from models.network.inference.int8_sublayers import (
+    ACTIVATIONS,
     Int8Attention,
     Int8ContextAttention,
     Int8FeedForward,
@@ -113,7 +113,7 @@ def _has_kernel(module: nn.Module, kinds: Container[type[nn.Module]]) -> bool:
     if type(module) not in kinds:
         return False
     if isinstance(module, FeedForward):
-        return module.activation is F.relu
+        return module.activation in ACTIVATIONS
     return not isinstance(module, ContextAttention) or module.gate is not None
 
 

@@ -1,6 +1,5 @@
 """BERT in a bundle."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,17 +9,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.bundle.manifest import Manifest
+from models.bundle.bert import write_bert
+from models.bundle.manifest import Manifest, Quantization
 from models.data.batches import pad
 from models.data.documents import Sentence
-from models.engine.bert import EXACT_STATES, ConvertedBert, convert_bert, states_differ
-from models.engine.computation import ctranslate2_type
+from models.engine.bert import BundledBert
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
 from models.errors import BundleError
 from models.export.export import export_bundle
+from models.kernels.machine import supports_int8
 from models.network.architectures.bert import FrozenBert
-from tests.support.bert import POSITIONS, WIDTH, make_bert, tiny_bert_context
+from models.network.pretrained import PretrainedEncoder
+from tests.support.bert import POSITIONS, WIDTH, make_bert, tiny_bert_context, with_activation
 from tests.support.bundles import documents, make_checkpoint
 
 LETTERS = "かきくけこらりるれろ、。"
@@ -56,60 +57,60 @@ def exported(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     return checkpoint, folder / "bundle"
 
 
-def converted(folder: Path) -> ConvertedBert:
-    """What `convert_bert` has written."""
-    return ConvertedBert(folder, "cpu", "float32", 1)
+def bundled(folder: Path, compute_type: str = "float32") -> BundledBert:
+    """What `write_bert` has written."""
+    return BundledBert(folder, "cpu", compute_type, 1)
 
 
-@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "silu"])
-def test_converted_is_the_torch_one(bert: Path, tmp_path: Path, activation: str) -> None:
-    """All states in float32, with and without padding, whatever the activation."""
-    copy = copytree(bert, tmp_path / "copy")
-    config = json.loads((copy / "config.json").read_text(encoding="utf-8")) | {"hidden_act": activation}
-    (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    encoder = FrozenBert(copy, WIDTH, POSITIONS)
-    convert_bert(encoder, tmp_path / "out", "float32")
-    found = converted(tmp_path / "out")
-    assert states_differ(encoder, found, TEXTS) < EXACT_STATES / 5
+def rows_of(encoder: PretrainedEncoder) -> list[list[int]]:
+    """The ids of some texts, as their beginning makes them long enough."""
+    return [[1 + number for number in (encoder.wordpiece.begin, *ids)] for ids in encoder.wordpiece.encode(TEXTS)]
+
+
+def states_differ(one: PretrainedEncoder, other: PretrainedEncoder) -> float:
+    """The most by which two encoders differ in a state of some texts, alone and all together."""
+    rows = rows_of(one)
+    batches = [*([row] for row in rows), rows]
+    return max(float((one.states(pad(batch)) - other.states(pad(batch))).abs().max()) for batch in batches)
+
+
+def test_in_floats_it_is_the_one_of_training(bert: Path, tmp_path: Path) -> None:
+    """All states, with and without padding, and the vocabulary."""
+    encoder = FrozenBert(bert, WIDTH, POSITIONS)
+    write_bert(encoder, tmp_path, "float32")
+    found = bundled(tmp_path)
+    assert states_differ(encoder, found) < 1e-5
     assert found.wordpiece.encode(TEXTS) == encoder.wordpiece.encode(TEXTS)
-    padded = found.states(torch.tensor([[3, 4, 0, 0, 0], [3, 6, 7, 4, 0]]))
-    assert padded.shape == (2, 5, WIDTH)
-    assert not padded[0, 2:].any()
 
 
-def test_half_precision_is_close_and_not_equal(bert: Path, tmp_path: Path) -> None:
-    """A comparison that finds rounding finds mistakes; the tokenizer's settings come along."""
+@pytest.mark.parametrize("quantization", ["float16", "int8"])
+def test_rounding_is_close_and_not_equal(bert: Path, tmp_path: Path, quantization: Quantization) -> None:
+    """A comparison that finds rounding finds mistakes."""
     encoder = FrozenBert(bert, WIDTH, POSITIONS)
-    convert_bert(encoder, tmp_path, "float16")
-    assert EXACT_STATES / 5 < states_differ(encoder, converted(tmp_path), TEXTS) < 0.05
+    write_bert(encoder, tmp_path, quantization)
+    assert 1e-5 < states_differ(encoder, bundled(tmp_path)) < (0.05 if quantization == "float16" else 0.2)
 
 
-def test_int8_is_close_and_each_text_its_own(bert: Path, tmp_path: Path) -> None:
-    """Where the CPU has no exact sums of bytes it is float32; a text has the same states alone and among others."""
-    encoder = FrozenBert(bert, WIDTH, POSITIONS)
-    convert_bert(encoder, tmp_path, "float32")
-    found = ConvertedBert(tmp_path, "cpu", "int8", 1)
-    differ = states_differ(encoder, found, TEXTS)
-    assert differ < EXACT_STATES if ctranslate2_type("int8", "cpu") == "float32" else EXACT_STATES < differ < 0.2
-    rows = [[1 + number for number in ids] for ids in found.wordpiece.encode(TEXTS) if ids]
+@pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu"])
+def test_int8_is_close_and_each_text_its_own(bert: Path, tmp_path: Path, activation: str) -> None:
+    """A text has the same states alone and among others, to the bit, and nought where there is padding."""
+    encoder = FrozenBert(with_activation(bert, activation, tmp_path / "bert"), WIDTH, POSITIONS)
+    write_bert(encoder, tmp_path / "out", "int8")
+    found = bundled(tmp_path / "out", "int8")
+    assert 1e-5 < states_differ(encoder, found) < 0.2
+    rows = rows_of(found)
     together = found.states(pad(rows))
     for row, states in zip(rows, together, strict=True):
         assert torch.equal(found.states(torch.tensor([row]))[0], states[: len(row)])
-
-
-def test_what_cannot_be_converted_is_refused(bert: Path, tmp_path: Path) -> None:
-    """An activation that CTranslate2 does not know."""
-    encoder = FrozenBert(bert, WIDTH, POSITIONS)
-    encoder.model.config.hidden_act = "mish"
-    with pytest.raises(BundleError, match="'mish'"):
-        convert_bert(encoder, tmp_path, "float32")
+        assert not states[len(row) :].any()
 
 
 def test_a_bundle_says_nothing_of_where_it_was_trained(exported: tuple[Path, Path]) -> None:
     """Its BERT is its own, with checksums, and needs no folder of training."""
     manifest = Manifest.load(exported[1])
     assert manifest.architecture.bert == Path("bert")
-    assert {"bert/model.bin", "bert/config.json", "bert/tokenizer.json"} < manifest.files.keys()
+    assert {"bert/model.safetensors", "bert/config.json", "bert/tokenizer.json"} < manifest.files.keys()
     assert str(exported[0].parent) not in (exported[1] / "manifest.json").read_text(encoding="utf-8")
 
 
@@ -119,15 +120,15 @@ def test_a_bundle_is_served_without_transformers(exported: tuple[Path, Path]) ->
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["bert/model.bin", "bert/tokenizer.json"])
+@pytest.mark.parametrize("name", ["bert/model.safetensors", "bert/tokenizer.json", "bert/config.json"])
 def test_a_damaged_bert_is_refused(exported: tuple[Path, Path], tmp_path: Path, name: str) -> None:
     """A file of it that is changed or gone, or one more that would be read."""
     bundle = copytree(exported[1], tmp_path / "bundle")
     (bundle / name).write_bytes(b"{")
     with pytest.raises(BundleError, match=f"{name} is damaged"):
         Runtime.load(bundle)
-    with pytest.raises(BundleError, match="cannot be loaded"):
-        converted(bundle / "bert")
+    with pytest.raises(BundleError, match="bert: "):
+        bundled(bundle / "bert")
     (bundle / name).unlink()
     with pytest.raises(BundleError, match=f"{name} cannot be read"):
         Runtime.load(bundle)
@@ -143,19 +144,19 @@ def test_a_sentence_in_parts_has_its_context_in_each(
     """BERT reads the clauses that are translated together, each time after the preceding sentence."""
     runtime = Runtime.load(exported[1], compute_type="float32")
     seen: list[list[int]] = []
-    states = ConvertedBert.states
+    states = BundledBert.states
 
-    def note(self: ConvertedBert, tokens: Tensor) -> Tensor:
+    def note(self: BundledBert, tokens: Tensor) -> Tensor:
         seen.extend(row[row > 0].sub(1).tolist() for row in tokens)
         return states(self, tokens)
 
-    monkeypatch.setattr(ConvertedBert, "states", note)
+    monkeypatch.setattr(BundledBert, "states", note)
     found = runtime.translate([TranslationRequest(LONG, (Sentence("くら。"),))], Options())
     assert found[0].context_size == 1
-    (before,) = converted(exported[1] / "bert").wordpiece.encode(["くら。"])
+    (before,) = bundled(exported[1] / "bert").wordpiece.encode(["くら。"])
     assert len(seen) > 0
     assert {tuple(row[: len(before) + 2]) for row in seen} == {(2, *before, 3)}
-    clause = converted(exported[1] / "bert").wordpiece.encode(["からきりくる、"])[0]
+    clause = bundled(exported[1] / "bert").wordpiece.encode(["からきりくる、"])[0]
     assert all((len(row) - len(before) - 3) % len(clause) == 0 for row in seen)
     assert max(map(len, seen)) <= POSITIONS
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import BertModel
 
 from models.errors import ConfigError
 from models.network.architectures.bert import CONFIG, WEIGHTS, FrozenBert
-from tests.support.bert import POSITIONS, WIDTH
+from models.network.architectures.bert_encoder import BertShape
+from tests.support.bert import POSITIONS, WIDTH, with_activation
 
 
 def open_bert(folder: Path, checksum: str | None = None) -> FrozenBert:
@@ -43,6 +45,17 @@ def test_states_depend_on_no_batch_mate(bert: Path) -> None:
         assert not states[len(row) :].any()
 
 
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu"])
+def test_states_are_those_of_transformers(bert: Path, tmp_path: Path, activation: str) -> None:
+    """In float32, with and without padding."""
+    folder = with_activation(bert, activation, tmp_path / "copy")
+    ids = torch.tensor([[3, 6, 8, 4, 0, 0], [3, 5, 5, 7, 12, 4]])
+    with torch.no_grad():
+        given = {"input_ids": (ids - 1).clamp(min=0), "attention_mask": ids.ne(0).long()}
+        expected = BertModel.from_pretrained(folder).eval()(**given).last_hidden_state
+    assert torch.allclose(open_bert(folder).states(ids)[ids.ne(0)], expected[ids.ne(0)], atol=1e-5)
+
+
 def test_reading_moves_no_random_number(copy: Path) -> None:
     """So a run that is resumed, and reads BERT anew, goes on as it would have gone; a folder may lack the pooler."""
     weights = load_file(copy / WEIGHTS)
@@ -67,7 +80,7 @@ def test_pooler_and_other_heads_may_be_missing(copy: Path) -> None:
     save_file(kept | {"cls.predictions.bias": torch.zeros(3)}, copy / WEIGHTS, {"format": "pt"})
     tokens = torch.tensor([[3, 6, 4]])
     encoder = open_bert(copy)
-    assert encoder.model.embeddings.word_embeddings.weight.equal(weights["embeddings.word_embeddings.weight"])
+    assert encoder.model.words.weight.equal(weights["embeddings.word_embeddings.weight"])
     assert encoder.states(tokens).isfinite().all()
 
 
@@ -103,6 +116,25 @@ def test_a_foreign_model_is_refused(copy: Path, values: dict[str, Any], message:
     reconfigure(copy, **values)
     with pytest.raises(ConfigError, match=message):
         _ = open_bert(copy).wordpiece
+
+
+def test_an_activation_that_is_not_offered_is_named(bert: Path, tmp_path: Path) -> None:
+    """With the folder."""
+    folder = with_activation(bert, "mish", tmp_path / "copy")
+    with pytest.raises(ConfigError, match="copy: the activation 'mish' of this BERT is not offered"):
+        _ = open_bert(folder).model
+
+
+def test_what_a_bundle_says_of_its_bert_is_checked(bert: Path) -> None:
+    """As it writes it, without a value, and with one that cannot be."""
+    shape = open_bert(bert).model.shape
+    assert BertShape.of(shape.config()) == shape
+    for name in shape.config().keys() - {"model_type"}:
+        with pytest.raises(ConfigError, match=f"lacks {name}"):
+            BertShape.of({key: value for key, value in shape.config().items() if key != name})
+    for value in ({"num_attention_heads": 5}, {"vocab_size": "many"}):
+        with pytest.raises(ConfigError, match="a value that is not offered"):
+            BertShape.of(shape.config() | value)
 
 
 def test_damaged_files_are_refused(copy: Path) -> None:
