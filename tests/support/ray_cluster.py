@@ -27,8 +27,6 @@ class TwoWorkers:
     def __init__(self, folder: str, *options: str) -> None:
         # only who has the secret can use the cluster, and it calls nobody
         secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
-        # Ray writes the address of the last cluster into a folder that it does not make
-        (Path(folder) / "ray").mkdir()
         self.environment = os.environ | secret | {"RAY_TMPDIR": folder}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.ray_cluster_process", folder, *options],
@@ -83,9 +81,18 @@ def _kill(node: psutil.Process) -> None:
 
 
 @contextmanager
+def ray_folder() -> Iterator[str]:
+    """A folder for all that Ray writes; pytest's own has a name that is too long for sockets."""
+    with TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
+        # Ray writes the address of the last cluster into a folder that it does not make
+        (Path(folder) / "ray").mkdir()
+        yield folder
+
+
+@contextmanager
 def two_workers(*options: str) -> Iterator[TwoWorkers]:
     """A cluster that leaves nothing behind; with `--apart`, each worker is on a node of its own."""
-    with TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:  # pytest's own is too long for sockets
+    with ray_folder() as folder:
         cluster = TwoWorkers(folder, *options)
         try:
             yield cluster

@@ -1,6 +1,9 @@
-"""A Ray cluster of two workers translates a corpus as `translate` does, whoever dies."""
+"""A Ray cluster translates a corpus as `translate` does, and one of two workers does so whoever dies."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +11,7 @@ import pytest
 
 from tests.support.bulk import Corpus
 from tests.support.deadly_worker import CONFUSING, DEADLY
-from tests.support.ray_cluster import HELD, BulkJob, TwoWorkers, two_workers, wait_until
+from tests.support.ray_cluster import HELD, BulkJob, TwoWorkers, ray_folder, two_workers, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +36,19 @@ def job(cluster: TwoWorkers, bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: P
     job.close()
 
 
+def test_cluster_of_this_machine(bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: Path) -> None:
+    """It is made for the job, and translates as `translate` does."""
+    out = tmp_path / "out"
+    paths = [str(bulk_bundle), "--in", str(bulk_corpus.file), "--out", str(out)]
+    command = [sys.executable, "-m", "models", "translate", *paths, "--ray", "local", "--part", "10", "--beam", "1"]
+    with ray_folder() as folder:
+        environment = os.environ | {"RAY_TMPDIR": folder}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert out.read_text(encoding="utf-8") == bulk_corpus.expected
+
+
+@pytest.mark.slow
 def test_worker_killed(job: BulkJob, bulk_corpus: Corpus) -> None:
     """Its documents are done again, nothing is lost or mixed up."""
     driver = job.start()
