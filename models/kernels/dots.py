@@ -24,7 +24,8 @@ DEEP: Final = 64
 """Numbers of an input in a tile (`tiles`), which are read together."""
 LINE: Final = 64
 """Bytes of a line of the processor's cache."""
-_FOUR: Final = 4
+FOUR: Final = 4
+"""Neighbouring products that an instruction adds."""
 _BYTE, _HALF, _WHOLE, _PLACE = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _FLOAT = ir.FloatType()
 
@@ -45,9 +46,9 @@ def in_panels(weight: NDArray[np.int8], *, vnni: bool) -> NDArray[np.int8]:
         (P, I / 4, lanes, 4), P a multiple of `PANELS`; with `vnni`, I filled up to a multiple of `DEEP`. It begins
         with a line of the cache: where each register comes from two of them, a product takes twice as long.
     """
-    width, long = lanes(vnni=vnni), DEEP if vnni else _FOUR
+    width, long = lanes(vnni=vnni), DEEP if vnni else FOUR
     filled = np.pad(weight, [(0, -len(weight) % (PANELS * width)), (0, -weight.shape[1] % long)])
-    panels = filled.reshape(len(filled) // width, width, -1, _FOUR).transpose(0, 2, 1, 3)
+    panels = filled.reshape(len(filled) // width, width, -1, FOUR).transpose(0, 2, 1, 3)
     room = np.empty(panels.size + LINE, np.int8)
     first = -room.ctypes.data % LINE
     aligned = room[first : first + panels.size].reshape(panels.shape)
@@ -132,7 +133,7 @@ def bring_to_size(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first
 def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: int) -> list[list[Any]]:
     """Where the sums of products are, of each row and each panel; `first` ends with how many fours an input has."""
     row, panel, fours = first
-    lane_sums, lane_bytes = ir.VectorType(_WHOLE, width), ir.VectorType(_BYTE, _FOUR * width)
+    lane_sums, lane_bytes = ir.VectorType(_WHOLE, width), ir.VectorType(_BYTE, FOUR * width)
     inputs = [_from(builder, x, _WHOLE, builder.mul(builder.add(row, _place(m)), fours), 1)[0] for m in range(rows)]
     weights = [
         _from(builder, w, lane_bytes, builder.mul(builder.add(panel, _place(n)), fours), 1)[0] for n in range(PANELS)

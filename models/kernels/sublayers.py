@@ -208,3 +208,9 @@ attend_itself: Final = compiled(_attend_itself, **EXACT)
 attend_past: Final = compiled(_attend_past, **EXACT)
 let_context_in: Final = compiled(_let_context_in, **EXACT)
 open_gate: Final = compiled(_open_gate, **EXACT)
+
+feed_forward_part: Final = njit(**EXACT)(_feed_forward)
+"""Like the following ones, for functions that are compiled themselves (`steps`)."""
+attend_fixed_part: Final = njit(**EXACT)(_attend_fixed)
+attend_past_part: Final = njit(**EXACT)(_attend_past)
+let_context_in_part: Final = njit(**EXACT)(_let_context_in)

@@ -45,3 +45,15 @@ def _tail(_typing: object, array: Any, first: Any) -> Any:
 
 
 tail: Final[Any] = intrinsic(_tail)
+
+
+def _pointer(_typing: object, address: Any) -> Any:
+    """For Numba's functions: an address, as `carray` takes it."""
+
+    def generate(_context: Any, builder: ir.IRBuilder, _signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), generate
+
+
+pointer: Final[Any] = intrinsic(_pointer)

@@ -193,7 +193,7 @@ class Int8Attention:
         """
         given, result = _with_room(x)
         keys, values, where = self._past.arrays(*past, columns)
-        arrays = (keys, values), position, where, _seen(unseen)
+        arrays = (keys, values), position, where, seen(unseen)
         attend_past(given, *self._joined, self._heads, *arrays, frame, result)
         return torch.from_numpy(result)
 
@@ -214,7 +214,7 @@ class _Known:
 
 
 def _to_read(keys: Tensor, values: Tensor, mask: Tensor | None) -> _Three:
-    return _whole(keys), _whole(values), _seen(mask)
+    return _whole(keys), _whole(values), seen(mask)
 
 
 def _to_write(keys: Tensor, values: Tensor, columns: Tensor | None) -> _Three:
@@ -248,7 +248,8 @@ def _whole(x: Tensor) -> Floats:
     return x.contiguous().numpy()
 
 
-def _seen(mask: Tensor | None) -> Floats:
+def seen(mask: Tensor | None) -> Floats:
+    """What is added to scores, (B, S) of (B, 1, 1, S); empty, where all is seen."""
     if mask is None:
         return _ALL_SEEN
     hidden = additive(mask, torch.float32).numpy()

@@ -24,7 +24,9 @@ from models.network.inference.int8_sublayers import (
     framed_in_int8,
 )
 from models.network.inference.kernel_embedding import KernelEmbedding
+from models.network.inference.whole_step import whole_step
 from models.network.layers import Attention, FeedForward, Gate, Residual
+from models.network.model import TranslationModel
 
 _IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] = (
     {nn.Linear: Int8Linear, nn.LayerNorm: Int8Norm, nn.Embedding: KernelEmbedding},
@@ -57,6 +59,8 @@ def prepare(model: nn.Module, *, int8: bool = False, fused: bool = False) -> Non
         _quantize(model)
     if fused:
         _fuse(model)
+    if int8 and isinstance(model, TranslationModel):
+        model.backbone.step = whole_step(model)
     direct = {kind: _direct(kind) for kind in {type(module) for module in model.modules()}}
     for module in model.modules():
         module.__class__ = direct[type(module)]

@@ -1,0 +1,133 @@
+"""A decoder whose layers compute one more word a row in one call: in int8 on a CPU, where no hook changes a layer."""
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models.kernels.norms import POST, PRE
+from models.kernels.steps import LINEARS, decode_layers
+from models.network.architectures.doc_transformer import DocTransformer
+from models.network.context import Architecture
+from models.network.inference.int8 import Arrays, Int8Linear
+from models.network.inference.int8_sublayers import (
+    ACTIVATIONS,
+    Int8Attention,
+    Int8ContextAttention,
+    Int8FeedForward,
+    Int8Norm,
+    seen,
+)
+from models.network.model import TranslationModel
+from models.network.state import State
+from models.network.transformer import DecoderLayer
+
+Addresses = NDArray[np.int64]
+_Known = tuple[tuple[int, ...], NDArray[np.float32]]
+"""Shape (B, H, S, W) of keys and values, and what is added to scores."""
+_Parts = tuple[list[Arrays], list[Int8Norm]]
+_BOTH: Final = "keys", "values"
+_NO_CONTEXT: Final[_Known] = (1, 1, 0, 1), np.empty((0, 0), np.float32)
+
+
+class WholeStep:
+    """The layers of a decoder, each with a context sub-layer or all without; satisfies `transformer.Step`."""
+
+    def __init__(self, layers: Sequence[DecoderLayer], contexts: Sequence[Int8ContextAttention]) -> None:
+        """Take over layers that have been brought to int8."""
+        parts = [_parts(layer, contexts[i : i + 1]) for i, layer in enumerate(layers)]
+        self._parts: Final = parts  # whose arrays the tables point into
+        self._tables: Final = np.array([_table(*each) for each in parts])
+        self._shapes: Final = np.array([_shape(linear) for linear in parts[0][0]])
+        residual, feed_forward = layers[0].self_residual, layers[0].feed_forward
+        order, heads = PRE if residual.pre else POST, layers[0].self_attention.heads
+        self._kind: Final = order, np.float32(residual.norm.eps), ACTIVATIONS[feed_forward.activation], heads
+        self._past: Final = [f"self.{i}.{what}" for i in range(len(layers)) for what in _BOTH]
+        self._attended: Final = ("source", "context") if contexts else ("source",)
+        self._last: tuple[Tensor, list[Tensor], Addresses, _Known, _Known] | None = None
+
+    def __call__(self, x: Tensor, state: State) -> Tensor:
+        """What the last layer gives for one embedded word a row (R, 1, D) after those of a cached state."""
+        columns = state.look_up(x.size(0), 1)
+        assert columns is not None
+        past = [state.reserve(name, x, Int8Attention.keeps) for name in self._past]
+        result = np.empty(x.shape, np.float32)
+        decode_layers(
+            x.numpy(),
+            self._tables,
+            self._shapes,
+            self._kind,
+            _addresses(past, 2),
+            tuple(past[0].shape),
+            state.position,
+            columns.numpy(),
+            seen(state.unseen(x.dtype)),
+            *self._known(state),
+            result,
+        )
+        return torch.from_numpy(result)
+
+    def _known(self, state: State) -> tuple[Addresses, _Known, _Known]:
+        """What is attended to beside the words so far: the same at each step, until sentences come or go."""
+        first = state.fixed["source.0.keys"]
+        if self._last is None or self._last[0] is not first:
+            names = [f"{of}.{i}.{what}" for i in range(len(self._parts)) for of in self._attended for what in _BOTH]
+            given = [state.fixed[name].contiguous() for name in names]
+            known = [
+                (cast("tuple[int, ...]", tuple(given[2 * n].shape)), seen(state.fixed[f"{of}.mask"]))
+                for n, of in enumerate(self._attended)
+            ]
+            addresses = np.zeros((len(self._parts), 4), np.int64)
+            addresses[:, : 2 * len(known)] = _addresses(given, 2 * len(known))
+            self._last = first, given, addresses, known[0], known[1] if len(known) > 1 else _NO_CONTEXT
+        return self._last[2:]
+
+
+def whole_step(model: TranslationModel) -> WholeStep | None:
+    """That of a model whose modules have been brought to int8; nothing where a layer is more than its sub-layers."""
+    if not _steps_plainly(model.architecture):
+        return None
+    layers = [layer for layer in model.backbone.decoder if isinstance(layer, DecoderLayer)]
+    contexts = list(model.architecture.decoder) if isinstance(model.architecture, DocTransformer) else []
+    whole = all(isinstance(layer.feed_forward, Int8FeedForward) for layer in layers)
+    gated = all(isinstance(each, Int8ContextAttention) for each in contexts)
+    return WholeStep(layers, cast("list[Int8ContextAttention]", contexts)) if whole and gated else None
+
+
+def _steps_plainly(architecture: Architecture) -> bool:
+    """Whether its decoder's layers are the backbone's, but for context sub-layers that are known here."""
+    kind = type(architecture)
+    attends = (Architecture.source_attention, DocTransformer.source_attention)
+    return kind.decoder_self_attention is Architecture.decoder_self_attention and kind.source_attention in attends
+
+
+def _parts(layer: DecoderLayer, contexts: Sequence[Int8ContextAttention]) -> _Parts:
+    """Linear layers and norms of a decoder layer, in the order of `steps.decode_layers`."""
+    own, source, fed = layer.self_attention, layer.source_attention, layer.feed_forward
+    linears: list[Any] = [own.joined, own.output, source.query, source.output, fed.inner, fed.outer]
+    norms: list[Any] = [layer.self_residual.norm, layer.source_residual.norm, layer.feed_residual.norm]
+    for each in contexts:
+        assert each.gate is not None
+        linears += [each.attention.query, each.attention.output, each.gate.sentence, each.gate.context]
+        norms.append(each.norm)
+    assert all(isinstance(linear, Int8Linear) for linear in linears)
+    return [linear.arrays for linear in linears], norms
+
+
+def _table(linears: Sequence[Arrays], norms: Sequence[Int8Norm]) -> list[int]:
+    """Where their arrays begin; nought for those of a context that is not there."""
+    of_linears = [array.ctypes.data for arrays in linears for array in arrays[:4]]
+    of_norms = [array.ctypes.data for norm in norms for array in norm.arrays[:2]]
+    return [*of_linears, *[0] * (4 * (LINEARS - len(linears))), *of_norms, *[0] * (2 * (4 - len(norms)))]
+
+
+def _shape(arrays: Arrays) -> tuple[int, int, int]:
+    panels, *_, outputs = arrays
+    return panels.shape[0], panels.shape[1], outputs
+
+
+def _addresses(tensors: Sequence[Tensor], columns: int) -> Addresses:
+    return np.array([tensor.data_ptr() for tensor in tensors]).reshape(-1, columns)
