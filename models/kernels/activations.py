@@ -1,8 +1,9 @@
-"""What stands between the two layers of a feed-forward sub-layer; GELU written for LLVM directly."""
+"""Functions of single numbers, for many at once: written for LLVM directly, which makes no vectors of a branch."""
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # ruff: noqa: ANN001, ANN201, ANN401 - what Numba compiles has the types that it is called with
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from llvmlite import ir
@@ -27,37 +28,57 @@ def activate(rows, activation):
         if activation == GELU:
             _gelu(row, len(row))
         else:
-            for i in range(len(row)):
-                if row[i] < 0:  # noqa: PLR1730 - what is no number stays none
-                    row[i] = 0
+            _relu(row, len(row))
 
 
-def _gelus(_typing: object, numbers: Any, count: Any) -> Any:
-    """For Numba's functions: GELU in place of the first `count` of float32 `numbers`; what is no number stays none."""
-
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        (data,), (total,) = given(context, builder, signature, arguments, (0,), (1,))
-        replace(builder, data, total, lambda some: _of_vector(builder, some))
-        return context.get_dummy_value()
-
-    return types.void(numbers, count), generate
+@njit(**EXACT)
+def squash(rows):
+    """Put sigmoid(x) in place of each x of rows (R, D)."""
+    for row in rows:
+        _sigmoid(row, len(row))
 
 
-_gelu: Final[Any] = intrinsic(_gelus)
+def _in_place(function: Callable[[ir.IRBuilder, Any], Any]) -> Any:
+    """For Numba's functions: the function in place of the first numbers of an array; what is no number stays none."""
+
+    @intrinsic
+    def operation(_typing: object, numbers: Any, count: Any) -> Any:
+        def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+            (data,), (total,) = given(context, builder, signature, arguments, (0,), (1,))
+            replace(builder, data, total, lambda some: function(builder, some))
+            return context.get_dummy_value()
+
+        return types.void(numbers, count), generate
+
+    return operation
 
 
-def _of_vector(builder: ir.IRBuilder, x: Any) -> Any:
-    """X times the tail of the normal distribution beyond -x.
+def _relu_of(builder: ir.IRBuilder, x: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<", x, nought()), nought(), x)
+
+
+def _gelu_of(builder: ir.IRBuilder, x: Any) -> Any:
+    """The number times the tail of the normal distribution beyond -x.
 
     That beyond |x| is (1 - erf(|x| / sqrt(2))) / 2, by Abramowitz and Stegun 1964, 7.1.26: with t = 1 / (1 + p |x| /
     sqrt(2)) it is t (a1 + a2 t + ... + a5 t^4) e^(-x^2 / 2) / 2, right to 1e-7.
     """
     one = number(1.0)
     t = builder.fdiv(one, added(builder, call(builder, "fabs", x), number(_P / 2**0.5), one))
-    sum_ = number(_COEFFICIENTS[0] / 2)
+    polynomial = number(_COEFFICIENTS[0] / 2)
     for coefficient in _COEFFICIENTS[1:]:
-        sum_ = added(builder, sum_, t, number(coefficient / 2))
+        polynomial = added(builder, polynomial, t, number(coefficient / 2))
     density = power(builder, builder.fmul(builder.fmul(x, x), number(-0.5)))
-    tail = builder.fmul(builder.fmul(t, sum_), density)
+    tail = builder.fmul(builder.fmul(t, polynomial), density)
     below = builder.fcmp_ordered("<", x, nought())
     return builder.fmul(x, builder.select(below, tail, builder.fsub(one, tail)))
+
+
+def _sigmoid_of(builder: ir.IRBuilder, x: Any) -> Any:
+    """1 / (1 + e^-|x|) where x is not below nought, else the rest to one."""
+    one, small = number(1.0), power(builder, builder.fneg(call(builder, "fabs", x)))
+    share = builder.select(builder.fcmp_ordered(">=", x, nought()), one, small)
+    return builder.fdiv(share, builder.fadd(one, small))
+
+
+_relu, _gelu, _sigmoid = map(_in_place, (_relu_of, _gelu_of, _sigmoid_of))

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import exponentials
-from models.kernels.floats import KEYS, QUERIES, mix, mix_several, score, score_several
+from models.kernels.floats import KEYS, QUERIES, mix_and_fetch, mix_several, score_and_fetch, score_several
 from models.kernels.reductions import largest, total
 from models.kernels.views import tail
 
@@ -81,9 +81,10 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
             key_at[s] = column * to_key[0] + seen[s] * to_key[2]
             value_at[s] = column * to_value[0] + seen[s] * to_value[2]
         for s in range(visible, visible + KEYS):  # scored with the others, and not used
-            key_at[s] = key_at[visible - 1]
+            key_at[s], value_at[s] = key_at[visible - 1], value_at[visible - 1]
         for h in range(heads):
             own_keys, own_values = tail(keys, h * to_key[1]), tail(values, h * to_value[1])
+            next_keys = tail(keys, min(h + 1, heads - 1) * to_key[1])
             own_queries = tail(queries, b * to_query[0] + h * to_query[1])
             own_mixed, wide = tail(result, (b * count * heads + h) * width), heads * width
             several = count // QUERIES * QUERIES if first >= length else 0
@@ -98,9 +99,11 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
                 read = visible
                 while read > 1 and seen[read - 1] >= first + n:
                     read -= 1
-                score(tail(own_queries, n * to_query[2]), own_keys, key_at, read, width, weights)
+                own = tail(own_queries, n * to_query[2])
+                score_and_fetch(own, own_keys, key_at, read, width, weights, own_values, value_at)
                 share = soften(weights, read, scale)
-                mix(weights, share, own_values, value_at, read, width, tail(own_mixed, n * wide))
+                to = tail(own_mixed, n * wide)
+                mix_and_fetch(weights, share, own_values, value_at, read, width, to, next_keys, key_at)
 
 
 @_part

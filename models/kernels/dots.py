@@ -18,6 +18,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from models.kernels.vectors import fetch
+
 PANELS: Final = 4
 """Panels at once, and what the number of a matrix's panels is a multiple of."""
 DEEP: Final = 64
@@ -141,8 +143,11 @@ def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: i
     totals = [[cgutils.alloca_once(builder, lane_sums) for _ in range(PANELS)] for _ in range(rows)]
     for total in (each for of_row in totals for each in of_row):
         builder.store(ir.Constant(lane_sums, [0] * width), total)
+    ahead = builder.mul(fours, _place(PANELS))
     with cgutils.for_range(builder, fours, intp=_PLACE) as loop:
         others = [builder.load(builder.gep(each, [loop.index]), align=1) for each in weights]
+        for each in weights if rows > 1 else ():  # a row alone is through with what it has before that comes
+            fetch(builder, builder.gep(each, [builder.add(loop.index, ahead)]))
         for given, of_row in zip(inputs, totals, strict=True):
             four = _to_all_lanes(builder, builder.load(builder.gep(given, [loop.index]), align=1), width)
             for other, total in zip(others, of_row, strict=True):

@@ -25,6 +25,7 @@ from models.kernels.vectors import (
     added,
     constant,
     everywhere,
+    fetch,
     given,
     load,
     loop,
@@ -60,6 +61,20 @@ def _score(_typing: object, query: Any, keys: Any, at: Any, count: Any, width: A
     return types.void(query, keys, at, count, width, scores), generate
 
 
+def _score_and_fetch(
+    _typing: object, query: Any, keys: Any, at: Any, count: Any, width: Any, scores: Any, coming: Any, to_come: Any
+) -> Any:
+    """The same, and what is read next is brought closer to the processor: `coming`, where `to_come` says, like `at`."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        arrays, (number, wide) = given(context, builder, signature, arguments, (0, 1, 2, 5, 6, 7), (3, 4))
+        q, k, where, to, *following = arrays
+        _build_scores(builder, [q], (k, where, number, wide), [to], following)
+        return context.get_dummy_value()
+
+    return types.void(query, keys, at, count, width, scores, coming, to_come), generate
+
+
 def _score_several(
     _typing: object,
     queries: Any,
@@ -93,6 +108,30 @@ def _mix(_typing: object, weights: Any, share: Any, values: Any, at: Any, count:
         return context.get_dummy_value()
 
     return types.void(weights, share, values, at, count, width, result), generate
+
+
+def _mix_and_fetch(
+    _typing: object,
+    weights: Any,
+    share: Any,
+    values: Any,
+    at: Any,
+    count: Any,
+    width: Any,
+    result: Any,
+    coming: Any,
+    to_come: Any,
+) -> Any:
+    """The same, and what is read next is brought closer, as in `score_and_fetch`."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        arrays, (number, wide) = given(context, builder, signature, arguments, (0, 2, 3, 6, 7, 8), (4, 5))
+        w, v, where, to, *following = arrays
+        part = context.cast(builder, arguments[1], signature.args[1], types.float32)
+        _build_mixtures(builder, [w], [part], (v, where, number, wide), [to], following)
+        return context.get_dummy_value()
+
+    return types.void(weights, share, values, at, count, width, result, coming, to_come), generate
 
 
 def _mix_several(
@@ -140,8 +179,10 @@ def _halve(_typing: object, numbers: Any, count: Any, result: Any) -> Any:
 
 
 score: Final[Any] = intrinsic(_score)
+score_and_fetch: Final[Any] = intrinsic(_score_and_fetch)
 score_several: Final[Any] = intrinsic(_score_several)
 mix: Final[Any] = intrinsic(_mix)
+mix_and_fetch: Final[Any] = intrinsic(_mix_and_fetch)
 mix_several: Final[Any] = intrinsic(_mix_several)
 halve: Final[Any] = intrinsic(_halve)
 
@@ -151,17 +192,22 @@ def _every(builder: ir.IRBuilder, first: Any, distance: Any) -> list[Any]:
     return [builder.gep(first, [builder.mul(distance, constant(n))]) for n in range(QUERIES)]
 
 
-def _build_scores(builder: ir.IRBuilder, queries: Sequence[Any], known: Any, scores: Sequence[Any]) -> None:
+def _build_scores(
+    builder: ir.IRBuilder, queries: Sequence[Any], known: Any, scores: Sequence[Any], following: Sequence[Any] = ()
+) -> None:
     """Of each query with each key; a score is the same sum in the same order, however many are computed at once."""
     keys, at, count, width = known
     whole = whole_vectors(builder, width)
     totals = [[cgutils.alloca_once(builder, VECTOR) for _ in range(KEYS)] for _ in queries]
     with loop(builder, constant(0), count, KEYS) as s:
-        places = [builder.load(builder.gep(at, [builder.add(s, constant(n))])) for n in range(KEYS)]
+        places = _places(builder, at, s)
+        to_come = _places(builder, following[1], s) if following else []
         for total in chain(*totals):
             builder.store(nought(), total)
         with loop(builder, constant(0), whole, LANES) as i:
             own = [load(builder, query, i) for query in queries]
+            for place in to_come:
+                fetch(builder, builder.gep(following[0], [builder.add(place, i)]))
             for n, place in enumerate(places):
                 other = load(builder, keys, builder.add(place, i))
                 for query, row in zip(own, totals, strict=True):
@@ -178,8 +224,18 @@ def _build_scores(builder: ir.IRBuilder, queries: Sequence[Any], known: Any, sco
                     builder.store(added(builder, own, other, builder.load(sum_)), sum_)
 
 
+def _places(builder: ir.IRBuilder, at: Any, first: Any) -> list[Any]:
+    """Where `KEYS` keys begin."""
+    return [builder.load(builder.gep(at, [builder.add(first, constant(n))])) for n in range(KEYS)]
+
+
 def _build_mixtures(
-    builder: ir.IRBuilder, weights: Sequence[Any], shares: Sequence[Any], known: Any, results: Sequence[Any]
+    builder: ir.IRBuilder,
+    weights: Sequence[Any],
+    shares: Sequence[Any],
+    known: Any,
+    results: Sequence[Any],
+    following: Sequence[Any] = (),
 ) -> None:
     """Of the values by each row of weights."""
     width = known[-1]
@@ -189,10 +245,12 @@ def _build_mixtures(
         (wider, whole, VECTOR, 1),
         (whole, width, FLOAT, 1),
     ):
-        _build_columns(builder, (weights, shares, results), known, (first, end), kind, beside)
+        _build_columns(builder, (weights, shares, results), known, following, (first, end), kind, beside)
 
 
-def _build_columns(builder: ir.IRBuilder, rows: Any, known: Any, bounds: Any, kind: Any, beside: int) -> None:
+def _build_columns(
+    builder: ir.IRBuilder, rows: Any, known: Any, following: Sequence[Any], bounds: Any, kind: Any, beside: int
+) -> None:
     """Some columns of the mixtures, so many of a kind at a time."""
     (weights, shares, results), (values, at, count, _) = rows, known
     size = LANES if kind is VECTOR else 1
@@ -203,6 +261,11 @@ def _build_columns(builder: ir.IRBuilder, rows: Any, known: Any, bounds: Any, ki
         with loop(builder, constant(0), count, 1) as s:
             own = [everywhere(builder, builder.load(builder.gep(each, [s])), kind) for each in weights]
             start = builder.add(builder.load(builder.gep(at, [s])), i)
+            if following and kind is VECTOR:
+                coming, to_come = following
+                first = builder.add(builder.load(builder.gep(to_come, [s])), i)
+                for n in range(beside):
+                    fetch(builder, builder.gep(coming, [builder.add(first, constant(n * size))]))
             for n in range(beside):
                 value = load(builder, values, builder.add(start, constant(n * size)), kind)
                 for weight, row in zip(own, totals, strict=True):

@@ -13,10 +13,9 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-from models.kernels.activations import activate
+from models.kernels.activations import activate, squash
 from models.kernels.attention import attend_rows
 from models.kernels.compiled import EXACT, compiled
-from models.kernels.exponentials import exponentials
 from models.kernels.floats import halve
 from models.kernels.norms import PRE, close, enter, leave, rows_of
 from models.kernels.padding import find, gather, room, scatter
@@ -184,21 +183,7 @@ def _open(x, y, of_x, of_y, result):
     for r in range(len(result)):
         for i in range(result.shape[1]):
             result[r, i] += other[r, i]
-    _squash(result)
-
-
-@njit(**EXACT)
-def _squash(rows):
-    """Put sigmoid(x) in place of each number: 1 / (1 + e^-|x|) where x is not below nought, else the rest to one."""
-    width = rows.shape[1]
-    powers, one = np.empty(width, np.float32), np.float32(1)
-    for row in rows:
-        for i in range(width):
-            powers[i] = -abs(row[i])
-        exponentials(powers, width, np.float32(0), one)
-        for i in range(width):
-            if row[i] == row[i]:  # what is no number stays none
-                row[i] = (one if row[i] >= 0 else powers[i]) / (one + powers[i])
+    squash(result)
 
 
 feed_forward: Final = compiled(_feed_forward, **EXACT)

@@ -96,6 +96,14 @@ def pointer_to(builder: ir.IRBuilder, data: Any, index: Any, kind: Any) -> Any:
     return builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
 
 
+def fetch(builder: ir.IRBuilder, place: Any) -> None:
+    """Have a line of memory closer to the processor soon; where there is none, nothing happens."""
+    kind = ir.FunctionType(ir.VoidType(), [place.type, _INDEX, _INDEX, _INDEX])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    to_read, into_second_cache, of_data = (ir.Constant(_INDEX, number) for number in (0, 2, 1))
+    builder.call(function, [place, to_read, into_second_cache, of_data])
+
+
 def everywhere(builder: ir.IRBuilder, number: Any, kind: Any = VECTOR) -> Any:
     """A vector that has a number in every lane; the number itself, if it is to be one float."""
     if kind is FLOAT:

@@ -1,0 +1,39 @@
+"""Functions of single numbers, for many at once."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.kernels.activations import GELU, RELU, activate, squash
+
+FUNCTIONS: dict[str, tuple[Callable[..., None], tuple[int, ...], Callable[[Tensor], Tensor]]] = {
+    "relu": (activate, (RELU,), F.relu),
+    "gelu": (activate, (GELU,), F.gelu),
+    "sigmoid": (squash, (), torch.sigmoid),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_they_are_those_of_torch(name: str) -> None:
+    """In rows of any width, for numbers of any size."""
+    function, arguments, expected = FUNCTIONS[name]
+    for width in (1, 15, 16, 17, 100):
+        numbers = torch.linspace(-100, 100, 50 * width).view(50, width)
+        found = numbers.numpy().copy()
+        function(found, *arguments)
+        assert torch.allclose(torch.from_numpy(found), expected(numbers.double()).float(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_no_number_stays_none(name: str) -> None:
+    """And changes no other; nought is nought where it should be."""
+    function, arguments, expected = FUNCTIONS[name]
+    given = np.array([[0.0, np.nan, -0.0, 3.0]], np.float32)
+    found = given.copy()
+    function(found, *arguments)
+    assert np.isnan(found).tolist() == [[False, True, False, False]]
+    assert torch.allclose(torch.from_numpy(found), expected(torch.from_numpy(given)), atol=1e-6, equal_nan=True)
