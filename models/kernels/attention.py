@@ -90,11 +90,11 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
             several = count // QUERIES * QUERIES if first >= length else 0
             for n in range(0, several, QUERIES):
                 own = tail(own_queries, n * to_query[2])
-                score_several(own, to_query[2], own_keys, key_at, visible, width, weights, room)
+                score_several(own, to_query[2], own_keys, key_at, visible, width, weights, room, own_values, value_at)
                 for q in range(QUERIES):
                     shares[q] = soften(tail(weights, q * room), visible, scale)
                 to = tail(own_mixed, n * wide)
-                mix_several(weights, room, shares, own_values, value_at, visible, width, to, wide)
+                mix_several(weights, room, shares, own_values, value_at, visible, width, to, wide, next_keys, key_at)
             for n in range(several, count):
                 read = visible
                 while read > 1 and seen[read - 1] >= first + n:

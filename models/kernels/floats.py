@@ -85,16 +85,19 @@ def _score_several(
     width: Any,
     scores: Any,
     to_scores: Any,
+    coming: Any,
+    to_come: Any,
 ) -> Any:
     """The same for `QUERIES` queries, each `to_query` after the one before, and their scores: each key is read once."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        (q, k, where, to), numbers = given(context, builder, signature, arguments, (0, 2, 3, 6), (1, 4, 5, 7))
-        to_next, number, wide, to_other = numbers
-        _build_scores(builder, _every(builder, q, to_next), (k, where, number, wide), _every(builder, to, to_other))
+        arrays, numbers = given(context, builder, signature, arguments, (0, 2, 3, 6, 8, 9), (1, 4, 5, 7))
+        (q, k, where, to, *following), (to_next, number, wide, to_other) = arrays, numbers
+        rows, sums = _every(builder, q, to_next), _every(builder, to, to_other)
+        _build_scores(builder, rows, (k, where, number, wide), sums, following)
         return context.get_dummy_value()
 
-    kinds = queries, to_query, keys, at, count, width, scores, to_scores
+    kinds = queries, to_query, keys, at, count, width, scores, to_scores, coming, to_come
     return types.void(*kinds), generate
 
 
@@ -145,18 +148,20 @@ def _mix_several(
     width: Any,
     result: Any,
     to_result: Any,
+    coming: Any,
+    to_come: Any,
 ) -> Any:
     """The same for `QUERIES` rows of weights, each `to_weights` after the one before, and as many results."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        (w, s, v, where, to), numbers = given(context, builder, signature, arguments, (0, 2, 3, 4, 7), (1, 5, 6, 8))
-        to_next, number, wide, to_other = numbers
+        arrays, numbers = given(context, builder, signature, arguments, (0, 2, 3, 4, 7, 9, 10), (1, 5, 6, 8))
+        (w, s, v, where, to, *following), (to_next, number, wide, to_other) = arrays, numbers
         parts = [builder.load(each) for each in _every(builder, s, constant(1))]
-        known = v, where, number, wide
-        _build_mixtures(builder, _every(builder, w, to_next), parts, known, _every(builder, to, to_other))
+        rows, results = _every(builder, w, to_next), _every(builder, to, to_other)
+        _build_mixtures(builder, rows, parts, (v, where, number, wide), results, following)
         return context.get_dummy_value()
 
-    kinds = weights, to_weights, shares, values, at, count, width, result, to_result
+    kinds = weights, to_weights, shares, values, at, count, width, result, to_result, coming, to_come
     return types.void(*kinds), generate
 
 
