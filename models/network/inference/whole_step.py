@@ -54,6 +54,8 @@ class WholeStep:
         columns = state.look_up(x.size(0), 1)
         assert columns is not None
         past = [state.reserve(name, x, Int8Attention.keeps) for name in self._past]
+        shape = past[0].shape
+        assert all(each.shape == shape for each in past)  # of the others the kernel is told no more than an address
         result = np.empty(x.shape, np.float32)
         decode_layers(
             x.numpy(),
@@ -61,9 +63,9 @@ class WholeStep:
             self._shapes,
             self._kind,
             _addresses(past, 2),
-            tuple(past[0].shape),
+            tuple(shape),
             state.position,
-            columns.numpy(),
+            columns.contiguous().numpy(),  # for a part of a larger one all would be compiled anew
             seen(state.unseen(x.dtype)),
             *self._known(state),
             result,
@@ -77,8 +79,7 @@ class WholeStep:
             names = [f"{of}.{i}.{what}" for i in range(len(self._parts)) for of in self._attended for what in _BOTH]
             given = [state.fixed[name].contiguous() for name in names]
             known = [
-                (cast("tuple[int, ...]", tuple(given[2 * n].shape)), seen(state.fixed[f"{of}.mask"]))
-                for n, of in enumerate(self._attended)
+                _told(given, n, len(self._attended), state.fixed[f"{of}.mask"]) for n, of in enumerate(self._attended)
             ]
             addresses = np.zeros((len(self._parts), 4), np.int64)
             addresses[:, : 2 * len(known)] = _addresses(given, 2 * len(known))
@@ -127,6 +128,12 @@ def _table(linears: Sequence[Arrays], norms: Sequence[Int8Norm]) -> list[int]:
 def _shape(arrays: Arrays) -> tuple[int, int, int]:
     panels, *_, outputs = arrays
     return panels.shape[0], panels.shape[1], outputs
+
+
+def _told(given: Sequence[Tensor], kind: int, kinds: int, mask: Tensor) -> _Known:
+    """Of keys and values of all layers, one kind after the other in each."""
+    (shape,) = {each.shape for n, each in enumerate(given) if n // 2 % kinds == kind}
+    return cast("tuple[int, ...]", tuple(shape)), np.ascontiguousarray(seen(mask))
 
 
 def _addresses(tensors: Sequence[Tensor], columns: int) -> Addresses:
