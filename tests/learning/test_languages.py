@@ -1,8 +1,8 @@
 """Each architecture learns what its paper's inputs can decide, and is at chance on what they cannot.
 
 Step one brings a sentence model that translates everything but what needs context; step two trains what an architecture
-declares. The whole matrix is slow; of each architecture one language that it learns is not, nor one that it cannot learn,
-if there is any.
+declares. The whole matrix is slow; of each architecture one language that it learns is not, nor one that it cannot
+learn, if there is any.
 """
 
 from collections.abc import Callable, Iterator
