@@ -5,8 +5,10 @@ The base class `Architecture` is the null object: backbone + base class is the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +31,9 @@ Attend = Callable[[Tensor], Tensor]
 
 Context = dict[str, Tensor]
 """Context states of a batch: batch-first tensors that the architecture names."""
+
+STATES: Final[Mapping[str, int | None]] = {"states": 1, "mask": 3}
+"""`Architecture.lengths` of states (B, C, D) and their mask (B, 1, 1, C)."""
 
 
 def over_past(name: str, attention: Attention, state: State) -> Attend:
@@ -76,6 +81,9 @@ class Architecture(nn.Module):
     """Who translates a sentence without context: the context `module` on its null input, or the `backbone` alone."""
     reads_target: bool = False
     """Whether the translations of the preceding sentences are read too."""
+    lengths: ClassVar[Mapping[str, int | None] | None] = {}
+    """Of what `encode` gives, which dimension of each tensor is a length, if any, and may have padding at its end.
+    None, where decoding begins with more than that and the source, or where it may not."""
     joins_source: ClassVar[bool] = False
     """Whether context is a part of the source, and the model otherwise a plain Transformer."""
     recurrent: bool = False
@@ -87,6 +95,7 @@ class Architecture(nn.Module):
     """An encoder that is read and never trained; its weights are none of the model's."""
     cache: StateCache | None = None
     """Of states of context, where any can come again."""
+    _computes: Callable[..., Sequence[Tensor]] | None = None
 
     def trains(self, parameter: str) -> bool:
         """Whether step two trains this parameter, named as in `TranslationModel.named_parameters`."""
@@ -119,7 +128,16 @@ class Architecture(nn.Module):
         """States of context as `StateCache.states` gives them; outside of inference, as `compute` does."""
         if self.cache is None or self.training or not torch.is_inference_mode_enabled():
             return compute(*inputs)
-        return self.cache.states(compute, *inputs)
+        return self.cache.states(compute if self._computes is None else partial(self._computes, compute), *inputs)
+
+    @contextmanager
+    def computing_by(self, computes: Callable[..., Sequence[Tensor]]) -> Iterator[None]:
+        """While the states that are kept are computed by this, which is given what computes them, and its inputs."""
+        self._computes = computes
+        try:
+            yield
+        finally:
+            self._computes = None
 
     def train(self, mode: bool = True) -> Self:
         """As every module; forgets states, since weights may change from here on."""

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
+from models.network.context import Context
 from models.network.model import TranslationModel
 from models.network.state import State
 
@@ -33,7 +34,12 @@ class ModelDecoder:
 
     def start(self, batch: Batch) -> State:
         """Encode a batch with its context."""
-        return self.model.start(batch, cached=True).settle(self.model.backbone.positions.dtype)
+        return self.begin(batch, self.model.architecture.encode(batch, self.model.backbone))
+
+    def begin(self, batch: Batch, context: Context) -> State:
+        """The same where the context has been encoded."""
+        memory = self.model.architecture.encode_source(batch, self.model.backbone, context)
+        return self.model.begin(batch, context, memory, cached=True).settle(self.model.backbone.positions.dtype)
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
         """Scores of the next token, (R, V), after the last ones (R,)."""

@@ -67,19 +67,25 @@ def _apart(
 ) -> list[list[Tensor]]:
     """The states of some rows, each without padding and in memory of its own."""
     own = [lengths[row] for row in rows]
-    longest = [max(sizes) for sizes in zip(*own, strict=True)]
+    by_input = list(zip(*own, strict=True))
+    longest = [max(sizes) for sizes in by_input]
     computed = compute(*(ids[rows, :size] for ids, size in zip(inputs, longest, strict=True)))
-    found = [
-        [states[place, :length] for states, length in zip(computed, sizes, strict=False)]
-        for place, sizes in enumerate(own)
-    ]
-    kept = [[torch.empty_like(states) for states in each] for each in found]
-    torch._foreach_copy_([states for each in kept for states in each], [states for each in found for states in each])
-    return kept
+    kept = []
+    for states, sizes in zip(computed, by_input, strict=False):
+        copies = [states.new_empty(size, states.size(-1)) for size in sizes]
+        torch._foreach_copy_(copies, _without_padding(states, sizes))
+        kept.append(copies)
+    return list(map(list, zip(*kept, strict=True)))
 
 
 def _padded(states: Sequence[Tensor], length: int) -> Tensor:
     """As one tensor (U, X, E)."""
     joined = states[0].new_zeros(len(states), length, states[0].size(-1))
-    torch._foreach_copy_([row[: len(own)] for row, own in zip(joined.unbind(), states, strict=True)], list(states))
+    torch._foreach_copy_(_without_padding(joined, [len(own) for own in states]), list(states))
     return joined
+
+
+def _without_padding(states: Tensor, lengths: Sequence[int]) -> list[Tensor]:
+    """Views of the first so many states of each row of (U, X, E), made at once: one by one they take longer."""
+    width = states.size(1)
+    return list(states.flatten(0, 1).split([size for own in lengths for size in (own, width - own)])[::2])

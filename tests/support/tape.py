@@ -37,7 +37,7 @@ class Tapes:
         with _Tape() as tape:
             result = step()
 
-        def replay() -> Tensor:
+        def replay() -> Any:
             self.replays += 1
             for func, args, kwargs, new in tape.kernels:
                 for place, value in zip(new, tree_leaves(func(*args, **kwargs)), strict=False):

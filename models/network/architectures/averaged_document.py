@@ -12,7 +12,7 @@ source, and all that it has read before. With `warm_start`, which is not in the 
 `doc_transformer`, and attention to the sentence before starts at zero: step two starts exactly at the sentence model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from models.config import AveragedDocumentConfig, BackboneConfig, ContextWindow
 from models.data.batches import Batch, Example, Tokens, join, latest, pad
 from models.data.tokenizer import BOS, EOS, PAD
-from models.network.context import Architecture, Attend, Context
+from models.network.context import STATES, Architecture, Attend, Context
 from models.network.layers import Attention, FeedForward, Residual, final_norm, padding_mask
 from models.network.observation import WatchedGate, target_tokens
 from models.network.state import State
@@ -72,6 +72,7 @@ class AveragedDocument(Architecture):
     """Gated attention to the sentence before, and the averaged document added to the source embeddings."""
 
     no_context: ClassVar[Literal["module", "backbone"]] = "module"
+    lengths: ClassVar[Mapping[str, int | None] | None] = {**STATES, "average": None}
 
     def __init__(self, config: AveragedDocumentConfig, backbone: BackboneConfig, dropout: float) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ from models.data.batches import Batch, Example, Tokens, pad
 from models.data.tokenizer import PAD
 from models.network.architectures.bert import FrozenBert
 from models.network.architectures.bert_input import fit, places, row, with_random_context
-from models.network.context import Architecture, Attend, Context
+from models.network.context import STATES, Architecture, Attend, Context
 from models.network.layers import Attention, Residual, padding_mask
 from models.network.observation import WatchedAttention, WatchedGate, at_work
 from models.network.state import State
@@ -70,6 +70,7 @@ class BertContext(Architecture):
     """Attention to BERT's states in the layers that `integration` names."""
 
     no_context: ClassVar[Literal["module", "backbone"]] = "module"
+    lengths = STATES
 
     def __init__(self, config: BertContextConfig, backbone: BackboneConfig) -> None:
         super().__init__()

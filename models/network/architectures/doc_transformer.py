@@ -17,7 +17,7 @@ from models.config import BackboneConfig, ContextWindow, DocTransformerConfig
 from models.data.batches import Batch, Example, Tokens, join, latest, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.architectures.context_attention import ContextAttention
-from models.network.context import Architecture, Attend, Context
+from models.network.context import STATES, Architecture, Attend, Context
 from models.network.layers import Residual, final_norm, padding_mask
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, at_work
 from models.network.state import State
@@ -46,6 +46,7 @@ class DocTransformer(Architecture):
     """Context encoder, and context attention in the layers that `integration` names."""
 
     no_context: ClassVar[Literal["module", "backbone"]] = "module"
+    lengths = STATES
 
     def __init__(self, config: DocTransformerConfig, backbone: BackboneConfig, dropout: float) -> None:
         super().__init__()

@@ -38,6 +38,7 @@ class GlobalLocal(Architecture):
     """The whole source document in the encoder, the translation of the sentence before in the decoder."""
 
     no_context: ClassVar[Literal["module", "backbone"]] = "module"
+    lengths = None
     positions: Tensor
     """Where they count on through the block."""
 

@@ -57,6 +57,8 @@ class WordDropout(Architecture):
 class LayerWeighting(Architecture):
     """Source and target context over the frozen sentence model; all preceding sentences are encoded apart."""
 
+    lengths = None
+
     def __init__(self, config: LayerWeightingConfig, backbone: BackboneConfig, dropout: float) -> None:
         super().__init__()
         self.window = ContextWindow(size=config.context_sentences)

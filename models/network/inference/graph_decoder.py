@@ -1,20 +1,17 @@
 """Decoding by steps that are captured once for each shape of a batch; see `models.network.inference.static_state`."""
 
-import logging
-from typing import Final
-
 import torch
 from torch import Tensor
 
 from models.data.batches import Batch
 from models.network.decoding import ModelDecoder
+from models.network.inference.captured_reading import CapturedReading
+from models.network.inference.capturing import Capturing
 from models.network.inference.framed_state import FramedState, Frames, Hold, frame_bytes
-from models.network.inference.graphs import CudaGraphs, says_no_memory
+from models.network.inference.graphs import CudaGraphs
 from models.network.inference.static_state import Capture, Frame, Shape
 from models.network.model import TranslationModel
 from models.network.state import State
-
-_log: Final = logging.getLogger(__name__)
 
 
 class GraphDecoder(ModelDecoder):
@@ -30,12 +27,19 @@ class GraphDecoder(ModelDecoder):
         super().__init__(model)
         self._plain = ModelDecoder(model)  # whose steps are captured: frames that held this one would outlive it
         self._device = model.backbone.positions.device
-        self._capture: Capture | None = capture or CudaGraphs(self._device)
-        self._frames = Frames(frame_bytes(self._device))
+        capture = capture or CudaGraphs(self._device)
+        limit = frame_bytes(self._device)
+        self._steps = Capturing(capture, "decoding goes on")
+        self._frames = Frames(limit)
+        reads = Capturing(capture, "sentences are encoded")
+        self._reading = CapturedReading(reads, self._plain.begin, model.architecture.lengths, limit // 2)
 
     def start(self, batch: Batch) -> State:
         """Encode a batch with its context."""
-        state = super().start(batch)
+        architecture = self.model.architecture
+        with architecture.computing_by(self._reading.context):
+            context = architecture.encode(batch, self.model.backbone)
+        state = self._reading.start(batch, context) or super().begin(batch, context)
         return FramedState(state.fixed, cached=True, shared=state.shared)
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
@@ -50,6 +54,7 @@ class GraphDecoder(ModelDecoder):
     def free(self) -> None:
         """Give back the memory of the frames that no state is in."""
         self._frames.clear()
+        self._reading.clear()
         torch.cuda.empty_cache()
 
     def _enter(self, state: FramedState, rows: int) -> bool:
@@ -68,28 +73,8 @@ class GraphDecoder(ModelDecoder):
         return None if frame is None else Hold(frame, self._frames)
 
     def _captured(self, shape: Shape) -> Frame | None:
-        """A new frame, unless its step cannot be captured.
-
-        Raises:
-            torch.OutOfMemoryError: the device has no memory for it.
-        """
-        if self._capture is None:
-            return None
-        try:
-            return Frame(shape, self._plain.step, self._capture, self._device)
-        except torch.OutOfMemoryError:
-            raise
-        except RuntimeError as error:
-            # A capture that has failed ends with an error of its own. Only their words are kept: they hold the frame.
-            reasons = [str(each) for each in (error.__context__, error) if each is not None]
-        for reason in reasons:
-            if says_no_memory(reason):
-                raise torch.OutOfMemoryError(reason)
-        _log.warning("decoding goes on without captured graphs: %s", reasons[0].partition("\n")[0])
-        # What a failed capture has taken from its pool stays reserved until the process ends, in torch 2.13 at least.
-        self._capture = None
-        self.free()
-        return None
+        """A new frame, unless its step cannot be captured."""
+        return self._steps.make(lambda capture: Frame(shape, self._plain.step, capture, self._device))
 
 
 def decoder_of(model: TranslationModel) -> ModelDecoder:

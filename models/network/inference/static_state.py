@@ -6,7 +6,7 @@ is beyond it is padding that nobody sees. Where a step writes is a number in mem
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from models.network.state import MASK, MEMORY, ROOM, State
 Step = Callable[[Tensor, State], Tensor]
 """Gives the scores of the next token, (R, V), after the last ones, (R,); advances the state."""
 
-Replay = Callable[[], Tensor]
+Replay = Callable[[], Any]
 """Does what was captured, with what now stands in the same places; gives its result, which the next one overwrites."""
 
 Capture = Callable[[Replay], Replay]
@@ -96,8 +96,8 @@ class Shape:
         """The frame in which the next word of a state with so many hypotheses is decoded."""
         sentences = len(next(iter(state.fixed.values())))
         fixed = tuple((name, tensor.dtype, _bucket(name, tensor.shape)) for name, tensor in state.fixed.items())
-        room = _power_of_two(max(ROOM, state.position + 1))
-        return cls(_few(sentences), rows // sentences, room, fixed)
+        room = power_of_two(max(ROOM, state.position + 1))
+        return cls(few(sentences), rows // sentences, room, fixed)
 
 
 class Frame:
@@ -141,7 +141,7 @@ class Frame:
         """Take in what a state has; of what stands here already, nothing moves."""
         for name, tensor in state.fixed.items():
             hidden = torch.finfo(tensor.dtype).min / 2 if name.endswith(MASK) else 0
-            _put(tensor, self._state.fixed[name], hidden, at_end=name.startswith(MEMORY))
+            put_into(tensor, self._state.fixed[name], hidden, at_end=name.startswith(MEMORY))
         self._fill_past(state)
         if state.starts is None:
             self._state.starts.zero_()
@@ -152,14 +152,14 @@ class Frame:
     def _fill_past(self, state: State) -> None:
         columns = self._state.columns
         if columns is not None and state.columns is not None and self._has(state):
-            _put(state.columns, columns[: len(state.columns), : state.columns.size(1)])
+            put_into(state.columns, columns[: len(state.columns), : state.columns.size(1)])
             columns[:, state.position :] = self._everyone[:, None]
             return
         if columns is not None:
             columns.copy_(self._everyone[:, None].expand_as(columns))
         for name, cache in state.past.items():
             known = state.ordered(cache)
-            _put(known, self._state.past[name][: state.position, : known.size(1)])
+            put_into(known, self._state.past[name][: state.position, : known.size(1)])
 
     def _has(self, state: State) -> bool:
         """Whether the words of a state stand here, wherever each is."""
@@ -193,7 +193,8 @@ class Frame:
         self._tokens[:count].copy_(tokens)
         if self._moves:
             self._origins[:count].copy_(self._everyone[:count] if origins is None else origins)
-        return self._replay()[:count]
+        scores: Tensor = self._replay()[:count]
+        return scores
 
     def _run(self) -> Tensor:
         if self._moves and self._state.columns is not None:
@@ -216,7 +217,7 @@ class Frame:
         return blocks
 
 
-def _put(tensor: Tensor, room: Tensor, padding: float = 0, *, at_end: bool = False) -> None:
+def put_into(tensor: Tensor, room: Tensor, padding: float = 0, *, at_end: bool = False) -> None:
     """Copy a tensor into the room for it, unless it is there; pad its rows, on the left if they stand `at_end`."""
     if tensor.data_ptr() == room.data_ptr():
         return
@@ -232,15 +233,15 @@ def _bucket(name: str, shape: torch.Size) -> tuple[int, ...]:
     sizes = list(shape[1:])
     place = {4: 2 if name.endswith(MASK) else 1, 2: 0}.get(len(shape))
     if place is not None:  # masks (B, 1, 1, S), keys and values (B, H, S, D/H), words (B, S)
-        sizes[place] = _power_of_two(max(ROOM, sizes[place]))
+        sizes[place] = power_of_two(max(ROOM, sizes[place]))
     return tuple(sizes)
 
 
-def _few(sentences: int) -> int:
+def few(sentences: int) -> int:
     """A number of sentences: one, as in a session, or as many as cost no more than some."""
-    return 1 if sentences == 1 else max(8, _power_of_two(sentences))
+    return 1 if sentences == 1 else max(8, power_of_two(sentences))
 
 
-def _power_of_two(size: int) -> int:
+def power_of_two(size: int) -> int:
     """The next one."""
     return 1 << (size - 1).bit_length()

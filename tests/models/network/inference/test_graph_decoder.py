@@ -28,6 +28,9 @@ from tests.support.torch_kernels import stand_in
 
 Make = Callable[..., Any]
 
+READINGS = 2, 2
+"""Captures and replays before the first word of a batch: its contexts and its sentences."""
+
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
@@ -181,7 +184,7 @@ def test_drafts_are_verified_and_gone_on_from(model: TranslationModel, corpus: T
 def test_where_capture_fails_decoding_goes_on_without(
     doc_transformer: TranslationModel, corpus: TokenizedCorpus, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With the same scores, and one line in the log."""
+    """With the same scores, and one line in the log for each of what is captured."""
 
     def fail(step: Replay) -> Replay:
         raise RuntimeError("operation not permitted when stream is capturing\nand more")
@@ -192,7 +195,8 @@ def test_where_capture_fails_decoding_goes_on_without(
     for one, other in zip(found, scores(ModelDecoder(doc_transformer), *batches), strict=True):
         assert torch.equal(one, other)
     assert [record.getMessage() for record in caplog.records] == [
-        "decoding goes on without captured graphs: operation not permitted when stream is capturing"
+        f"{what} without captured graphs: operation not permitted when stream is capturing"
+        for what in ("sentences are encoded", "decoding goes on")
     ]
 
 
@@ -204,10 +208,10 @@ def test_steps_without_a_look_are_one_capture(
     tapes = Tapes()
     running = new_search(GraphDecoder(doc_transformer, tapes), SearchOptions(beam_size, min_length=0))
     running.add(corpus.batch(range(3), doc_transformer.architecture), [Wanted(key, 40) for key in range(3)])
+    assert (tapes.captures, tapes.replays) == READINGS
     for _ in range(2):
         go_on(running)
-    assert tapes.captures == 1
-    assert tapes.replays == 8
+    assert (tapes.captures, tapes.replays) == (READINGS[0] + 1, READINGS[1] + 8)
 
 
 def _said(kind: type[Exception], text: str) -> NoReturn:
@@ -256,7 +260,7 @@ def test_want_of_memory_does_not_end_captures(
         search(decoder, batch, SearchOptions(1), [6] * 5)
     full.clear()
     search(decoder, batch, SearchOptions(1), [6] * 5)
-    assert tapes.captures == 1
+    assert tapes.captures == READINGS[0] + 1
     assert not caplog.records
     assert decoder._frames._idle
     decoder.free()
@@ -265,18 +269,22 @@ def test_want_of_memory_does_not_end_captures(
 
 @WAYS_TO_FAIL
 @WANTS_OF_MEMORY
+@pytest.mark.parametrize("before", range(READINGS[0] + 1), ids=["of contexts", "of sentences", "of words"])
 def test_what_there_is_no_memory_for_leaves_nothing(
     doc_transformer: TranslationModel,
     corpus: TokenizedCorpus,
     fail: Callable[[type[Exception], str], NoReturn],
     error: tuple[type[Exception], str],
+    before: int,
 ) -> None:
-    """The frame that was begun is gone at once, without a collector of garbage: a smaller one needs its room."""
-    begun: list[Callable[[], object]] = []
+    """The room that was made is gone at once, without a collector of garbage: a smaller one needs it."""
+    tapes, begun = Tapes(), list[Callable[[], object]]()
 
     def capture(step: Replay) -> Replay:
-        begun.append(weakref.ref(step.__self__))  # type: ignore[attr-defined]
-        fail(*error)
+        if tapes.captures == before:
+            begun.append(weakref.ref(step.__self__))  # type: ignore[attr-defined]
+            fail(*error)
+        return tapes(step)
 
     decoder = GraphDecoder(doc_transformer, capture)
     batch = corpus.batch(range(5), doc_transformer.architecture)
@@ -284,7 +292,7 @@ def test_what_there_is_no_memory_for_leaves_nothing(
     try:
         with suppress(torch.OutOfMemoryError):
             search(decoder, batch, SearchOptions(1), [6] * 5)
-        assert [frame() for frame in begun] == [None]
+        assert [room() for room in begun] == [None]
     finally:
         gc.enable()
 
