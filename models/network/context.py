@@ -82,8 +82,8 @@ class Architecture(nn.Module):
     reads_target: bool = False
     """Whether the translations of the preceding sentences are read too."""
     lengths: ClassVar[Mapping[str, int | None] | None] = {}
-    """Of what `encode` gives, which dimension of each tensor is a length, if any, and may have padding at its end.
-    None, where decoding begins with more than that and the source, or where it may not."""
+    """Of what `encode` gives, which dimension of each tensor is a length, if any, at whose end padding may be added.
+    None, where decoding begins with more than that and the source, or where none may be added."""
     joins_source: ClassVar[bool] = False
     """Whether context is a part of the source, and the model otherwise a plain Transformer."""
     recurrent: bool = False

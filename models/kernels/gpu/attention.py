@@ -19,6 +19,8 @@ _WORDS: Final = 32
 """Keys that are read at once."""
 _HYPOTHESES: Final = 4
 """Of a sentence, that read its keys together: with more, what a program holds would not be held in registers."""
+_TILE: Final = 16
+"""Rows and columns that tensor cores multiply at least; what is beyond the hypotheses there are is padding."""
 
 
 @triton.jit
@@ -74,6 +76,20 @@ def _past_kernel(
 
 
 @triton.jit
+def _scored(query, key, TILES: tl.constexpr):
+    if TILES:
+        return tl.dot(query, tl.trans(key))
+    return tl.sum(query.to(tl.float32)[:, None, :] * key.to(tl.float32)[None, :, :], 2)
+
+
+@triton.jit
+def _summed(powers, value, TILES: tl.constexpr):
+    if TILES:
+        return tl.dot(powers.to(value.dtype), value)
+    return tl.sum(powers[:, :, None] * value.to(tl.float32)[None, :, :], 1)
+
+
+@triton.jit
 def _fixed_kernel(
     queries,
     keys,
@@ -91,6 +107,7 @@ def _fixed_kernel(
     WIDTH: tl.constexpr,
     WORDS: tl.constexpr,
     COUNT: tl.constexpr,
+    TILES: tl.constexpr,
     MASKED: tl.constexpr,
     HIDDEN: tl.constexpr,
 ):
@@ -99,7 +116,7 @@ def _fixed_kernel(
     real = inside < SIZE
     own = (sentence * count + each)[:, None] * (heads * SIZE) + head * SIZE + inside[None, :]
     asked = (each < count)[:, None] & real[None, :]
-    query = tl.load(queries + own, asked, 0.0).to(tl.float32) * scale
+    query = tl.load(queries + own, asked, 0.0)
     base = sentence.to(tl.int64) * to_sentence + head * to_head
     highest = tl.full((COUNT,), -float("inf"), tl.float32)
     total = tl.zeros((COUNT,), tl.float32)
@@ -112,13 +129,12 @@ def _fixed_kernel(
         if tl.max(there.to(tl.int32), 0) > 0:  # most of what is padded is not read
             places = base + words[:, None] * to_word + inside[None, :]
             known = there[:, None] & real[None, :]
-            key = tl.load(keys + places, known, 0.0).to(tl.float32)
-            scores = tl.sum(query[:, None, :] * key[None, :, :], 2)
+            scores = _scored(query, tl.load(keys + places, known, 0.0), TILES) * scale
             scores = tl.where(there[None, :], scores, -float("inf"))
             above = tl.maximum(highest, tl.max(scores, 1))
             powers, less = tl.exp(scores - above[:, None]), tl.exp(highest - above)
-            value = tl.load(values + places, known, 0.0).to(tl.float32)
-            sums = sums * less[:, None] + tl.sum(powers[:, :, None] * value[None, :, :], 1)
+            value = tl.load(values + places, known, 0.0)
+            sums = sums * less[:, None] + _summed(powers, value, TILES)
             total = total * less + tl.sum(powers, 1)
             highest = above
     result = sums / tl.where(total > 0, total, 1.0)[:, None]
@@ -191,7 +207,8 @@ def attend_fixed(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | N
     """
     sentences, heads, length, size = keys.shape
     count = len(queries) // sentences
-    together = min(_HYPOTHESES, triton.next_power_of_2(count))
+    tiles = count > 1 and queries.dtype in {torch.bfloat16, torch.float16}
+    together = _TILE if tiles else min(_HYPOTHESES, triton.next_power_of_2(count))
     mixed = torch.empty_like(queries)
     with torch.cuda.device_of(queries):
         _fixed_kernel[sentences, heads, triton.cdiv(count, together)](
@@ -206,9 +223,10 @@ def attend_fixed(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | N
             count,
             size**-0.5,
             SIZE=size,
-            WIDTH=triton.next_power_of_2(size),
+            WIDTH=max(_TILE, triton.next_power_of_2(size)),
             WORDS=_WORDS,
             COUNT=together,
+            TILES=tiles,
             MASKED=mask is not None,
             HIDDEN=HIDDEN,
             num_warps=2,

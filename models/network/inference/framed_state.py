@@ -10,9 +10,10 @@ from torch import Tensor
 from models.network.inference.static_state import Frame, Shape
 from models.network.state import State
 
-FRAME_BYTES: Final = 4 * 2**30
-"""Of frames that wait for a batch of their shape: forty of 128 sentences of 64 tokens, six layers of width 512."""
-FRAME_SHARE: Final = 8
+FRAME_BYTES: Final = 2 * 2**30
+"""Of frames that wait for a batch of their shape: twenty of 128 sentences of 64 tokens, six layers of width 512. What
+encodes batches may take as much."""
+FRAME_SHARE: Final = 16
 """One part of so many of a GPU's memory, where that is more."""
 
 

@@ -27,12 +27,12 @@ class GraphDecoder(ModelDecoder):
         super().__init__(model)
         self._plain = ModelDecoder(model)  # whose steps are captured: frames that held this one would outlive it
         self._device = model.backbone.positions.device
-        capture = capture or CudaGraphs(self._device)
         limit = frame_bytes(self._device)
-        self._steps = Capturing(capture, "decoding goes on")
+        self._steps = Capturing(capture or CudaGraphs(self._device), "decoding goes on")
         self._frames = Frames(limit)
-        reads = Capturing(capture, "sentences are encoded")
-        self._reading = CapturedReading(reads, self._plain.begin, model.architecture.lengths, limit // 2)
+        # With graphs of its own: the memory of those that no batch is in can be given back while others decode.
+        reads = Capturing(capture or CudaGraphs(self._device), "sentences are encoded")
+        self._reading = CapturedReading(reads, self._plain, limit)
 
     def start(self, batch: Batch) -> State:
         """Encode a batch with its context."""
@@ -52,7 +52,7 @@ class GraphDecoder(ModelDecoder):
         return super().step(tokens, state)
 
     def free(self) -> None:
-        """Give back the memory of the frames that no state is in."""
+        """Give back the memory of the frames that no state is in, and of what reads batches."""
         self._frames.clear()
         self._reading.clear()
         torch.cuda.empty_cache()

@@ -11,8 +11,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+from models.network.inference.shapes import few, put_into, room_for
 from models.network.layers import additive
-from models.network.state import MASK, MEMORY, ROOM, State
+from models.network.state import MASK, MEMORY, State
 
 Step = Callable[[Tensor, State], Tensor]
 """Gives the scores of the next token, (R, V), after the last ones, (R,); advances the state."""
@@ -96,7 +97,7 @@ class Shape:
         """The frame in which the next word of a state with so many hypotheses is decoded."""
         sentences = len(next(iter(state.fixed.values())))
         fixed = tuple((name, tensor.dtype, _bucket(name, tensor.shape)) for name, tensor in state.fixed.items())
-        room = power_of_two(max(ROOM, state.position + 1))
+        room = room_for(state.position + 1)
         return cls(few(sentences), rows // sentences, room, fixed)
 
 
@@ -217,31 +218,10 @@ class Frame:
         return blocks
 
 
-def put_into(tensor: Tensor, room: Tensor, padding: float = 0, *, at_end: bool = False) -> None:
-    """Copy a tensor into the room for it, unless it is there; pad its rows, on the left if they stand `at_end`."""
-    if tensor.data_ptr() == room.data_ptr():
-        return
-    rows = room[: len(tensor)]
-    if rows.shape != tensor.shape:
-        rows.fill_(padding)
-    spare = [all_of_it - size if at_end else 0 for size, all_of_it in zip(tensor.shape, rows.shape, strict=True)]
-    rows[tuple(map(slice, spare, map(sum, zip(spare, tensor.shape, strict=True))))].copy_(tensor)
-
-
 def _bucket(name: str, shape: torch.Size) -> tuple[int, ...]:
     """The sizes of a tensor (B, ...) without the first; lengths are those of a frame."""
     sizes = list(shape[1:])
     place = {4: 2 if name.endswith(MASK) else 1, 2: 0}.get(len(shape))
     if place is not None:  # masks (B, 1, 1, S), keys and values (B, H, S, D/H), words (B, S)
-        sizes[place] = power_of_two(max(ROOM, sizes[place]))
+        sizes[place] = room_for(sizes[place])
     return tuple(sizes)
-
-
-def few(sentences: int) -> int:
-    """A number of sentences: one, as in a session, or as many as cost no more than some."""
-    return 1 if sentences == 1 else max(8, power_of_two(sentences))
-
-
-def power_of_two(size: int) -> int:
-    """The next one."""
-    return 1 << (size - 1).bit_length()

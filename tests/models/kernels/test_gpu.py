@@ -53,7 +53,7 @@ def test_a_word_attends_to_those_before_it(heads: int, width: int, position: int
     same(on_gpu, plain, kind)
 
 
-@pytest.mark.parametrize("hypotheses", [1, 4, 5, 8])
+@pytest.mark.parametrize("hypotheses", [1, 4, 5, 8, 17])
 def test_hypotheses_attend_to_their_sentence(hypotheses: int, kind: torch.dtype) -> None:
     """With a mask, on either side, and without."""
     queries, keys, values = torch.randn(3 * hypotheses, 1, 128), torch.randn(3, 2, 50, 64), torch.randn(3, 2, 50, 64)

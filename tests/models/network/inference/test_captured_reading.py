@@ -7,12 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config import DocTransformerConfig
+from models.config import ArchitectureConfig, DocTransformerConfig, SentenceConfig
+from models.data.batches import Batch
 from models.data.corpus import TokenizedCorpus
 from models.network.decoding import ModelDecoder
 from models.network.inference import captured_reading
 from models.network.inference.captured_reading import CapturedReading
 from models.network.inference.capturing import Capturing
+from models.network.inference.graph_decoder import GraphDecoder
 from models.network.model import TranslationModel
 from models.network.state import State
 from tests.support.tape import Tapes
@@ -36,11 +38,11 @@ def model(make_model: Make) -> TranslationModel:
 
 
 def reader(model: TranslationModel, corpus: TokenizedCorpus, tapes: Tapes, limit: int = 2**30) -> Read:
-    """Reads rows of a corpus by what is captured."""
-    begin, lengths = ModelDecoder(model).begin, model.architecture.lengths
-    reading = CapturedReading(Capturing(tapes, "reading"), begin, lengths, limit)
+    """Reads rows of a corpus by what is captured, their contexts anew each time."""
+    reading = CapturedReading(Capturing(tapes, "reading"), ModelDecoder(model), limit)
 
     def read(rows: range) -> State | None:
+        model.eval()  # forgets states of contexts
         batch = corpus.batch(rows, model.architecture)
         with torch.inference_mode(), model.architecture.computing_by(reading.context):
             return reading.start(batch, model.architecture.encode(batch, model.backbone))
@@ -48,50 +50,69 @@ def reader(model: TranslationModel, corpus: TokenizedCorpus, tapes: Tapes, limit
     return read
 
 
-def scores(model: TranslationModel, state: State) -> Tensor:
-    """Of the first word of each sentence."""
-    with torch.inference_mode():
-        rows = len(state.fixed["source.mask"])
-        return ModelDecoder(model).step(torch.ones(rows, dtype=torch.int64), state)
-
-
 @torch.inference_mode()
-def expected(model: TranslationModel, corpus: TokenizedCorpus, rows: range) -> Tensor:
-    """The same without anything captured."""
-    return scores(model, ModelDecoder(model).start(corpus.batch(rows, model.architecture)))
+def first_scores(decoder: ModelDecoder, batch: Batch) -> Tensor:
+    """Of the first word of each sentence."""
+    return decoder.step(torch.ones(len(batch.source), dtype=torch.int64), decoder.start(batch)).clone()
 
 
-def test_batches_do_not_see_those_before_them(model: TranslationModel, corpus: TokenizedCorpus) -> None:
-    """Longer ones have been where a shorter one is read, and what is read later changes nothing of it."""
-    tapes = Tapes()
-    read = reader(model, corpus, tapes)
-    turns = [range(20, 28), range(3), range(1, 2), range(40, 45), range(3, 6)]
+def test_each_architecture_reads_the_same(
+    make_model: Make, architecture: ArchitectureConfig, corpus: TokenizedCorpus
+) -> None:
+    """By graphs and without, in batches of other sizes, where longer ones have been before."""
+    model, tapes = make_model(architecture), Tapes()
+    graphs, plain = GraphDecoder(model, tapes), ModelDecoder(model)
+    for rows in (range(20, 28), range(20, 28), range(3), range(40, 45), range(1, 2), range(3, 6), range(6, 7)):
+        batch = corpus.batch(rows, model.architecture)
+        model.eval()  # forgets states of contexts
+        found = first_scores(graphs, batch)
+        model.eval()
+        torch.testing.assert_close(found, first_scores(plain, batch), atol=1e-4, rtol=1e-4)
+    assert bool(graphs._reading._kept) == (architecture.kind != "global_local")
+
+
+def test_what_is_read_later_changes_nothing(model: TranslationModel, corpus: TokenizedCorpus) -> None:
+    """States of several batches of one shape are there together."""
+    read = reader(model, corpus, Tapes())
+    turns = [range(8), range(20, 28), range(3), range(40, 45)]
     found = [read(rows) for rows in turns]
-    assert tapes.replays > tapes.captures
-    for rows, state in zip(turns, found, strict=True):
+    assert found[0] is None
+    plain = ModelDecoder(model)
+    for rows, state in zip(turns[1:], found[1:], strict=True):
         assert state is not None
-        torch.testing.assert_close(scores(model, state), expected(model, corpus, rows))
+        batch = corpus.batch(rows, model.architecture)
+        with torch.inference_mode():
+            scores = plain.step(torch.ones(len(batch.source), dtype=torch.int64), state)
+        torch.testing.assert_close(scores, first_scores(plain, batch), atol=1e-4, rtol=1e-4)
 
 
-def test_many_tokens_are_read_without_a_graph(
-    model: TranslationModel, corpus: TokenizedCorpus, monkeypatch: pytest.MonkeyPatch
+def test_no_graph_has_more_positions_than_the_model(make_model: Make) -> None:
+    """Longer sentences than the next power of two that there are positions for are read by graphs as well."""
+    model = make_model(SentenceConfig())
+    assert 70 < len(model.backbone.positions) < 128
+    graphs, plain = GraphDecoder(model, Tapes()), ModelDecoder(model)
+    batch = Batch(torch.arange(2 * 70).view(2, 70) % 30 + 4, None, {})
+    for _ in range(3):
+        torch.testing.assert_close(first_scores(graphs, batch), first_scores(plain, batch), atol=1e-4, rtol=1e-4)
+    assert graphs._reading._kept
+
+
+@pytest.mark.parametrize(("few", "most"), [(0, 0), (0, 2**15)], ids=["there are many tokens", "most is padding"])
+def test_where_a_graph_does_not_pay_there_is_none(
+    model: TranslationModel, corpus: TokenizedCorpus, monkeypatch: pytest.MonkeyPatch, few: int, most: int
 ) -> None:
-    """Nothing is captured for batches that keep a device busy, and padding would cost."""
-    tapes = Tapes()
-    monkeypatch.setattr(captured_reading, "MOST_TOKENS", 8 * (32 + 64))  # of as many sentences, and their contexts
-    read = reader(model, corpus, tapes)
-    assert read(range(8)) is not None
-    assert read(range(9)) is None
-    assert tapes.captures == 3  # contexts and sentences of eight, and the one context that was new then
+    """A device has enough to do without one."""
+    monkeypatch.setattr(captured_reading, "FEW_TOKENS", few)
+    monkeypatch.setattr(captured_reading, "MOST_TOKENS", most)
+    read = reader(model, corpus, Tapes())
+    assert [read(range(9)) for _ in range(3)] == [None] * 3
 
 
-@pytest.mark.parametrize(("limit", "captures"), [(0, 6), (2**30, 4)])
-def test_memory_for_graphs_is_bounded(
-    model: TranslationModel, corpus: TokenizedCorpus, limit: int, captures: int
-) -> None:
-    """Those that were used longest ago go, and are captured anew when they are wanted again."""
+@pytest.mark.parametrize("limit", [0, 2**30])
+def test_memory_for_graphs_is_bounded(model: TranslationModel, corpus: TokenizedCorpus, limit: int) -> None:
+    """Those that were used longest ago go, and are captured anew when they are wanted twice again."""
     tapes = Tapes()
     read = reader(model, corpus, tapes, limit)
-    for rows in (range(1, 5), range(6, 7), range(7, 10)):
+    for rows in (range(1, 5), range(6, 7)) * 2 + (range(1, 5),) * 3:
         read(rows)
-    assert tapes.captures == captures
+    assert (tapes.captures > 4) == (limit == 0)
