@@ -1,4 +1,4 @@
-"""Loops in Python as machine code, by Numba: compiled when first called, twenty seconds for all, then kept on disk."""
+"""Loops in Python as machine code, by Numba: compiled when first called, half a minute for all, then kept on disk."""
 
 from collections.abc import Callable
 from contextlib import suppress

@@ -143,6 +143,7 @@ def draw_kinds(outcomes: Sequence[Outcome]) -> Figure:
         panel.set_yticks(range(len(systems)), systems)
         panel.set_ylim(len(systems) - 0.5, -0.5)
         panel.set(xlabel=_COMPARED[name])
+        panel.xaxis.set_major_locator(MaxNLocator(nbins=6))  # a loss has many digits
         if name == "macro":
             panel.xaxis.set_major_formatter(_FINE_SHARE)
     for panel in axes[1:]:
