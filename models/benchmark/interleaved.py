@@ -16,6 +16,7 @@ from models.config import ContextWindow
 from models.data.documents import Document, windows
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
+from models.engine.strategies import TokenizedRequest
 from models.errors import DataError
 from models.search.hypotheses import SearchOptions
 
@@ -169,11 +170,17 @@ def _requests(documents: Sequence[Document], window: ContextWindow) -> Iterator[
             yield TranslationRequest(each.current.source, each.preceding, each.following)
 
 
-def _parts(work: Work, turn: int, lanes: int, batch: int) -> list[Work]:
-    """What each lane translates in a round: other sentences than in the last one, while there are more."""
+def _parts(work: Work, turn: int, lanes: int, batch: int) -> Sequence[Work]:
+    """What each lane translates in a round: other sentences than in the last one, while there are more.
+
+    They are dealt by length, there and back, so that no lane waits long for the others to be done.
+    """
     first = turn * lanes * batch % len(work)
-    chosen = list(islice(cycle(work), first, first + lanes * batch))
-    return [chosen[lane * batch : (lane + 1) * batch] for lane in range(lanes)]
+    chosen = sorted(islice(cycle(work), first, first + lanes * batch), key=lambda request: -len(request.example.source))
+    parts: list[list[TokenizedRequest]] = [[] for _ in range(lanes)]
+    for request, part in zip(chosen, cycle([*parts, *reversed(parts)]), strict=False):
+        part.append(request)
+    return parts
 
 
 def _options(runtime: Runtime, beam: int, length: int | None) -> SearchOptions:

@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,16 @@ def test_ways_take_turns_on_the_same_sentences(runtime: Runtime, team: Clockwork
     assert [[len(part) for part in work] for work in team.given] == [[3, 3]] * 4
     sources = [tuple(request.example.source) for work in team.given for part in work for request in part]
     assert len(set(sources)) == len(sources) == 24
+
+
+def test_no_lane_has_all_long_sentences(runtime: Runtime, team: Clockwork) -> None:
+    """A round ends with its slowest lane: sentences are dealt by length, whatever order they come in."""
+    long_first = Document(tuple(Sentence("word " * words) for words in (9, 8, 7, 3, 2, 1)))
+    benchmark(runtime, [long_first], CONDITIONS, team, clock=team.clock)
+    one, other = ([len(request.example.source) for request in part] for part in team.given[0])
+    longest = sorted([*one, *other])[-2:]
+    assert (max(one), max(other)) in permutations(longest)
+    assert abs(sum(one) - sum(other)) < min(longest) / 2
 
 
 def test_graphs_are_compared_with_steps_without_on_a_gpu(runtime: Runtime, team: Clockwork) -> None:
