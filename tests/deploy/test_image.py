@@ -47,10 +47,14 @@ def test_bases_are_pinned_by_digest() -> None:
 
 
 def test_image_runs_as_somebody_who_may_nothing() -> None:
-    """The user has a number, which Kubernetes can see is not root's, and no stage installs a compiler."""
+    """The user has a number, which Kubernetes can see is not root's, and no stage installs but what it is told to."""
     assert value("USER") == "10001:10001"
     commands = [instruction.value for stage in stages().values() for instruction in stage if instruction.name == "RUN"]
-    assert not [command for command in commands if "apt" in command.split()]
+    (installing,) = [command for command in commands if re.search(r"\b(apt|apt-get|dpkg|aptitude)\b", command)]
+    assert "install --yes --no-install-recommends ${PACKAGES}" in installing
+    assert [instruction.value for instruction in stages()["service"] if "PACKAGES=" in instruction.value] == [
+        "PACKAGES="
+    ]
 
 
 def test_settings_of_the_image() -> None:
@@ -188,6 +192,19 @@ def test_check_runs_with_an_older_python(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delattr(typing, "Self")
     program = runpy.run_path(str(ROOT / "deploy" / "image" / "check.py"))
     assert program["Container"].run.__annotations__["given"] == "str | None"  # which Python 3.9 could not evaluate
+
+
+def test_check_looks_for_every_compiler(tmp_path: Path) -> None:
+    """The shell's own search stops at the first name."""
+    search = runpy.run_path(str(ROOT / "deploy" / "image" / "check.py"))["COMPILER"]
+
+    def found() -> bool:
+        done = subprocess.run(["/bin/sh", "-c", search], env={"PATH": str(tmp_path)}, check=False, capture_output=True)
+        return done.returncode == 0
+
+    assert not found()
+    (tmp_path / "clang").touch(0o755)
+    assert found()
 
 
 def test_password_can_be_read_in_the_container() -> None:
