@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
@@ -21,8 +20,8 @@ from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, Stream
 from service.segmentation import Segmented, parts, split
 from service.settings import Settings
 
-_QUICKLY_SPLIT = 20_000
-"""Characters that take a few milliseconds to split; more are split in a thread, while others are served."""
+_QUICKLY_SPLIT = 2_000
+"""Characters that take a millisecond or two to split; more are split in a thread, while others are served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +114,10 @@ class Documents:
         self.idle_seconds = settings.stream_idle_seconds
 
     @asynccontextmanager
-    async def prepare(self, request: DocumentRequest) -> AsyncIterator[PreparedDocument]:
-        """Choose the model, split the text and check the limits; nothing is queued.
+    async def prepare(
+        self, request: DocumentRequest, segmented: Segmented | None = None
+    ) -> AsyncIterator[PreparedDocument]:
+        """Choose the model, split the text if it is not `segmented` yet, and check the limits; nothing is queued.
 
         The model is the document's until the end of the block, also if another one takes its place meanwhile.
 
@@ -129,22 +130,26 @@ class Documents:
         with model.hold():
             self._check_context(request.context)
             with self._admission.reserve(document, self._places(self._fewest(request))):
-                segmented = await self._segmented(request)
+                segmented = segmented or await self._segmented(request)
                 self._check_sentences(segmented.sentences)
                 self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
                 yield PreparedDocument(document, request, model, segmented, place)
 
     @contextmanager
-    def stream(self, prepared: PreparedDocument, *, awaited: bool) -> Iterator[DocumentStream]:
+    def stream(
+        self, prepared: PreparedDocument, *, awaited: bool, among_others: bool = False
+    ) -> Iterator[DocumentStream]:
         """Queue the first sentences; at the end of the block, what still waits leaves the queue.
 
-        `awaited` says whether somebody waits for the first one, and not for the whole document.
+        `awaited` says whether somebody waits for the first one, and not for the whole document; `among_others`, whether
+        it is one of several that are awaited together, so that one of a single sentence is nothing apart.
 
         Raises:
             AntecedentError: see `Batcher.enqueue`.
         """
-        queue = self._queue(prepared, "interactive" if awaited or len(prepared.sentences) == 1 else "bulk")
+        alone = len(prepared.sentences) == 1 and not among_others
+        queue = self._queue(prepared, "interactive" if awaited or alone else "bulk")
         prepared.place.give_up()
         try:
             yield DocumentStream(prepared, queue)
@@ -177,23 +182,27 @@ class Documents:
             return len(request.sentences or ())
         return -(-len(request.text) // self._settings.max_sentence_characters)
 
-    async def split(self, text: str, language: str) -> Segmented:
-        """The sentences of a text.
+    async def split(self, texts: Sequence[str], language: str) -> list[Segmented]:
+        """The sentences of each text.
 
         Raises:
-            InvalidInputError: it has more than a document may have.
+            InvalidInputError: they are, together, more than a document may have.
         """
         settings = self._settings
-        longest, most = settings.max_sentence_characters, settings.max_document_sentences + 1
-        work = partial(split, text, language, longest=longest, most=most)
-        found = work() if len(text) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
-        check_number(len(found.sentences), settings.max_document_sentences)
+        longest, most = settings.max_sentence_characters, settings.max_document_sentences
+
+        def work() -> list[Segmented]:
+            return [split(text, language, longest=longest, most=most + 1) for text in texts]
+
+        found = work() if sum(map(len, texts)) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
+        check_number(sum(len(text.sentences) for text in found), most)
         return found
 
     async def _segmented(self, request: DocumentRequest) -> Segmented:
         if request.text is None:
             return _as_given(request.sentences or ())
-        return await self.split(request.text, request.source_lang)
+        (segmented,) = await self.split([request.text], request.source_lang)
+        return segmented
 
     def _check_context(self, context: Sequence[str]) -> None:
         settings = self._settings

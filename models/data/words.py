@@ -21,8 +21,8 @@ _NO_WORDS: Final = re.compile(
 _SIGNS: Final = ("://", "www.", "@", "<", "&", "{", "%")
 """One of them is in each of these."""
 
-_MAY_BE_LETTER: Final = re.compile(r"[^\W\d_]")
-"""Quickly past digits, of which a document may have megabytes."""
+_MAY_BE_LETTER: Final = re.compile(r"([^\W\d_])\1*+")
+"""Quickly past digits, and past one letter over and over, of which a document may have megabytes."""
 _LETTERS: Final = frozenset({"Lu", "Ll", "Lt", "Lo"})
 
 
@@ -34,4 +34,4 @@ def has_words(text: str) -> bool:
     """
     if any(sign in text for sign in _SIGNS):
         text = _NO_WORDS.sub(" ", text)
-    return any(unicodedata.category(found[0]) in _LETTERS for found in _MAY_BE_LETTER.finditer(text))
+    return any(unicodedata.category(found[1]) in _LETTERS for found in _MAY_BE_LETTER.finditer(text))

@@ -15,6 +15,8 @@ from service.sessions import Sessions
 from service.store.context_store import KEPT_POSITIONS
 from service.store.document import DocumentKey, State
 
+OneText = tuple[DocumentRequest, Segmented]
+"""One of the texts, as a document of its own, and its sentences."""
 _VARIANTS: Final = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
 """Targets without a region that DeepL's own client refuses before it asks; the model is the same."""
 
@@ -55,22 +57,32 @@ def document_of(request: TextsRequest, text: str, source_lang: str, context: lis
     )
 
 
-async def segmented(documents: Documents, request: TextsRequest, text: str, source_lang: str) -> Segmented:
-    """The sentences of one of the texts that are the next of a document, split as the client says."""
+async def segmented(documents: Documents, request: TextsRequest, source_lang: str) -> list[Segmented]:
+    """The sentences of each text, split as the client says.
+
+    Raises:
+        InvalidInputError: they are, together, more than a document may have.
+    """
     if request.split_sentences == "0":
-        return Segmented((text,), ("", ""))
-    return await documents.split(_lines_joined(request, text, source_lang), source_lang)
+        return [Segmented((text,), ("", "")) for text in request.text]
+    return await documents.split([_lines_joined(request, text, source_lang) for text in request.text], source_lang)
 
 
 def _lines_joined(request: TextsRequest, text: str, source_lang: str) -> str:
     return gap_of(source_lang).join(text.splitlines()) if request.split_sentences == "nonewlines" else text
 
 
-def in_groups(documents: Sequence[DocumentRequest], sizes: Sequence[int], most: int) -> list[list[DocumentRequest]]:
-    """Documents of these sizes, those together that have at most so many sentences; a larger one is alone."""
-    groups: list[list[DocumentRequest]] = []
+def counted(texts: Iterable[Segmented]) -> int:
+    """The sentences of texts, as a key's are counted: one without any has been looked through as well."""
+    return sum(max(1, len(text.sentences)) for text in texts)
+
+
+def in_groups(documents: Iterable[OneText], most: int) -> list[list[OneText]]:
+    """Documents, those together that have at most so many sentences; a larger one is alone."""
+    groups: list[list[OneText]] = []
     room = 0
-    for document, size in zip(documents, sizes, strict=True):
+    for document in documents:
+        size = len(document[1].sentences)
         if not groups or size > room:
             groups.append([])
             room = most

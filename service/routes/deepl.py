@@ -11,11 +11,21 @@ from pydantic import ValidationError
 
 from service.access.caller import Caller
 from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
-from service.deepl.texts import append, document_of, in_groups, named, offered, segmented, source_of, translated
+from service.deepl.texts import (
+    OneText,
+    append,
+    counted,
+    document_of,
+    in_groups,
+    named,
+    offered,
+    segmented,
+    source_of,
+    translated,
+)
 from service.documents import Documents
 from service.http.form_body import members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
-from service.schemas import DocumentRequest
 
 router = APIRouter(prefix="/v2", include_in_schema=False)
 
@@ -46,34 +56,36 @@ async def translate_texts(
 async def _each_alone(
     body: TextsRequest, source_lang: str, request: Request, who: Caller, parts: Services
 ) -> list[str]:
-    before = (await parts.documents.split(body.context or "", source_lang)).sentences
-    context = list(before[max(0, len(before) - parts.limits.max_context_sentences) :])
-    texts = [await segmented(parts.documents, body, text, source_lang) for text in body.text]
+    (before,) = await parts.documents.split([body.context or ""], source_lang)
+    context = list(before.sentences[max(0, len(before.sentences) - parts.limits.max_context_sentences) :])
+    texts = await segmented(parts.documents, body, source_lang)
     documents = [document_of(body, text, source_lang, context) for text in body.text]
-    sizes = [max(1, len(text.sentences)) for text in texts]
-    groups = in_groups(documents, sizes, parts.documents.concurrency)
-    async with admitted(request, parts, who, sum(sizes)):
-        return await unless_client_leaves(request, _in_turn(groups, parts.documents))
+    groups = in_groups(zip(documents, texts, strict=True), parts.documents.concurrency)
+    async with admitted(request, parts, who, counted(texts)):
+        return await unless_client_leaves(request, _in_turn(groups, parts.documents, among_others=len(texts) > 1))
 
 
-async def _in_turn(groups: Sequence[Sequence[DocumentRequest]], documents: Documents) -> list[str]:
-    return [translation for group in groups for translation in await _at_once(group, documents)]
+async def _in_turn(groups: Sequence[Sequence[OneText]], documents: Documents, *, among_others: bool) -> list[str]:
+    return [
+        translation for group in groups for translation in await _at_once(group, documents, among_others=among_others)
+    ]
 
 
-async def _at_once(group: Sequence[DocumentRequest], documents: Documents) -> list[str]:
+async def _at_once(group: Sequence[OneText], documents: Documents, *, among_others: bool) -> list[str]:
     """The translations of documents for which there are places in the queue at the same time."""
     async with AsyncExitStack() as held:
-        prepared = [await held.enter_async_context(documents.prepare(each)) for each in group]
-        streams = [held.enter_context(documents.stream(each, awaited=False)) for each in prepared]
+        prepared = [await held.enter_async_context(documents.prepare(*each)) for each in group]
+        streams = [
+            held.enter_context(documents.stream(each, awaited=False, among_others=among_others)) for each in prepared
+        ]
         return [answer.text for answer in await asyncio.gather(*(stream.whole() for stream in streams))]
 
 
 async def _in_its_document(
     body: TextsRequest, source_lang: str, request: Request, who: Caller, parts: Services
 ) -> list[str]:
-    texts = [await segmented(parts.documents, body, text, source_lang) for text in body.text]
-    counted = sum(max(1, len(text.sentences)) for text in texts)
-    async with admitted(request, parts, who, counted):
+    texts = await segmented(parts.documents, body, source_lang)
+    async with admitted(request, parts, who, counted(texts)):
         document = await named(parts.sessions, who.tenant, body, source_lang)
         translations = await unless_client_leaves(request, append(parts.sessions, document, texts, body.target_lang))
     parts.metrics.session_sentences.labels("request").inc(sum(len(text.sentences) for text in texts))

@@ -4,6 +4,7 @@ A Cluster's masters fail one by one, so each has a breaker and a bound on calls 
 """
 
 import asyncio
+from contextvars import Context
 from dataclasses import dataclass
 
 from redis.exceptions import RedisError, ResponseError
@@ -72,7 +73,8 @@ class Nodes:
             self._metrics.redis_nodes_away.inc()
             _log.error("redis_away", node=node.name, reason=code_of(error))
             if node.probing is None or node.probing.done():
-                node.probing = asyncio.create_task(self._probe_until_back(node))
+                # Whoever found it away is no longer there when it is back: the log must not name that request.
+                node.probing = asyncio.create_task(self._probe_until_back(node), context=Context())
 
     async def aclose(self) -> None:
         """End the asking."""

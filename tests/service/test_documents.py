@@ -134,6 +134,30 @@ async def test_document_of_just_the_limits_is_translated(desk: Desk, members: di
     assert len((await desk.whole(**members)).sentences) == 50
 
 
+async def test_long_texts_are_split_while_others_are_served(desk: Desk) -> None:
+    """However many of them a call has: a thread splits them, and the loop goes on with what else there is to do."""
+    turns = 0
+
+    async def serve_others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    others = asyncio.create_task(serve_others())
+    texts = await desk.documents.split(["あ。", *["\n" * 200] * 40], "ja")
+    others.cancel()
+    assert turns > 0
+    assert [len(text.sentences) for text in texts] == [1, *[0] * 40]
+
+
+async def test_texts_have_the_sentences_of_one_document(desk: Desk) -> None:
+    """A call with many texts asks for no more than a document may."""
+    assert sum(len(text.sentences) for text in await desk.documents.split(["あ。" * 25] * 2, "ja")) == 50
+    with pytest.raises(InvalidInputError, match="more than 50 sentences"):
+        await desk.documents.split(["あ。" * 25, "あ。" * 26], "ja")
+
+
 async def test_bad_sentence_ends_the_document(desk: Desk) -> None:
     """Its position is named, and what comes after it is not translated for nothing."""
     with pytest.raises(RequestError) as raised:

@@ -45,6 +45,25 @@ def test_fifty_texts_of_many_sentences_find_room(client: deepl.DeepLClient) -> N
     assert results[0].text.startswith(f"{expected(SENTENCES[0])} {expected(SENTENCES[1], SENTENCES[:1])} ")
 
 
+def test_many_texts_wait_like_a_document(server: Replica, client: deepl.DeepLClient) -> None:
+    """One sentence alone comes before documents; fifty of a program that waits for all of them do not."""
+    count = 'antecedent_queue_seconds_count{priority="%s"}'
+
+    def added(texts: list[str]) -> tuple[float, float]:
+        before = [_figure(server, count % priority) for priority in ("interactive", "bulk")]
+        client.translate_text(texts, source_lang="JA", target_lang="EN-US")
+        after = [_figure(server, count % priority) for priority in ("interactive", "bulk")]
+        return after[0] - before[0], after[1] - before[1]
+
+    assert added([SENTENCES[0]]) == (1, 0)
+    assert added(list(SENTENCES[:4])) == (0, 4)
+
+
+def _figure(server: Replica, name: str) -> float:
+    lines = httpx.get(f"{server.url}/metrics").text.splitlines()
+    return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))
+
+
 def test_context_comes_before_each_text(client: deepl.DeepLClient) -> None:
     """And is not translated itself."""
     context = "".join(SENTENCES[:2])
