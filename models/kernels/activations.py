@@ -1,8 +1,9 @@
 """Functions of single numbers, for many at once: written for LLVM directly, which makes no vectors of a branch."""
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
-# ruff: noqa: ANN001, ANN201, ANN401 - what Numba compiles has the types that it is called with
+# ruff: noqa: ANN001, ANN201, ANN202, ANN401 - what Numba compiles has the types that it is called with
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,25 +11,32 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from models.kernels.compiled import EXACT
+from models.kernels.compiled import EXACT, compiled
 from models.kernels.exponentials import power
 from models.kernels.vectors import added, call, given, nought, number, replace
 
 RELU: Final = 0
 GELU: Final = 1
+GELU_TANH: Final = 2
+SWISH: Final = 3
 
+_C: Final = (2 / math.pi) ** 0.5
 _P: Final = 0.3275911
 _COEFFICIENTS: Final = 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592
 
 
 @njit(**EXACT)
 def activate(rows, activation):
-    """Put max(0, x), or x times the normal distribution function of x, in place of each x of rows (R, D)."""
+    """Put one of these functions of x in place of each x of rows (R, D)."""
     for row in rows:
-        if activation == GELU:
-            _gelu(row, len(row))
-        else:
+        if activation == RELU:
             _relu(row, len(row))
+        elif activation == GELU:
+            _gelu(row, len(row))
+        elif activation == GELU_TANH:
+            _gelu_tanh(row, len(row))
+        else:
+            _swish(row, len(row))
 
 
 @njit(**EXACT)
@@ -36,6 +44,13 @@ def squash(rows):
     """Put sigmoid(x) in place of each x of rows (R, D)."""
     for row in rows:
         _sigmoid(row, len(row))
+
+
+def _squash_all(rows):
+    squash(rows)
+
+
+squash_all: Final = compiled(_squash_all, **EXACT)
 
 
 def _in_place(function: Callable[[ir.IRBuilder, Any], Any]) -> Any:
@@ -81,4 +96,16 @@ def _sigmoid_of(builder: ir.IRBuilder, x: Any) -> Any:
     return builder.fdiv(share, builder.fadd(one, small))
 
 
-_relu, _gelu, _sigmoid = map(_in_place, (_relu_of, _gelu_of, _sigmoid_of))
+def _swish_of(builder: ir.IRBuilder, x: Any) -> Any:
+    """X sigmoid(x)."""
+    return builder.fmul(x, _sigmoid_of(builder, x))
+
+
+def _gelu_tanh_of(builder: ir.IRBuilder, x: Any) -> Any:
+    """Hendrycks and Gimpel 2016, section 2: 0.5 x (1 + tanh(y)), which is x sigmoid(2 y), y = c (x + 0.044715 x^3)."""
+    cubic = builder.fmul(number(2 * _C * 0.044715), builder.fmul(builder.fmul(x, x), x))
+    return builder.fmul(x, _sigmoid_of(builder, added(builder, number(2 * _C), x, cubic)))
+
+
+_relu, _sigmoid = _in_place(_relu_of), _in_place(_sigmoid_of)
+_gelu, _gelu_tanh, _swish = _in_place(_gelu_of), _in_place(_gelu_tanh_of), _in_place(_swish_of)

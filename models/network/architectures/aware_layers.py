@@ -18,10 +18,12 @@ class Gate(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.both = nn.Linear(2 * width, width)
+        self.open = nn.Sigmoid()
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Of x and y, both (B, S, D)."""
-        return torch.sigmoid(self.both(torch.cat([x, y], dim=-1)))
+        opened: Tensor = self.open(self.both(torch.cat([x, y], dim=-1)))
+        return opened
 
 
 class GatedAttention(nn.Module):

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.kernels.activations import GELU, RELU
+from models.config import Activation
+from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, squash_all
 from models.kernels.attention import attend
 from models.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
 from models.kernels.padding import ALL_REAL
@@ -25,7 +25,7 @@ from models.kernels.sublayers import (
 from models.network.architectures.context_attention import ContextAttention
 from models.network.inference.framed_residual import FramedResidual
 from models.network.inference.int8 import Arrays, Int8Linear
-from models.network.layers import Attention, FeedForward, Framed, Gate, Residual, additive
+from models.network.layers import ACTIVATIONS, Attention, FeedForward, Framed, Gate, Residual, additive
 
 _ALL_SEEN: Final = np.empty((0, 0), np.float32)
 Floats = NDArray[np.float32]
@@ -52,18 +52,35 @@ class Int8Norm(nn.LayerNorm):
         return PRE if pre else POST, *self.arrays
 
 
-ACTIVATIONS: Final[Mapping[Callable[[Tensor], Tensor], int]] = {F.relu: RELU, F.gelu: GELU}
-"""What an `Int8FeedForward` may have between its layers."""
+_NUMBERS: Final[Mapping[Activation, int]] = {"relu": RELU, "gelu": GELU, "gelu_tanh": GELU_TANH, "swish": SWISH}
+NUMBERS: Final[Mapping[Callable[[Tensor], Tensor], int]] = {
+    ACTIVATIONS[name]: number for name, number in _NUMBERS.items()
+}
+"""Those by which kernels know the functions that a feed-forward layer has between its layers."""
+
+
+class KernelSigmoid(nn.Sigmoid):
+    """1 / (1 + e^-x) in one order: torch rounds the last numbers of a batch otherwise than those before."""
+
+    def __init__(self, _sigmoid: nn.Sigmoid) -> None:
+        """What torch's is."""
+        super().__init__()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Of (..., D)."""
+        result = x.clone(memory_format=torch.contiguous_format)
+        squash_all(result.view(-1, x.size(-1)).numpy())
+        return result
 
 
 class Int8FeedForward(FeedForward):
-    """A feed-forward layer with one of `ACTIVATIONS`, its linear layers in int8."""
+    """A feed-forward layer, its linear layers in int8."""
 
     def __init__(self, layer: FeedForward) -> None:
         """What `layer` is, which has been brought to int8."""
         nn.Module.__init__(self)
         self.inner, self.outer, self.activation = layer.inner, layer.outer, layer.activation
-        self._arrays = _arrays(self.inner), _arrays(self.outer), ACTIVATIONS[self.activation]
+        self._arrays = _arrays(self.inner), _arrays(self.outer), NUMBERS[self.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""

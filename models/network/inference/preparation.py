@@ -15,12 +15,12 @@ from models.network.architectures.context_attention import ContextAttention
 from models.network.hooks import without_hooks
 from models.network.inference.int8 import Int8Linear
 from models.network.inference.int8_sublayers import (
-    ACTIVATIONS,
     Int8Attention,
     Int8ContextAttention,
     Int8FeedForward,
     Int8Gate,
     Int8Norm,
+    KernelSigmoid,
     framed_in_int8,
 )
 from models.network.inference.kernel_embedding import KernelEmbedding
@@ -29,7 +29,7 @@ from models.network.layers import Attention, FeedForward, Gate, Residual
 from models.network.model import TranslationModel
 
 _IN_INT8: Final[Sequence[Mapping[type[nn.Module], Callable[[Any], nn.Module]]]] = (
-    {nn.Linear: Int8Linear, nn.LayerNorm: Int8Norm, nn.Embedding: KernelEmbedding},
+    {nn.Linear: Int8Linear, nn.LayerNorm: Int8Norm, nn.Embedding: KernelEmbedding, nn.Sigmoid: KernelSigmoid},
     {FeedForward: Int8FeedForward, Gate: Int8Gate, Residual: framed_in_int8},
     {ContextAttention: Int8ContextAttention},
 )
@@ -114,11 +114,7 @@ def _replace(model: nn.Module, by: Mapping[nn.Module, Callable[[Any], nn.Module]
 
 def _has_kernel(module: nn.Module, kinds: Container[type[nn.Module]]) -> bool:
     """Whether one of these computes modules of its kind in int8, and this one, too."""
-    if type(module) not in kinds:
-        return False
-    if isinstance(module, FeedForward):
-        return module.activation in ACTIVATIONS
-    return not isinstance(module, ContextAttention) or module.gate is not None
+    return type(module) in kinds and not (isinstance(module, ContextAttention) and module.gate is None)
 
 
 def _direct(kind: type[nn.Module]) -> type[nn.Module]:

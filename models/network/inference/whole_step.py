@@ -14,10 +14,9 @@ from models.network.architectures.doc_transformer import DocTransformer
 from models.network.context import Architecture
 from models.network.inference.int8 import Arrays, Int8Linear
 from models.network.inference.int8_sublayers import (
-    ACTIVATIONS,
+    NUMBERS,
     Int8Attention,
     Int8ContextAttention,
-    Int8FeedForward,
     Int8Norm,
     seen,
 )
@@ -44,7 +43,7 @@ class WholeStep:
         self._shapes: Final = np.array([_shape(linear) for linear in parts[0][0]])
         residual, feed_forward = layers[0].self_residual, layers[0].feed_forward
         order, heads = PRE if residual.pre else POST, layers[0].self_attention.heads
-        self._kind: Final = order, np.float32(residual.norm.eps), ACTIVATIONS[feed_forward.activation], heads
+        self._kind: Final = order, np.float32(residual.norm.eps), NUMBERS[feed_forward.activation], heads
         self._past: Final = [f"self.{i}.{what}" for i in range(len(layers)) for what in _BOTH]
         self._attended: Final = ("source", "context") if contexts else ("source",)
         self._last: tuple[Tensor, list[Tensor], Addresses, _Known, _Known] | None = None
@@ -93,9 +92,8 @@ def whole_step(model: TranslationModel) -> WholeStep | None:
         return None
     layers = [layer for layer in model.backbone.decoder if isinstance(layer, DecoderLayer)]
     contexts = list(model.architecture.decoder) if isinstance(model.architecture, DocTransformer) else []
-    whole = all(isinstance(layer.feed_forward, Int8FeedForward) for layer in layers)
     gated = all(isinstance(each, Int8ContextAttention) for each in contexts)
-    return WholeStep(layers, cast("list[Int8ContextAttention]", contexts)) if whole and gated else None
+    return WholeStep(layers, cast("list[Int8ContextAttention]", contexts)) if gated else None
 
 
 def _steps_plainly(architecture: Architecture) -> bool:

@@ -5,14 +5,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from models.kernels.activations import GELU, RELU, activate, squash
+from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, activate, squash
+from models.network.layers import ACTIVATIONS
 
 FUNCTIONS: dict[str, tuple[Callable[..., None], tuple[int, ...], Callable[[Tensor], Tensor]]] = {
-    "relu": (activate, (RELU,), F.relu),
-    "gelu": (activate, (GELU,), F.gelu),
+    "relu": (activate, (RELU,), ACTIVATIONS["relu"]),
+    "gelu": (activate, (GELU,), ACTIVATIONS["gelu"]),
+    "gelu_tanh": (activate, (GELU_TANH,), ACTIVATIONS["gelu_tanh"]),
+    "swish": (activate, (SWISH,), ACTIVATIONS["swish"]),
     "sigmoid": (squash, (), torch.sigmoid),
 }
 
