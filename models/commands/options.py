@@ -87,6 +87,7 @@ Alpha = Annotated[
     float | None,
     typer.Option(
         min=0,
+        max=10,
         metavar="A",
         help="How much the search prefers longer translations. Default: the model's own.",
         callback=finite,

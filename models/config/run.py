@@ -19,9 +19,9 @@ class DecodingConfig(Frozen):
     """Hypotheses that are kept at each step; 1 is greedy search."""
     normalization: Literal["power", "wu"] = "power"
     """`power`: log p / n^alpha, CTranslate2's rule; `wu`: log p / ((5+n)/6)^alpha, Wu et al. 2016, eq. 14."""
-    alpha: float = Field(1.0, ge=0, allow_inf_nan=False)
+    alpha: float = Field(1.0, ge=0, le=10, allow_inf_nan=False)
     """Exponent of the normalisation: the higher, the longer the translations."""
-    length_ratio: float = Field(2.0, gt=0, allow_inf_nan=False)
+    length_ratio: float = Field(2.0, gt=0, le=100, allow_inf_nan=False)
     """A translation has at most this x source tokens + `length_offset` tokens, and never more than `max_length`."""
     length_offset: int = Field(20, ge=0)
     """Tokens that a translation may have in addition."""

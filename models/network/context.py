@@ -84,6 +84,8 @@ class Architecture(nn.Module):
     lengths: ClassVar[Mapping[str, int | None] | None] = {}
     """Of what `encode` gives, which dimension of each tensor is a length, if any, at whose end padding may be added.
     None, where decoding begins with more than that and the source, or where none may be added."""
+    context_positions: int | None = None
+    """The most tokens of a context, where not the backbone's positions bound them."""
     joins_source: ClassVar[bool] = False
     """Whether context is a part of the source, and the model otherwise a plain Transformer."""
     recurrent: bool = False

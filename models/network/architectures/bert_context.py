@@ -83,6 +83,7 @@ class BertContext(Architecture):
         if reads:
             self.pretrained = FrozenBert(config.bert, config.bert_width, config.bert_pieces, config.bert_checksum)
             self.cache = StateCache()
+        self.context_positions = config.bert_pieces
         self.needs_following = self.window.following > 0
         self.pre_norm = backbone.norm == "pre"
         self.encoder = self._sublayers(backbone.encoder_layers, config, backbone, "encoder")

@@ -49,6 +49,7 @@ class CapturedReading:
         self._capturing = capturing
         self._plain = plain
         self._positions = len(plain.model.backbone.positions)
+        self._context_positions = plain.model.architecture.context_positions or self._positions
         lengths = plain.model.architecture.lengths
         self._lengths = None if lengths is None else {"source": 1, **lengths}
         self._limit = limit
@@ -89,7 +90,7 @@ class CapturedReading:
         return None if found is None else State({name: tensor.clone() for name, tensor in found.items()}, cached=True)
 
     def _run(self, function: _Function, inputs: _Tensors, lengths: Mapping[str, int | None]) -> _Tensors | None:
-        sizes = {name: _padded(each.shape, lengths[name], self._positions) for name, each in inputs.items()}
+        sizes = {name: _padded(each.shape, lengths[name], self._most(name)) for name, each in inputs.items()}
         tokens = [name for name in inputs if lengths[name] == 1]
         real = sum(math.prod(inputs[name].shape[:2]) for name in tokens)
         if not _pays(sum(math.prod(sizes[name][:2]) for name in tokens), real):
@@ -101,6 +102,9 @@ class CapturedReading:
         found = graph.run(inputs)
         self._keep(shape, graph)
         return found
+
+    def _most(self, name: str) -> int:
+        return self._positions if name == "source" else self._context_positions
 
     def _captured(self, shape: _Shape, function: _Function, device: torch.device) -> "_Graph | None":
         if shape not in self._seen:

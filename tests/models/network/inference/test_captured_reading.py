@@ -97,6 +97,21 @@ def test_no_graph_has_more_positions_than_the_model(make_model: Make) -> None:
     assert graphs._reading._kept
 
 
+def test_no_graph_has_more_positions_than_the_encoder_of_contexts(model: TranslationModel) -> None:
+    """One like BERT has other positions than the backbone: of texts up to its last one there are few sizes, too."""
+    model.architecture.context_positions = 48
+    reading, read = CapturedReading(Capturing(Tapes(), "reading"), ModelDecoder(model), 2**30), set()
+
+    def compute(ids: Tensor) -> list[Tensor]:
+        read.add(ids.size(1))
+        return [ids[..., None].float()]
+
+    for length in (40, 45, 47):
+        (states,) = reading.context(compute, torch.full((2, length), 7))
+        assert bool((states[:, :length] == 7).all())
+    assert read == {40, 48}
+
+
 @pytest.mark.parametrize(("few", "most"), [(0, 0), (0, 2**15)], ids=["there are many tokens", "most is padding"])
 def test_where_a_graph_does_not_pay_there_is_none(
     model: TranslationModel, corpus: TokenizedCorpus, monkeypatch: pytest.MonkeyPatch, few: int, most: int
