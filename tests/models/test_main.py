@@ -559,7 +559,8 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
     [
         (("train", "missing.yaml"), "missing.yaml"),
         (("train", "missing.yaml", "--minutes", "nan"), "nan is not a finite number"),
-        (("export", "missing", "--out", "bundle", "--alpha", "inf"), "inf is not a finite number"),
+        (("export", "missing", "--out", "bundle", "--alpha", "nan"), "nan is not a finite number"),
+        (("export", "missing", "--out", "bundle", "--alpha", "500"), "500.0 is not in the range 0<=x<=10"),
         (("translate", "missing", "--in", "also-missing"), "is not a bundle"),
         (("translate", "missing", "--drafts", "d", "--strategy", "rerank"), "--drafts goes with --strategy verify"),
         (("evaluate", "missing"), "--source"),
