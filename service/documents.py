@@ -129,10 +129,11 @@ class Documents:
         model = self._catalogue.choose(request.source_lang, request.target_lang, request.model)
         with model.hold():
             self._check_context(request.context)
-            with self._admission.reserve(document, self._places(self._fewest(request))):
-                segmented = segmented or await self._segmented(request)
-                self._check_sentences(segmented.sentences)
-                self._check_drafts(request.drafts or ())
+            if segmented is None:
+                with self._admission.reserve(document, self._places(self._fewest(request))):
+                    segmented = await self._segmented(request)
+            self._check_sentences(segmented.sentences)
+            self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
                 yield PreparedDocument(document, request, model, segmented, place)
 

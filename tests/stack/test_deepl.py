@@ -59,6 +59,21 @@ def test_many_texts_wait_like_a_document(server: Replica, client: deepl.DeepLCli
     assert added(list(SENTENCES[:4])) == (0, 4)
 
 
+@pytest.mark.parametrize("document", [{}, {"document_id": "a long one"}], ids=["alone", "in a document"])
+def test_texts_are_together_no_more_than_a_document(client: deepl.DeepLClient, document: dict[str, str]) -> None:
+    """Else a key's rate would be passed by documents by the dozen, at the price of one."""
+    texts = ["彼は来た。" * 101] * 50
+    with pytest.raises(deepl.DeepLException, match="more than 5000 sentences"):
+        client.translate_text(texts, source_lang="JA", target_lang="EN-US", extra_body_parameters=document)
+
+
+def test_texts_without_words_take_no_place_in_the_queue(client: deepl.DeepLClient) -> None:
+    """However long they are, and however many sentences stand beside them."""
+    texts = [*SENTENCES, *["\n" * 20_000] * 40]
+    results = client.translate_text(texts, source_lang="JA", target_lang="EN-US")
+    assert [result.text for result in results] == [*map(expected, SENTENCES), *texts[len(SENTENCES) :]]
+
+
 def _figure(server: Replica, name: str) -> float:
     lines = httpx.get(f"{server.url}/metrics").text.splitlines()
     return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))

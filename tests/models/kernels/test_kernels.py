@@ -118,22 +118,14 @@ def test_few_rows_are_fed_forward_as_many_are(activation: Activation) -> None:
 
 @needs_int8
 @torch.inference_mode()
-def test_a_gate_of_two_side_by_side_opens_for_few_rows_as_for_many() -> None:
-    """To the bit, though torch's own sigmoid rounds the last numbers of a batch otherwise."""
-    gate, x, y = ready(JoinedGate(WIDTH)), rows(200), rows(200)
-    together = gate(x, y)
-    assert torch.equal(torch.cat([gate(x[part], y[part]) for part in one_by_one(100)]), together[:100])
-    assert torch.allclose(together, torch.sigmoid(gate.both(torch.cat([x, y], dim=-1))), atol=1e-6)
-
-
-@needs_int8
-@torch.inference_mode()
-def test_a_gate_opens_for_few_rows_as_for_many() -> None:
+@pytest.mark.parametrize("kind", [Gate, JoinedGate])
+def test_a_gate_opens_for_few_rows_as_for_many(kind: type[nn.Module]) -> None:
     """To the bit, and as by its layers one after the other; and as torch's sigmoid, shut and open ones too."""
-    gate, x, y = ready(Gate(WIDTH)), rows(200), rows(200)
+    gate, x, y = ready(kind(WIDTH)), rows(200), rows(200)
     together = gate(x, y)
     assert torch.equal(torch.cat([gate(x[part], y[part]) for part in one_by_one(100)]), together[:100])
-    assert torch.allclose(together, torch.sigmoid(gate.sentence(x) + gate.context(y)), atol=1e-6)
+    before = gate.sentence(x) + gate.context(y) if kind is Gate else gate.both(torch.cat([x, y], dim=-1))
+    assert torch.allclose(together, torch.sigmoid(before), atol=1e-6)
     assert together.min() < 1e-6
     assert together.max() == 1
 

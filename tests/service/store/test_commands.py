@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from redis.exceptions import ResponseError
+from structlog.contextvars import bound_contextvars, merge_contextvars
 from structlog.testing import capture_logs
 
 from service.errors import StoreUnavailableError
@@ -79,6 +80,23 @@ async def test_after_failures_in_a_row_redis_is_not_asked(mortal_redis: RedisSer
             await until_served(commands)
             assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 0
     assert [line["event"] for line in logs if line["event"] != "redis_failed"] == ["redis_away", "redis_back"]
+
+
+async def test_who_finds_redis_away_is_not_who_finds_it_back(mortal_redis: RedisServer) -> None:
+    """A line of the log names the request that it is about; this one is about none."""
+    with capture_logs(processors=[merge_contextvars]) as logs:
+        async with running(mortal_redis.url, IMPATIENT, Metrics(), seconds=0.2) as commands:
+            mortal_redis.pause()
+            with bound_contextvars(request_id="one that fails"):
+                for _ in range(IMPATIENT.failures):
+                    assert not await served(commands)
+            mortal_redis.resume()
+            await until_served(commands)
+    assert {line["event"]: line.get("request_id") for line in logs} == {
+        "redis_failed": "one that fails",
+        "redis_away": "one that fails",
+        "redis_back": None,
+    }
 
 
 async def test_calls_in_line_for_a_redis_that_is_away_fail_without_a_try(mortal_redis: RedisServer) -> None:
