@@ -89,14 +89,14 @@ class DirectWorkers:
 
 
 @contextmanager
-def direct_workers(count: int, bundle: Path) -> Iterator[DirectWorkers]:
-    """Start so many processes and wait until each has loaded the bundle; end them afterwards."""
+def direct_workers(count: int, bundle: Path, device: str) -> Iterator[DirectWorkers]:
+    """Start so many processes and wait until each has loaded the bundle onto a device; end them afterwards."""
     context = multiprocessing.get_context("spawn")
     with ExitStack() as stack:
         workers = []
         for _ in range(count):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, bundle), daemon=True)
+            process = context.Process(target=_serve, args=(theirs, bundle, device), daemon=True)
             process.start()
             theirs.close()
             stack.callback(process.join)
@@ -107,9 +107,9 @@ def direct_workers(count: int, bundle: Path) -> Iterator[DirectWorkers]:
         yield DirectWorkers(workers)
 
 
-def _serve(connection: Connection, bundle: Path) -> None:
+def _serve(connection: Connection, bundle: Path, device: str) -> None:
     os.setsid()  # as the service's workers: on a busy machine, Linux may share out the cores by session
-    runtime = _load(bundle)
+    runtime = _load(bundle, device)
     while True:
         try:
             batch: Batch = connection.recv()
@@ -120,7 +120,7 @@ def _serve(connection: Connection, bundle: Path) -> None:
         connection.send((translations, time.perf_counter() - began))
 
 
-def _load(bundle: Path) -> "Runtime":
+def _load(bundle: Path, device: str) -> "Runtime":
     from models.engine.runtime import Runtime  # noqa: PLC0415 - here, so that only these processes load torch
 
-    return Runtime.load(bundle, threads=1)
+    return Runtime.load(bundle, device=device, threads=1)

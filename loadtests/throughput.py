@@ -45,6 +45,8 @@ class Plan:
     single: int = 100
     """Sentences that are sent one at a time."""
     workers: int = 2
+    device: str = "cpu"
+    """Where the service and the runtime compute."""
     budget: Budget = field(default_factory=Budget)
     seed: int = 1
 
@@ -71,13 +73,14 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
     settings = {
         "bundles": str(bundle),
         "workers": str(plan.workers),
+        "device": plan.device,
         "batch_characters": str(budget.characters),
         "batch_sentences": str(budget.sentences),
     }
     measured = Measured()
     with (
         tempfile.TemporaryDirectory(prefix="antecedent-throughput-") as name,
-        direct_workers(plan.workers, bundle) as direct,
+        direct_workers(plan.workers, bundle, plan.device) as direct,
         deployed(Path(name), 1, module=REAL, settings=settings) as deployment,
         http_client() as http,
     ):

@@ -53,13 +53,14 @@ def throughput(
     sentences: Annotated[int, typer.Option(min=1, help="Sentences per document.")] = 40,
     single: Annotated[int, typer.Option(min=3, help="Single sentences, to measure the time that HTTP adds.")] = 100,
     workers: Workers = 2,
+    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda or cuda:N.")] = "cpu",
     seed: Seed = 1,
     bundle: Bundle = SHIPPED,
     source: Source = None,
     report: ReportFolder = None,
 ) -> None:
     """Measure throughput and latency over HTTP, against the runtime called directly in the same run."""
-    plan = throughput_test.Plan(rounds, documents, sentences, single, workers, seed=seed)
+    plan = throughput_test.Plan(rounds, documents, sentences, single, workers, device, seed=seed)
     chosen = sentences_of(source, bundle)
     with tqdm(total=rounds + 1 + single, unit=" steps", disable=None) as bar:
         found = throughput_test.run(plan, bundle, chosen, bar.update)

@@ -147,6 +147,8 @@ def _ways(runtime: Runtime, beam: int, conditions: Conditions) -> list[Way]:
     ways: list[Way] = [PEER, "direct"]
     if keeps_states(runtime):
         ways.append("warm")
+    if conditions.device != "cpu":
+        ways.append("float16")
     if conditions.device != "cpu" and has_torch_weights(runtime):
         ways.append("eager")  # what graphs are worth
     if beam > 1:  # else there is nothing to choose from

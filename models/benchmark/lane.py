@@ -15,10 +15,11 @@ from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
 
-Way = Literal["sentence", "direct", "warm", "eager", "rerank", "plain"]
+Way = Literal["sentence", "float16", "direct", "warm", "eager", "rerank", "plain"]
 """How to translate.
 
 - `sentence`: CTranslate2 with the backbone alone.
+- `float16`: the same in float16; on a GPU alone.
 - `direct`: with context, which is encoded anew.
 - `warm`: once more, with the states of the context that were kept.
 - `eager`: as `direct`, but with steps that are not captured as CUDA graphs; on a GPU alone.

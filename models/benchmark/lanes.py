@@ -8,7 +8,7 @@ import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from functools import cached_property, partial
+from functools import cache, partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
@@ -23,6 +23,8 @@ from models.search.hypotheses import SearchOptions
 
 PATIENCE: Final = 900.0
 """Seconds in which a lane answers, or has failed."""
+PEERS: Final[tuple[Way, ...]] = ("sentence", "float16")
+"""The ways that are CTranslate2's."""
 
 
 class Lanes:
@@ -38,6 +40,7 @@ class Lanes:
         """Those of the lanes."""
         self._work: Sequence[Work] = ()
         self._ended = ExitStack()
+        self._peer = cache(self._load_peer)
 
     def __enter__(self) -> Self:
         """Start the lanes; each loads the bundle.
@@ -58,15 +61,6 @@ class Lanes:
         """End the lanes."""
         self._ended.close()
 
-    @cached_property
-    def _peer(self) -> BackboneEngine:
-        """CTranslate2 at its best: a thread for each lane, and the sentences of each in one call."""
-        quantization = Manifest.load(self._where.folder).quantization
-        stored = quantization if self._where.compute_type == "auto" else self._where.compute_type
-        tokenizer = Tokenizer.load(self._where.folder)
-        folder = self._where.folder / BACKBONE
-        return BackboneEngine(folder, tokenizer, self._where.device, stored, 1, lanes=self._count)
-
     def give(self, work: Sequence[Work]) -> None:
         """Hand each lane its next sentences."""
         self._work = [in_one_call(part) for part in work]
@@ -82,9 +76,17 @@ class Lanes:
         Raises:
             BundleError: a lane has failed.
         """
-        if way == "sentence":
-            return sum(self._threads.map(partial(translate, self._peer, options=options), self._work))
+        if way in PEERS:
+            return sum(self._threads.map(partial(translate, self._peer(way), options=options), self._work))
         return sum(self._ask([Translate(way, options)] * self._count))
+
+    def _load_peer(self, way: Way) -> BackboneEngine:
+        """CTranslate2 at its best: a thread for each lane, and the sentences of each in one call."""
+        where = self._where
+        stored = Manifest.load(where.folder).quantization if where.compute_type == "auto" else where.compute_type
+        numbers = "float16" if way == "float16" else stored
+        tokenizer = Tokenizer.load(where.folder)
+        return BackboneEngine(where.folder / BACKBONE, tokenizer, where.device, numbers, 1, lanes=self._count)
 
     def _start(self, started: ExitStack) -> Connection:
         spawning = multiprocessing.get_context("spawn")
