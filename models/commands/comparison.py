@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 _KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
 
 
+class Kind(StrEnum):
+    """What a model can be given as context."""
+
+    REAL = "real"
+    EMPTY = "empty"
+    RANDOM = "random"
+    SHUFFLED = "shuffled"
+
+
 def compare(
     bundles: Annotated[
         list[Path],
@@ -34,6 +44,10 @@ def compare(
     reference: Annotated[Path, typer.Option(metavar="F", help="Their translations.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.", show_default=False)],
     sets: Annotated[list[Path] | None, typer.Option("--set", metavar="F", help="Contrastive items.")] = None,
+    contexts: Annotated[
+        list[Kind] | None,
+        typer.Option("--context", help="Measure with this one alone; can be repeated. Default: with each."),
+    ] = None,
     beam: Annotated[int, typer.Option(min=1, help="Hypotheses that the search keeps; 1 is greedy.")] = 1,
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
     device: Device = "cpu",
@@ -59,7 +73,7 @@ def compare(
         pass
     documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)
     items = [item for path in sets or () for item in read_contrastive(path)]
-    kinds = _kinds(documents, items)
+    kinds = [kind for kind in _kinds(documents, items) if kind in (contexts or _KINDS)]
     for bundle, name in _named(bundles).items():
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
         require_translatable(runtime, source)
@@ -161,7 +175,7 @@ def _kinds(documents: Sequence[Document], items: Sequence["ContrastiveItem"]) ->
 def _settings(runtime: "Runtime", kinds: Sequence[ContextKind]) -> list[Setting]:
     """A model with each kind of context; without any where it reads none, so that there is none to replace."""
     reads = runtime.manifest.window != ContextWindow()
-    return [Setting(runtime, context) for context in (kinds if reads else kinds[:1])]
+    return [Setting(runtime, context) for context in (kinds if reads else _KINDS[:1])]
 
 
 def _require_files(paths: Sequence[Path]) -> None:
