@@ -88,6 +88,12 @@ def contrast(
     rule: Annotated[
         Literal["last", "group"], typer.Option(help="What is scored: the last sentence, or all but the first.")
     ] = "last",
+    own: Annotated[
+        bool,
+        typer.Option(
+            "--own", help="Precede sentences by the model's own translations, as for users, not by the set's."
+        ),
+    ] = False,
     context: Kind = "real",
     seed: Seed = 1,
     sentences: Sentences = None,
@@ -106,13 +112,15 @@ def contrast(
     from models.evaluation.contrastive_sets import read_contrastive
     from models.evaluation.significance import compare_outcomes, read_outcomes, require_same_items, write_outcomes
 
+    if own and rule == "group":
+        raise typer.BadParameter("--own goes with --rule last: a group is scored with all its translations")
     require_two_files(out, json_file)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
     other = None if baseline is None else read_outcomes(baseline)  # which `out` may be about to replace
     if other is not None:
         require_same_items(other, items)
-    figures, outcomes = judged(Setting(runtime, context, seed, sentences), items, rule)
+    figures, outcomes = judged(Setting(runtime, context, seed, sentences), items, rule, own=own)
     if other is not None:
         compared = compare_outcomes(other, outcomes)
         figures["compared"] = {figure: asdict(comparison) for figure, comparison in compared.items()}

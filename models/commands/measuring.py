@@ -40,11 +40,16 @@ def translated(
 
 
 def judged(
-    setting: Setting, items: Sequence[ContrastiveItem], rule: contrastive.Rule
+    setting: Setting, items: Sequence[ContrastiveItem], rule: contrastive.Rule, *, own: bool = False
 ) -> tuple[dict[str, Any], list[contrastive.Outcome]]:
-    """How often the right translation is likelier than wrong ones, in all and by class; and of which items it is."""
+    """How often the right translation is likelier than wrong ones, in all and by class; and of which items it is.
+
+    With `own`, the preceding sentences have the model's translations in place of the set's.
+    """
     translator = translator_of(setting.runtime, setting.context, None)
     contrastive.require_fitting(items, rule, translator.fits)
+    if own:
+        items = contrastive.with_own_translations(translator, items, setting.window)
     outcomes = contrastive.outcomes_of(
         translator,
         items,
@@ -53,4 +58,4 @@ def judged(
         count_tokens=translator.count_tokens,
         replacement=setting.replacement,
     )
-    return {**asdict(contrastive.accuracies(outcomes)), **setting.figures, "rule": rule}, outcomes
+    return {**asdict(contrastive.accuracies(outcomes)), **setting.figures, "rule": rule, "own": own}, outcomes

@@ -6,15 +6,16 @@ variants apart would be right on sets that list the right one first.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
 from models.config import ContextWindow
-from models.data.documents import Sentence, Window
+from models.data.documents import Document, Sentence, Window
 from models.data.replacement import REAL, Replacement
 from models.errors import DataError
 from models.evaluation.contrastive_sets import ContrastiveItem, Translations
+from models.evaluation.document_translation import Translator, translate_documents
 from models.evaluation.metrics import Scorer
 
 Rule = Literal["last", "group"]
@@ -88,6 +89,25 @@ def outcomes_of(
     return [Outcome(item.document, item.label, right, item.distance) for item, right in zip(items, rights, strict=True)]
 
 
+def with_own_translations(
+    translator: Translator, items: Sequence[ContrastiveItem], window: ContextWindow
+) -> list[ContrastiveItem]:
+    """The items as users have them: preceded by what the model makes of those sentences, not by the set's translations.
+
+    Args:
+        translator: what is evaluated; one that reads no translations translates nothing.
+        items: to be judged by their last sentences.
+        window: which sentences around each one the translator is given.
+    """
+    if not translator.reads_target:
+        return list(items)
+    passages = list(dict.fromkeys(item.sources[:-1] for item in items))
+    documents = [Document(tuple(map(Sentence, passage))) for passage in passages]
+    texts = iter([translation.text for translation in translate_documents(translator, documents, window)])
+    made = {passage: tuple(next(texts) for _ in passage) for passage in passages}
+    return [_preceded(item, made[item.sources[:-1]]) for item in items]
+
+
 def require_fitting(items: Sequence[ContrastiveItem], rule: Rule, fits: Callable[[Sentence], bool]) -> None:
     """See to it that a model can score whatever of the items is scored.
 
@@ -99,6 +119,11 @@ def require_fitting(items: Sequence[ContrastiveItem], rule: Rule, fits: Callable
             for one in _judged(item, variant, ContextWindow(), rule):
                 if not fits(Sentence(one.window.current.source, one.target)):
                     raise DataError(f"an item of document {item.document} is too long for the model: {one.target}")
+
+
+def _preceded(item: ContrastiveItem, translations: Translations) -> ContrastiveItem:
+    right, *wrong = [(*translations, variant[-1]) for variant in (item.right, *item.wrong)]
+    return replace(item, right=right, wrong=tuple(wrong))
 
 
 def accuracies(outcomes: Sequence[Outcome]) -> ContrastiveScores:

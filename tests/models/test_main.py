@@ -107,6 +107,12 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     assert again["compared"]["accuracy"]["baseline"] == found["accuracy"]
     assert again["compared"]["accuracy"]["system"] == again["accuracy"]
     assert (found["model"], found["context"], found["context_sentences"]) == ("tiny", "real", 2)
+    done = run("contrast", bundle, *sets, "--own", "--json", tmp_path / "json")
+    assert done.returncode == 0, done.stderr
+    assert figures(tmp_path / "json") == found | {"own": True}, "of a model that reads no translations"
+    done = run("contrast", bundle, *sets, "--own", "--rule", "group")
+    assert done.returncode == 2
+    assert "--own goes with --rule last" in done.stderr
     contrastive_set(tmp_path, document="other", source="きく。" * 1000)  # too long, which would be found next
     done = run("contrast", bundle, *sets, "--baseline", out)
     assert done.returncode == 2
@@ -228,6 +234,17 @@ def test_compare_measures_what_is_not_there_yet(bundle: Path, corpus: tuple[Path
     done = run("compare", bundle, other, *options)
     assert done.returncode == 2
     assert "another model is also called tiny" in done.stderr
+
+
+def test_compare_measures_with_the_contexts_that_it_is_told(
+    bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """`--context` leaves the other kinds out."""
+    options = ("--source", corpus[0], "--reference", corpus[1], "--out", tmp_path / "out")
+    done = run("compare", bundle, *options, "--context", "random", "--context", "empty")
+    assert done.returncode == 0, done.stderr
+    written = {"tiny.empty.scores.json", "tiny.empty.txt", "tiny.random.scores.json", "tiny.random.txt"}
+    assert {file.name for file in (tmp_path / "out").iterdir()} == written
 
 
 def test_compare_measures_again_what_is_of_another_test_set(

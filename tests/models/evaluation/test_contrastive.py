@@ -10,7 +10,7 @@ import pytest
 from models.config import ContextWindow
 from models.data.documents import Sentence, Window
 from models.data.replacement import Replacement
-from models.evaluation.contrastive import ContrastiveScores, Rule, accuracies, outcomes_of
+from models.evaluation.contrastive import ContrastiveScores, Rule, accuracies, outcomes_of, with_own_translations
 from models.evaluation.contrastive_sets import ContrastiveItem
 
 
@@ -139,6 +139,34 @@ def test_a_variant_is_the_context_of_its_own_sentences() -> None:
     contrast(judge, [passage(("a", "b", "c"), ("a", "x", "c"))], ContextWindow(size=1))
     assert [window.preceding for window, _ in judge.seen] == [(Sentence("two", "b"),), (Sentence("two", "x"),)]
     assert [target for _, target in judge.seen] == ["c", "c"]
+
+
+@dataclass
+class Said:
+    """A translation."""
+
+    text: str
+    tokens: int = 1
+
+
+@dataclass
+class Repeater:
+    """A translator that says what it was told before, and then the sentence."""
+
+    reads_target: bool
+
+    def translate(self, windows: Sequence[Window]) -> list[Said]:
+        """Join what precedes each sentence, and the sentence."""
+        return [Said(" ".join([*(s.target or "" for s in one.preceding), one.current.source])) for one in windows]
+
+
+def test_own_translations_precede_the_sentence_in_question() -> None:
+    """A model that reads translations is judged after its own, each made after those before it, and no reference."""
+    items = [passage(("a", "b", "c"), ("a", "x", "d")), passage(("e", "f", "g"), ("e", "f", "h"))]
+    first, second = with_own_translations(Repeater(reads_target=True), items, ContextWindow(size=1))
+    assert (first.right, first.wrong) == (("one", "one two", "c"), (("one", "one two", "d"),))
+    assert (second.right[-1], second.wrong[0][-1]) == ("g", "h")
+    assert with_own_translations(Repeater(reads_target=False), items, ContextWindow(size=1)) == items
 
 
 def test_group_counts_all_sentences_but_the_first_by_their_tokens() -> None:
