@@ -7,6 +7,7 @@ as trained ones, and take as many steps in every way to translate.
 import io
 import random
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,12 +28,23 @@ SENTENCES: Final = 20
 VOCABULARY: Final = 32_000
 BASE: Final = BackboneConfig()
 """6 + 6 layers of width 512."""
-BERT: Final[dict[str, Any]] = {
-    "hidden_size": 768,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "intermediate_size": 3072,
+MINILM: Final = "minilm_context"
+"""`bert_context` with a BERT as small as the one that `systems_en_ja` is trained with."""
+BERTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "bert_context": {
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
+    },
+    MINILM: {
+        "hidden_size": 384,
+        "num_hidden_layers": 6,
+        "num_attention_heads": 12,
+        "intermediate_size": 1536,
+    },
 }
+"""BERT-base, which Guo and Nguyen 2020 have, and MiniLM (Wang et al. 2020), of six layers."""
 
 
 def write_fixed(folder: Path, kind: str, backbone: BackboneConfig = BASE, vocabulary: int = VOCABULARY) -> None:
@@ -40,7 +52,7 @@ def write_fixed(folder: Path, kind: str, backbone: BackboneConfig = BASE, vocabu
 
     Args:
         folder: that is not there yet.
-        kind: of the architecture, which has the values that it has by default.
+        kind: of the architecture, which has the values that it has by default; or `MINILM`.
         backbone: its shape.
         vocabulary: pieces that both languages share.
 
@@ -51,7 +63,7 @@ def write_fixed(folder: Path, kind: str, backbone: BackboneConfig = BASE, vocabu
     tokenizer = _tokenizer(vocabulary)
     with tempfile.TemporaryDirectory() as beside, torch.random.fork_rng():
         torch.manual_seed(1)
-        config = _config(kind, backbone, _write_bert(Path(beside), vocabulary) if kind == "bert_context" else None)
+        config = _config(kind, backbone, _architecture(kind, Path(beside), vocabulary))
         model = TranslationModel(backbone, config.architecture, vocabulary, vocabulary).eval()
         model.initialize()
         sentence = TranslationModel(backbone, SentenceConfig(), vocabulary, vocabulary).eval()
@@ -95,8 +107,15 @@ def _tokenizer(vocabulary: int) -> Tokenizer:
     return Tokenizer(processor, processor)
 
 
-def _config(kind: str, backbone: BackboneConfig, bert: Path | None) -> RunConfig:
-    architecture: dict[str, Any] = {"kind": kind} | ({} if bert is None else {"bert": bert})
+def _architecture(kind: str, beside: Path, vocabulary: int) -> Mapping[str, Any]:
+    """The section of a run; where it has a BERT, that is written beside."""
+    if kind not in BERTS:
+        return {"kind": kind}
+    shape = BERTS[kind]
+    return {"kind": "bert_context", "bert": _write_bert(beside, vocabulary, shape), "bert_width": shape["hidden_size"]}
+
+
+def _config(kind: str, backbone: BackboneConfig, architecture: Mapping[str, Any]) -> RunConfig:
     return RunConfig.model_validate(
         {
             "name": f"fixed-{kind}",
@@ -111,13 +130,13 @@ def _config(kind: str, backbone: BackboneConfig, bert: Path | None) -> RunConfig
     )
 
 
-def _write_bert(folder: Path, vocabulary: int) -> Path:
-    """A random BERT of the usual size that knows the words."""
+def _write_bert(folder: Path, vocabulary: int, shape: Mapping[str, Any]) -> Path:
+    """A random BERT that knows the words."""
     try:
         from transformers import BertConfig, BertModel  # noqa: PLC0415 - only this one needs it
     except ImportError:
         raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_words(vocabulary)]
-    BertModel(BertConfig(vocab_size=len(pieces), **BERT)).save_pretrained(folder)
+    BertModel(BertConfig(vocab_size=len(pieces), **shape)).save_pretrained(folder)
     (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
     return folder

@@ -144,11 +144,12 @@ def _measure(team: Team, way: Way, options: SearchOptions, clock: Callable[[], f
 
 def _ways(runtime: Runtime, beam: int, conditions: Conditions) -> list[Way]:
     runtime.engine("sentence")  # says so if there is no backbone to compare with
-    ways: list[Way] = [PEER, "direct"]
-    if keeps_states(runtime):
-        ways.append("warm")
+    ways: list[Way] = [PEER]
     if conditions.device != "cpu":
         ways.append("float16")
+    ways.append("direct")
+    if keeps_states(runtime):
+        ways.append("warm")
     if conditions.device != "cpu" and has_torch_weights(runtime):
         ways.append("eager")  # what graphs are worth
     if beam > 1:  # else there is nothing to choose from

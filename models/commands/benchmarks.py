@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Fixed(StrEnum):
-    """An architecture that can be measured without data."""
+    """An architecture that can be measured without data; that of BERT with BERT-base, and with a small one."""
 
     DOC_TRANSFORMER = "doc_transformer"
     CONCATENATION = "concatenation"
@@ -27,6 +27,7 @@ class Fixed(StrEnum):
     LAYER_WEIGHTING = "layer_weighting"
     GLOBAL_LOCAL = "global_local"
     BERT_CONTEXT = "bert_context"
+    MINILM_CONTEXT = "minilm_context"
 
 
 HEAD: Final = ("strategy", "beam", "batch", "ms", "tokens/s", "from", "to", "ratio", "to plain")
@@ -121,7 +122,8 @@ def _measure_fixed(kind: str, conditions: "Conditions") -> "list[Row]":
     sentences = (conditions.rounds + 1) * conditions.lanes * max(conditions.batches)
     with tempfile.TemporaryDirectory() as folder:
         write_fixed(Path(folder) / kind, kind)
-        return _measure(Path(folder) / kind, fixed_documents(sentences), conditions)
+        rows = _measure(Path(folder) / kind, fixed_documents(sentences), conditions)
+        return [replace(row, architecture=kind) for row in rows]
 
 
 def _draw(rows: "Sequence[Row]", file: Path) -> None:

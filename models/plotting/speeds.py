@@ -18,6 +18,7 @@ NAMES: Final[dict[Way, str]] = {
     "rerank": "chosen with context",
     "eager": "with context, without CUDA graphs",
     "plain": "with context, the plain way",
+    "float16": "CTranslate2 in float16, no context",
 }
 
 

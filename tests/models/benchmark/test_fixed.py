@@ -24,8 +24,9 @@ FORCED = SearchOptions(2, min_length=TOKENS)
 @pytest.fixture(autouse=True)
 def small_bert(monkeypatch: pytest.MonkeyPatch) -> None:
     """BERT has one layer here."""
-    monkeypatch.setitem(fixed.BERT, "num_hidden_layers", 1)
-    monkeypatch.setitem(fixed.BERT, "intermediate_size", 16)
+    for shape in fixed.BERTS.values():
+        monkeypatch.setitem(shape, "num_hidden_layers", 1)
+        monkeypatch.setitem(shape, "intermediate_size", 16)
 
 
 @pytest.mark.parametrize("kind", Fixed)

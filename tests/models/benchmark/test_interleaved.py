@@ -50,7 +50,7 @@ class Clockwork:
 @pytest.fixture
 def team() -> Clockwork:
     """A team of which CTranslate2 is twice as fast as ours, and ours three times as fast as the plain way."""
-    return Clockwork({"sentence": 0.5, "direct": 1.0, "warm": 0.75, "eager": 1.5, "plain": 3.0})
+    return Clockwork({"sentence": 0.5, "direct": 1.0, "warm": 0.75, "eager": 1.5, "plain": 3.0, "float16": 0.4})
 
 
 def measured(rows: Sequence[Row], way: Way) -> Row:
@@ -92,8 +92,9 @@ def test_no_lane_has_all_long_sentences(runtime: Runtime, team: Clockwork) -> No
 def test_graphs_are_compared_with_steps_without_on_a_gpu(runtime: Runtime, team: Clockwork) -> None:
     """There each way is done once before it is measured, since a graph is captured the first time."""
     rows = benchmark(runtime, documents(), replace(CONDITIONS, device="cuda"), team, clock=team.clock)
-    assert [row.strategy for row in rows] == ["sentence", "direct", "warm", "eager", "plain"]
+    assert [row.strategy for row in rows] == ["sentence", "float16", "direct", "warm", "eager", "plain"]
     assert measured(rows, "direct").ratio == 1.5 * measured(rows, "eager").ratio
+    assert measured(rows, "float16").ratio == pytest.approx(1.25)
     assert team.asked.count("eager") == 2 * (CONDITIONS.rounds + 1)
 
 

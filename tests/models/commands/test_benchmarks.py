@@ -1,11 +1,14 @@
 """The picture of `bench` is where it was asked for."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from models.benchmark.interleaved import Row
+from models.benchmark.lane import Way
 from models.commands.benchmarks import _draw
+from models.plotting.speeds import NAMES
 
 ROW = Row(
     architecture="doc_transformer",
@@ -29,3 +32,8 @@ def test_only_the_ending_of_a_picture_is_exchanged(asked: str, name: str, tmp_pa
     """Two releases' pictures do not become one file."""
     _draw([ROW], tmp_path / asked)
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.png", f"{name}.svg"}
+
+
+def test_every_way_has_its_line() -> None:
+    """A way without a name would be left out of the picture."""
+    assert set(NAMES) == set(get_args(Way))
