@@ -111,9 +111,15 @@ def looks(count: int) -> list[tuple[str, str]]:
 def legend(figure: Figure, handles: Mapping[str, Artist]) -> None:
     """One legend for all panels, below them: what has which look.
 
-    By name, as a label of matplotlib's own that begins with an underscore would be none.
+    By name, as a label of matplotlib's own that begins with an underscore would be none. There are four columns, or as
+    many as the figure is wide enough for.
     """
-    figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), 4))
+    for columns in range(min(len(handles), 4), 0, -1):
+        shown = figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
+        figure.draw_without_rendering()
+        if columns == 1 or shown.get_window_extent().width <= figure.bbox.width:
+            return
+        shown.remove()
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:

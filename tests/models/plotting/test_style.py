@@ -12,7 +12,7 @@ from models.plotting.context_sizes import Series
 from models.plotting.curves import Curve
 from models.plotting.drawing import draw_curves, draw_series
 from models.plotting.pictures import Material, draw
-from models.plotting.style import save, styled
+from models.plotting.style import legend, panels, save, styled
 
 
 def names_in_legend(figure: Figure) -> list[str]:
@@ -83,3 +83,14 @@ def test_east_asian_fonts_are_asked_where_they_are_installed(monkeypatch: pytest
     for name in ("IPAGothic", "Noto Sans CJK JP"):
         fonts.append(type(fonts[0])(name=name))
     assert style._families() == ["DejaVu Sans", "Noto Sans CJK JP", "IPAGothic"]
+
+
+def test_a_legend_is_no_wider_than_its_figure() -> None:
+    """Long names take fewer columns, and none is cut off."""
+    with styled():
+        figure, (panel,) = panels(1, 6.0, 3.0)
+        legend(figure, {f"a name that is rather long, number {n}": panel.plot([0, n])[0] for n in range(6)})
+        figure.draw_without_rendering()
+    (shown,) = figure.legends
+    assert figure.bbox.x0 <= shown.get_window_extent().x0
+    assert shown.get_window_extent().x1 <= figure.bbox.x1
