@@ -146,7 +146,7 @@ compare-systems: setup ## What train-systems made, with every kind of context; k
 	$(PY) -m models compare $(wildcard runs/$(SET)/*/final) --out $(FIGURES) --device $(DEVICE) --beam 1 --tokenize $(TOKENIZE) \
 		--source $(CORPUS)/$(SPLIT).$(FROM) --reference $(CORPUS)/$(SPLIT).$(TO) $(PRONOUNS:%=--set %)
 	$(PY) -m models table $(FIGURES)/*.json > $(FIGURES)/table.md && cat $(FIGURES)/table.md
-	cd $(FIGURES) && for reference in $$(ls | sed -n 's/\(.*reference[a-z_-]*\.real\)\.txt/\1/p'); do \
+	cd $(FIGURES) && for reference in $$(ls | sed -n 's/\(.*reference[a-z0-9_-]*\.real\)\.txt/\1/p'); do \
 		'$(abspath $(PY))' -m models significance $$reference $$(ls | sed -n 's/\(.*\.real\)\.txt/\1/p' | grep -v reference) \
 			--tokenize $(TOKENIZE) --reference '$(abspath $(CORPUS))/$(SPLIT).$(TO)' || exit; done > significance.md && cat significance.md
 	if ls $(FIGURES) | grep -q '\.empty\.json$$'; then $(PY) -m models plot $(FIGURES)/*.json --picture context-kinds --out $(FIGURES); fi
