@@ -1,11 +1,11 @@
 """The use case of whole documents."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, TypeVar
 
 from models.data.spacing import gap_of
 from models.engine.requests import Options, Translation, TranslationRequest
@@ -23,6 +23,8 @@ from service.settings import Settings
 _QUICKLY_SPLIT = 2_000
 """Characters that take a millisecond or two to split; more are split in a thread, while others are served."""
 
+_T = TypeVar("_T")
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
@@ -32,6 +34,8 @@ class PreparedDocument:
     request: DocumentRequest
     model: Model
     segmented: Segmented
+    parts: Mapping[str, tuple[str, ...]]
+    """Of the caller's sentences, what those consist of that are several; a text has been split."""
     place: Place
 
     @property
@@ -135,7 +139,8 @@ class Documents:
             self._check_sentences(segmented.sentences)
             self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
-                yield PreparedDocument(document, request, model, segmented, place)
+                inner = await self._parts(request)
+                yield PreparedDocument(document, request, model, segmented, inner, place)
 
     @contextmanager
     def stream(
@@ -166,7 +171,7 @@ class Documents:
         return DocumentQueue(
             prepared.sentences,
             request.context,
-            lambda sentence: model.batcher.enqueue(_in_parts(sentence, request), options, next(turns)),
+            lambda sentence: model.batcher.enqueue(_in_parts(sentence, prepared.parts), options, next(turns)),
             drafts=request.drafts,
             around=manifest.window.around if in_context else _alone,
             room=lambda: self._places(self._admission.share()),
@@ -195,7 +200,7 @@ class Documents:
         def work() -> list[Segmented]:
             return [split(text, language, longest=longest, most=most + 1) for text in texts]
 
-        found = work() if sum(map(len, texts)) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
+        found = await _beside_others(work, texts)
         check_number(sum(len(text.sentences) for text in found), most)
         return found
 
@@ -204,6 +209,15 @@ class Documents:
             return _as_given(request.sentences or ())
         (segmented,) = await self.split([request.text], request.source_lang)
         return segmented
+
+    async def _parts(self, request: DocumentRequest) -> Mapping[str, tuple[str, ...]]:
+        sentences = request.sentences or ()
+
+        def work() -> Mapping[str, tuple[str, ...]]:
+            found = {sentence: parts(sentence, request.source_lang) for sentence in sentences}
+            return {sentence: inner for sentence, inner in found.items() if inner}
+
+        return await _beside_others(work, sentences)
 
     def _check_context(self, context: Sequence[str]) -> None:
         settings = self._settings
@@ -231,11 +245,14 @@ def _as_given(sentences: Sequence[str]) -> Segmented:
     return Segmented(tuple(sentences), ("", *between, "") if sentences else ("",))
 
 
-def _in_parts(sentence: TranslationRequest, request: DocumentRequest) -> TranslationRequest:
-    """With what a caller's sentence consists of; text has been split."""
-    if request.text is not None:
-        return sentence
-    return replace(sentence, parts=parts(sentence.source, request.source_lang))
+async def _beside_others(work: Callable[[], _T], texts: Sequence[str]) -> _T:
+    """Split texts: in a thread, unless that takes next to no time."""
+    return work() if sum(map(len, texts)) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
+
+
+def _in_parts(sentence: TranslationRequest, parts_of: Mapping[str, tuple[str, ...]]) -> TranslationRequest:
+    inner = parts_of.get(sentence.source)
+    return sentence if inner is None else replace(sentence, parts=inner)
 
 
 def _alone(position: int) -> tuple[int, int]:

@@ -134,21 +134,51 @@ async def test_document_of_just_the_limits_is_translated(desk: Desk, members: di
     assert len((await desk.whole(**members)).sentences) == 50
 
 
-async def test_long_texts_are_split_while_others_are_served(desk: Desk) -> None:
-    """However many of them a call has: a thread splits them, and the loop goes on with what else there is to do."""
-    turns = 0
+class Others:
+    """Whatever else the loop has to do meanwhile; counts how often it came to it."""
 
-    async def serve_others() -> None:
-        nonlocal turns
+    def __init__(self) -> None:
+        self.turns = 0
+        self._serving = asyncio.create_task(self._serve())
+
+    async def _serve(self) -> None:
         while True:
-            turns += 1
+            self.turns += 1
             await asyncio.sleep(0)
 
-    others = asyncio.create_task(serve_others())
+    def end(self) -> None:
+        """Have nothing else to do any more."""
+        self._serving.cancel()
+
+
+async def test_long_texts_are_split_while_others_are_served(desk: Desk) -> None:
+    """However many of them a call has: a thread splits them, and the loop goes on with what else there is to do."""
+    others = Others()
     texts = await desk.documents.split(["あ。", *["\n" * 200] * 40], "ja")
-    others.cancel()
-    assert turns > 0
+    others.end()
+    assert others.turns > 0
     assert [len(text.sentences) for text in texts] == [1, *[0] * 40]
+
+
+async def test_sentences_that_are_several_are_found_while_others_are_served(stand_in_bundle: Path) -> None:
+    """A document of many long sentences is looked through in a thread, and workers are told what each consists of."""
+    told: dict[str, tuple[str, ...]] = {}
+
+    async def listen(batch: Batch) -> Outcomes:
+        told.update({job.request.source: job.request.parts for job in batch.jobs})
+        return await echo(batch)
+
+    desk = Desk(Manifest.load(stand_in_bundle), listen)
+    desk.documents = Documents(desk.catalogue, desk.admission, Settings(), lambda: "an id")
+    sentences = ["あ。い。" * 40, *["う" * 900] * 4]
+    others = Others()
+    async with desk.documents.prepare(_request(sentences=sentences)) as prepared:
+        others.end()
+        with desk.documents.stream(prepared, awaited=False) as stream:
+            await stream.whole()
+    await desk.bench.batcher.close()
+    assert others.turns > 0
+    assert told == {"あ。い。" * 40: ("あ。", "い。") * 40, "う" * 900: ()}
 
 
 async def test_texts_have_the_sentences_of_one_document(desk: Desk) -> None:
