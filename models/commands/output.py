@@ -25,7 +25,7 @@ class _Console(Console):
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Show rows under a head; what is in brackets or between colons is text of a corpus as well, and no markup."""
-    table = Table(*(Column(name, overflow="fold") for name in head), box=box.SIMPLE)
+    table = Table(*(Column(name, overflow="fold") for name in head), box=box.SIMPLE, show_edge=False, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     _Console().print(table)
