@@ -16,7 +16,7 @@ from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
 from models.search.running import Found, Wanted, staying, worth_moving
-from models.search.verify import verify
+from models.search.verify import agreement, verify
 from models.search.vocabulary import likeliest
 
 
@@ -118,7 +118,7 @@ class GreedySearch(Generic[State]):
         """Give sentences that have just been started what their drafts allow; gives those that are not done with it."""
         drawn = verify(self._decoder, state, [row.wanted for row in rows], self._options, device)
         for row, tokens in zip(rows, drawn, strict=True):
-            row.kept = len(tokens) - 1
+            row.kept = agreement(row.wanted.draft, tokens)
             for token, value in tokens:
                 row.take([token], [value])
         self._ready += self._found(rows, [i for i, row in enumerate(rows) if row.done], state)

@@ -48,11 +48,18 @@ def verify(
     drawn = _draw(decoder, outputs[real], places[real].lt(options.min_length))
     found, first = [], 0
     for tokens in read:
-        agreeing = _agreeing(tokens[1:], drawn[first : first + len(tokens)])
+        own = drawn[first : first + len(tokens)]
+        agreeing = own[: agreement(tokens[1:], own) + 1]  # and what stands in place of the first that differs
         found.append(_without_loop(agreeing, options.most_repeated))
         first += len(tokens)
     state.cut(torch.tensor([len(each) for each in found], device=device))
     return found
+
+
+def agreement(draft: Tokens, drawn: Drawn) -> int:
+    """How many tokens of a draft are what was drawn, up to the first that is not."""
+    pairs = zip(draft, drawn, strict=False)
+    return next((i for i, (token, (best, _)) in enumerate(pairs) if token != best), min(len(draft), len(drawn)))
 
 
 def _draw(decoder: Decoder[State], outputs: Tensor, early: Tensor) -> Drawn:
@@ -62,14 +69,6 @@ def _draw(decoder: Decoder[State], outputs: Tensor, early: Tensor) -> Drawn:
         tokens, values = likeliest(decoder.scores(part), soon.nonzero()[:, 0].tolist())
         drawn += zip(tokens.tolist(), values.tolist(), strict=True)
     return drawn
-
-
-def _agreeing(draft: Tokens, drawn: Drawn) -> Drawn:
-    """What was drawn up to the first difference, that one included."""
-    count = next(
-        (i for i, (token, (best, _)) in enumerate(zip(draft, drawn, strict=False)) if token != best), len(draft)
-    )
-    return drawn[: count + 1]
 
 
 def _without_loop(drawn: Drawn, most: int | None) -> Drawn:

@@ -102,6 +102,16 @@ def test_only_what_comes_after_the_difference_is_decoded(make_decoder: Make) -> 
     assert decoder.rows == [1] * (LONGEST - 5)
 
 
+def test_what_is_kept_of_a_draft_that_repeats_itself(make_decoder: Make) -> None:
+    """As much as greedy search says before it would loop."""
+    decoder, options = make_decoder(1, scores={41: 60.0, 42: 30.0}), SearchOptions(1, most_repeated=4)
+    ((expected),) = direct(decoder, options, [0])
+    (found,) = verified(decoder, options, make_batch([[0]], None, {}), [[41] * 8])
+    assert found.tokens == expected.tokens
+    assert expected.tokens[:5] == [41] * 4 + [42]
+    assert found.kept == 4
+
+
 def test_without_drafts_nothing_is_read_at_once(make_decoder: Make, make_sources: Callable[[int], Batch]) -> None:
     """An empty draft is none."""
     decoder = make_decoder(KINDS)
