@@ -6,6 +6,7 @@ This is what the service is measured against: what it adds to the time of these 
 import multiprocessing
 import os
 import queue
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from loadtests.errors import LoadTestError
 from models.engine.requests import Options, Translation, TranslationRequest
+from models.errors import AntecedentError
 
 if TYPE_CHECKING:
     from models.engine.runtime import Runtime
@@ -109,7 +111,10 @@ def direct_workers(count: int, bundle: Path, device: str) -> Iterator[DirectWork
 
 def _serve(connection: Connection, bundle: Path, device: str) -> None:
     os.setsid()  # as the service's workers: on a busy machine, Linux may share out the cores by session
-    runtime = _load(bundle, device)
+    try:
+        runtime = _load(bundle, device)
+    except AntecedentError as error:
+        sys.exit(f"loadtests: {error}")
     while True:
         try:
             batch: Batch = connection.recv()

@@ -1,4 +1,9 @@
-from loadtests.direct import Budget, batches_of
+from pathlib import Path
+
+import pytest
+
+from loadtests.direct import Budget, batches_of, direct_workers
+from loadtests.errors import LoadTestError
 from models.data.documents import Sentence
 from models.engine.requests import TranslationRequest
 
@@ -12,3 +17,12 @@ def test_batches_are_as_full_as_the_budget_allows() -> None:
     batches = batches_of(requests, Budget(characters=10, sentences=2))
     assert [[len(request.source) for request in batch] for batch in batches] == [[2, 6], [1, 1], [30], [1]]
     assert [request for batch in batches for request in batch] == requests
+
+
+def test_what_cannot_be_loaded_is_told_in_a_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The process says what is wrong with the bundle, or with the device, and nothing of where in the code."""
+    with pytest.raises(LoadTestError, match="has ended"), direct_workers(1, tmp_path / "none", "cpu"):
+        pass
+    told = capfd.readouterr().err
+    assert told.startswith("loadtests: ")
+    assert "Traceback" not in told
