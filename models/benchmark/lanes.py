@@ -8,7 +8,7 @@ import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from functools import cache, partial
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
@@ -40,7 +40,7 @@ class Lanes:
         """Those of the lanes."""
         self._work: Sequence[Work] = ()
         self._ended = ExitStack()
-        self._peer = cache(self._load_peer)
+        self._peers: dict[Way, BackboneEngine] = {}
 
     def __enter__(self) -> Self:
         """Start the lanes; each loads the bundle.
@@ -50,6 +50,7 @@ class Lanes:
         """
         with ExitStack() as started:
             started.callback(self._threads.shutdown)
+            started.callback(self._peers.clear)
             self._connections = [self._start(started) for _ in range(self._count)]
             self._answers()
             self._ended = started.pop_all()
@@ -80,8 +81,13 @@ class Lanes:
             return sum(self._threads.map(partial(translate, self._peer(way), options=options), self._work))
         return sum(self._ask([Translate(way, options)] * self._count))
 
-    def _load_peer(self, way: Way) -> BackboneEngine:
+    def _peer(self, way: Way) -> BackboneEngine:
         """CTranslate2 at its best: a thread for each lane, and the sentences of each in one call."""
+        if way not in self._peers:
+            self._peers[way] = self._load_peer(way)
+        return self._peers[way]
+
+    def _load_peer(self, way: Way) -> BackboneEngine:
         where = self._where
         stored = Manifest.load(where.folder).quantization if where.compute_type == "auto" else where.compute_type
         numbers = "float16" if way == "float16" else stored

@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from models.engine.runtime import Runtime
     from models.evaluation.contrastive_sets import ContrastiveItem
 
-_KINDS: Final[tuple[ContextKind, ...]] = ("real", "empty", "random", "shuffled")
 
-
-class Kind(StrEnum):
-    """What a model can be given as context."""
+class Compared(StrEnum):
+    """Contexts that models are compared with."""
 
     REAL = "real"
     EMPTY = "empty"
     RANDOM = "random"
     SHUFFLED = "shuffled"
+
+
+_KINDS: Final = tuple(kind.value for kind in Compared)
 
 
 def compare(
@@ -45,7 +46,7 @@ def compare(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.", show_default=False)],
     sets: Annotated[list[Path] | None, typer.Option("--set", metavar="F", help="Contrastive items.")] = None,
     contexts: Annotated[
-        list[Kind] | None,
+        list[Compared] | None,
         typer.Option("--context", help="Measure with this one alone; can be repeated. Default: with each."),
     ] = None,
     beam: Annotated[int, typer.Option(min=1, help="Hypotheses that the search keeps; 1 is greedy.")] = 1,
@@ -73,7 +74,7 @@ def compare(
         pass
     documents, options = read_documents(source, reference), MetricOptions(tokenize=tokenize)
     items = [item for path in sets or () for item in read_contrastive(path)]
-    kinds = [kind for kind in _kinds(documents, items) if kind in (contexts or _KINDS)]
+    kinds = _possible([kind for kind in _KINDS if kind in (contexts or _KINDS)], documents, items)
     for bundle, name in _named(bundles).items():
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
         require_translatable(runtime, source)
@@ -160,16 +161,23 @@ def _named(bundles: Sequence[Path]) -> dict[Path, str]:
     return names
 
 
-def _kinds(documents: Sequence[Document], items: Sequence["ContrastiveItem"]) -> tuple[ContextKind, ...]:
-    """The kinds of context that there can be: another document's, where there is another."""
+def _possible(
+    wanted: Sequence[ContextKind], documents: Sequence[Document], items: Sequence["ContrastiveItem"]
+) -> Sequence[ContextKind]:
+    """Those of the kinds of context that there can be: another document's, where there is another.
+
+    Raises:
+        typer.BadParameter: there can be none of them.
+    """
     alone = {"text": len(documents) == 1, "set": len({item.document for item in items}) == 1}
-    if not any(alone.values()):
-        return _KINDS
+    if "shuffled" not in wanted or not any(alone.values()):
+        return wanted
     where = " and ".join(f"the {what}" for what, is_alone in alone.items() if is_alone)
-    typer.echo(
-        f"no shuffled context: {where} has only one document (an empty line ends a document of a text)", err=True
-    )
-    return tuple(kind for kind in _KINDS if kind != "shuffled")
+    said = f"no shuffled context: {where} has only one document (an empty line ends a document of a text)"
+    if others := [kind for kind in wanted if kind != "shuffled"]:
+        typer.echo(said, err=True)
+        return others
+    raise typer.BadParameter(said)
 
 
 def _settings(runtime: "Runtime", kinds: Sequence[ContextKind]) -> list[Setting]:

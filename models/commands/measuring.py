@@ -48,6 +48,7 @@ def judged(
     """
     translator = translator_of(setting.runtime, setting.context, None)
     contrastive.require_fitting(items, rule, translator.fits)
+    preceded = {"own": True} if own else {}
     if own:
         items = contrastive.with_own_translations(translator, items, setting.window)
     outcomes = contrastive.outcomes_of(
@@ -58,4 +59,4 @@ def judged(
         count_tokens=translator.count_tokens,
         replacement=setting.replacement,
     )
-    return {**asdict(contrastive.accuracies(outcomes)), **setting.figures, "rule": rule, "own": own}, outcomes
+    return {**asdict(contrastive.accuracies(outcomes)), **setting.figures, "rule": rule, **preceded}, outcomes

@@ -98,6 +98,9 @@ def with_own_translations(
         translator: what is evaluated; one that reads no translations translates nothing.
         items: to be judged by their last sentences.
         window: which sentences around each one the translator is given.
+
+    Raises:
+        DataError: the variants of an item differ before its last sentence alone.
     """
     if not translator.reads_target:
         return list(items)
@@ -122,7 +125,9 @@ def require_fitting(items: Sequence[ContrastiveItem], rule: Rule, fits: Callable
 
 
 def _preceded(item: ContrastiveItem, translations: Translations) -> ContrastiveItem:
-    right, *wrong = [(*translations, variant[-1]) for variant in (item.right, *item.wrong)]
+    right, *wrong = dict.fromkeys((*translations, variant[-1]) for variant in (item.right, *item.wrong))
+    if not wrong:
+        raise DataError(f"the variants of an item of document {item.document} do not differ in its last sentence")
     return replace(item, right=right, wrong=tuple(wrong))
 
 

@@ -62,10 +62,15 @@ def read_results(files: Sequence[Path]) -> list[Result]:
 
 def _read(file: Path) -> Result:
     try:
-        result = Result.model_validate(json.loads(file.read_text(encoding="utf-8")))
+        written = json.loads(file.read_text(encoding="utf-8"))
+        result = Result.model_validate(written)
     except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"is not a file that evaluate or contrast wrote with --json: {reason}", file) from None
+    if written.get("own"):
+        raise DataError(
+            "is of contrast --own, which cannot stand beside what was judged after the set's translations", file
+        )
     if all(getattr(result, name) is None for name in FIGURES):
         raise DataError("has no figures of evaluate or contrast", file)
     return result

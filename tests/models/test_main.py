@@ -110,6 +110,9 @@ def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     done = run("contrast", bundle, *sets, "--own", "--json", tmp_path / "json")
     assert done.returncode == 0, done.stderr
     assert figures(tmp_path / "json") == found | {"own": True}, "of a model that reads no translations"
+    done = run("table", tmp_path / "json")
+    assert done.returncode == 2
+    assert "is of contrast --own" in done.stderr
     done = run("contrast", bundle, *sets, "--own", "--rule", "group")
     assert done.returncode == 2
     assert "--own goes with --rule last" in done.stderr
@@ -245,6 +248,12 @@ def test_compare_measures_with_the_contexts_that_it_is_told(
     assert done.returncode == 0, done.stderr
     written = {"tiny.empty.scores.json", "tiny.empty.txt", "tiny.random.scores.json", "tiny.random.txt"}
     assert {file.name for file in (tmp_path / "out").iterdir()} == written
+    alone = tmp_path / "alone"
+    alone.write_text("きく。\n", encoding="utf-8")
+    only = ("--source", alone, "--reference", alone, "--out", tmp_path / "out", "--context", "shuffled")
+    done = run("compare", bundle, *only)
+    assert done.returncode == 2
+    assert "the text has only one document" in done.stderr
 
 
 def test_compare_measures_again_what_is_of_another_test_set(

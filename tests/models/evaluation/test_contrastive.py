@@ -10,6 +10,7 @@ import pytest
 from models.config import ContextWindow
 from models.data.documents import Sentence, Window
 from models.data.replacement import Replacement
+from models.errors import DataError
 from models.evaluation.contrastive import ContrastiveScores, Rule, accuracies, outcomes_of, with_own_translations
 from models.evaluation.contrastive_sets import ContrastiveItem
 
@@ -167,6 +168,9 @@ def test_own_translations_precede_the_sentence_in_question() -> None:
     assert (first.right, first.wrong) == (("one", "one two", "c"), (("one", "one two", "d"),))
     assert (second.right[-1], second.wrong[0][-1]) == ("g", "h")
     assert with_own_translations(Repeater(reads_target=False), items, ContextWindow(size=1)) == items
+    before = passage(("a", "b", "c"), ("a", "x", "c"))
+    with pytest.raises(DataError, match="do not differ in its last sentence"):
+        with_own_translations(Repeater(reads_target=True), [before], ContextWindow(size=1))
 
 
 def test_group_counts_all_sentences_but_the_first_by_their_tokens() -> None:
