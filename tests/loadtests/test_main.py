@@ -27,6 +27,14 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
+def test_throughput_is_measured_on_the_device_that_it_is_told() -> None:
+    """One that is not there is told in a sentence."""
+    done = run("throughput", "--device", "nowhere", "--workers", "1")
+    assert done.returncode != 0
+    assert "loadtests: there is no device 'nowhere'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_report_is_written_and_a_missed_budget_is_status_1(tmp_path: Path) -> None:
     """A sentence that takes three seconds in the worker is late on any machine; all kinds of user are answered."""
     corpus = tmp_path / "corpus.ja"

@@ -29,6 +29,7 @@ def test_each_lane_has_its_own_sentences(bundle: Path, runtime: Runtime, work: W
     with Lanes(Place(bundle, compute_type="float32"), 2) as lanes:
         lanes.give([work[:3], work[3:]])
         assert lanes.run("direct", GREEDY) == lanes.run("plain", GREEDY) == expected
+        assert lanes.run("float16", GREEDY) == lanes.run("sentence", GREEDY), "in float32, as a CPU has it"
         assert 0 < lanes.run("sentence", GREEDY) < sum(request.max_length for request in work)
         lanes.processes[0].kill()
         with pytest.raises(BundleError, match="a lane has died"):
