@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
+from models.kernels.choices import Choice, Chosen
 from models.network.context import Context
 from models.network.model import TranslationModel
 from models.network.state import State
@@ -44,6 +45,10 @@ class ModelDecoder:
     def step(self, tokens: Tensor, state: State) -> Tensor:
         """Scores of the next token, (R, V), after the last ones (R,)."""
         return self.scores(self.read(tokens[:, None], state)[:, 0])
+
+    def choose(self, tokens: Tensor, totals: Tensor | None, state: State, choice: Choice) -> Chosen | None:
+        """Go on by one token and choose what comes next, both in one piece: not here."""
+        return None
 
     def read(self, tokens: Tensor, state: State) -> Tensor:
         """Hidden states (R, T, D) of the first tokens (R, T), all at once."""

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
-from models.errors import UnsupportedOptionError
-from models.search.candidates import Candidates, candidates_of
+from models.kernels.choices import Chosen
+from models.search.candidates import FUSED, Best, candidates_of, rows_of
 from models.search.decoder import Decoder, State
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
@@ -66,6 +66,8 @@ class _Beams(Generic[State]):
     state: State
     history: Tensor
     """(R, T) tokens; those of a sentence are the last ones, before which may stand anything."""
+    tokens: Tensor
+    """(R,) the last ones."""
     scores: Tensor
     """(B, N) log-probabilities, float32; minus infinity where there is no hypothesis yet."""
 
@@ -77,6 +79,7 @@ class BeamSearch(Generic[State]):
         self._decoder = decoder
         self._options = options
         self._guard = LoopGuard(options.most_repeated)
+        self._choice = Best(options.min_length) if options.beam_size <= FUSED else None
         self._sentences: list[_Sentence] = []
         self._beams: _Beams[State] | None = None
 
@@ -97,7 +100,7 @@ class BeamSearch(Generic[State]):
         scores = torch.full((count, size), -float("inf"), device=history.device)
         scores[:, 0] = 0
         if self._beams is None:
-            self._beams = _Beams(state, history, scores)
+            self._beams = _Beams(state, history, history[:, -1], scores)
         else:
             self._join(self._beams, state, history, scores)
         self._sentences += [_Sentence(each) for each in wanted]
@@ -114,10 +117,10 @@ class BeamSearch(Generic[State]):
         beams, everybody = self._beams, list(range(len(self._sentences)))
         forbidden = self._guard.forbidden(lambda: self._hypotheses(beams.history))
         steps = self._guard.pass_on(min(self._decoder.stride, max(each.remaining for each in self._sentences)))
-        taken = [(self._candidates(0, beams, forbidden), beams.history)]
+        taken = [(self._choose(0, beams, forbidden), beams.history)]
         for ahead in range(1, steps):
             self._continue_with(everybody, taken[-1][0], beams)
-            taken.append((self._candidates(ahead, beams), beams.history))
+            taken.append((self._choose(ahead, beams), beams.history))
         ended = self._look(taken, beams.state)
         done = sum(sentence.done for sentence in self._sentences)
         kept = self._going() if worth_moving(done, len(self._sentences)) else everybody
@@ -136,15 +139,16 @@ class BeamSearch(Generic[State]):
     def _going(self) -> list[int]:
         return staying([sentence.done for sentence in self._sentences])
 
-    def _candidates(self, ahead: int, beams: _Beams[State], forbidden: Sequence[tuple[int, int]] = ()) -> Candidates:
+    def _choose(self, ahead: int, beams: _Beams[State], forbidden: Sequence[tuple[int, int]] = ()) -> Chosen:
         """Of all continuations the best; the hypotheses have so many tokens more than have been looked at."""
-        logits = self._decoder.step(beams.history[:, -1], beams.state)
-        vocabulary, size = logits.size(-1), self._options.beam_size
-        if vocabulary < 2 * size + 4:
-            raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {size}")
+        if self._choice is not None and not forbidden:
+            chosen = self._decoder.choose(beams.tokens, beams.scores, beams.state, self._choice)
+            if chosen is not None:
+                return chosen
+        logits, size = self._decoder.step(beams.tokens, beams.state), self._options.beam_size
         least = self._options.min_length - ahead
         early = [i * size + k for i, s in enumerate(self._sentences) if s.length < least for k in range(size)]
-        return candidates_of(logits, beams.scores, early, forbidden)
+        return candidates_of(logits, beams.scores, early, forbidden).chosen
 
     def _hypotheses(self, history: Tensor) -> Iterator[tuple[int, list[int]]]:
         """The rows of sentences that are not done, and the last tokens that they say."""
@@ -154,18 +158,11 @@ class BeamSearch(Generic[State]):
             if not sentence.done:
                 yield i, tokens[max(0, len(tokens) - sentence.length) :]
 
-    def _look(self, taken: Sequence[tuple[Candidates, Tensor]], state: State) -> list[_Sentence]:
+    def _look(self, taken: Sequence[tuple[Chosen, Tensor]], state: State) -> list[_Sentence]:
         """See what some steps have found; gives the sentences that are done with it."""
-        bests = [candidates.best for candidates, _ in taken]
-        scores = self._brought([best.scores for best in bests])
-        origins, tokens = (self._brought(each) for each in ([b.origins for b in bests], [b.tokens for b in bests]))
+        scores, origins, tokens = (_brought(each) for each in zip(*(chosen.found for chosen, _ in taken), strict=True))
         steps = zip(scores, origins, tokens, (history for _, history in taken), strict=True)
         return [sentence for step in steps for sentence in self._register(*step, state)]
-
-    def _brought(self, steps: Sequence[Tensor]) -> Array:
-        """Something about the first N candidates of each of some steps, (steps, B, N), by one transfer."""
-        brought: Array = torch.stack([each[:, : self._options.beam_size] for each in steps]).cpu().numpy()
-        return brought
 
     def _register(self, scores: Array, origins: Array, tokens: Array, history: Tensor, state: State) -> list[_Sentence]:
         """Add to each sentence what ended among its first N candidates, (B, N); gives those that are done with it."""
@@ -195,39 +192,39 @@ class BeamSearch(Generic[State]):
         else:  # its last word has not been read
             sentence.found.append(Hypothesis([*tokens, token], score, total, finished=False))
 
-    def _continue_with(self, kept: list[int], candidates: Candidates | None, beams: _Beams[State]) -> None:
-        """Let the beams of these sentences take their candidates, and forget the other sentences."""
-        everything = len(kept) == len(self._sentences)
-        if candidates is None and everything:
-            return
+    def _continue_with(self, kept: list[int], chosen: Chosen | None, beams: _Beams[State]) -> None:
+        """Let the beams of these sentences go on with what was chosen, and forget the other sentences."""
+        everything, rows = len(kept) == len(self._sentences), None if chosen is None else chosen.rows
+        if chosen is not None and rows is not None:
+            beams.history = torch.cat([beams.history.index_select(0, rows), chosen.tokens[:, None]], dim=1)
+            beams.tokens, beams.scores = chosen.tokens, chosen.totals
         self._sentences = [self._sentences[i] for i in kept]
         if not kept:
             self._beams = None
-            return
-        size, device = self._options.beam_size, beams.history.device
-        if everything:  # without a copy to the device, for which Python would wait
-            sentences = torch.arange(len(kept), device=device)
-        else:
-            sentences = beams.history.new_tensor(kept)
-            beams.state.keep(sentences)
-        if candidates is None:
-            rows = _rows(sentences, torch.arange(size, device=device).expand(len(kept), size))
-            beams.history, beams.scores = beams.history[rows], beams.scores[sentences]
-        else:
-            going = candidates.going if everything else candidates.going.of(sentences)
-            rows = _rows(sentences, going.origins)
-            beams.history = torch.cat([beams.history[rows], going.tokens.view(-1, 1)], dim=1)
-            beams.scores = going.scores
-        beams.state.reorder(rows)
+        elif not everything:
+            self._keep(kept, rows, beams)
+        elif rows is not None:  # without a copy to the device, for which Python would wait
+            beams.state.reorder(rows)
+
+    def _keep(self, kept: Sequence[int], origins: Tensor | None, beams: _Beams[State]) -> None:
+        """Go on with some sentences alone, whose hypotheses continue these rows (R,), if not themselves."""
+        sentences = beams.history.new_tensor(kept)
+        own = torch.arange(self._options.beam_size, device=sentences.device)
+        rows = rows_of(sentences, own.expand(len(kept), -1))
+        beams.history, beams.tokens, beams.scores = beams.history[rows], beams.tokens[rows], beams.scores[sentences]
+        beams.state.keep(sentences)
+        beams.state.reorder(rows if origins is None else origins[rows])
 
     def _join(self, beams: _Beams[State], state: State, history: Tensor, scores: Tensor) -> None:
         beams.state.join(state, len(beams.history), len(history))
         longest = 1 + max(sentence.length for sentence in self._sentences)
         before = history.new_full((len(history), longest - 1), BOS)
         beams.history = torch.cat([beams.history[:, -longest:], torch.cat([before, history], dim=1)])
+        beams.tokens = beams.history[:, -1]
         beams.scores = torch.cat([beams.scores, scores])
 
 
-def _rows(sentences: Tensor, hypotheses: Tensor) -> Tensor:
-    """Of hypotheses (K, N) of some sentences (K,) the rows in the batch, (K x N,)."""
-    return (sentences[:, None] * hypotheses.size(1) + hypotheses).flatten()
+def _brought(steps: Sequence[Tensor]) -> Array:
+    """Something that each of some steps has found, (steps, B, N), by one transfer."""
+    brought: Array = torch.stack(list(steps)).cpu().numpy()
+    return brought

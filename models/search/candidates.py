@@ -10,10 +10,12 @@ import torch
 from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
+from models.errors import UnsupportedOptionError
+from models.kernels.choices import Chosen
 from models.kernels.continuations import choose
-from models.search.vocabulary import keep_from_ending, kernels_for, likeliest_by_torch
+from models.search.vocabulary import keep_from_ending, keep_short_from_ending, kernels_for, likeliest_by_torch
 
-_FUSED: Final = 8
+FUSED: Final = 8
 """Hypotheses of a sentence that the kernel for a GPU chooses among; for more of them it takes long to compile."""
 
 
@@ -27,10 +29,6 @@ class Continuations:
     """Hypothesis that is continued, 0 to N - 1."""
     tokens: Tensor
 
-    def of(self, sentences: Tensor) -> Continuations:
-        """Those of some sentences."""
-        return Continuations(self.scores[sentences], self.origins[sentences], self.tokens[sentences])
-
 
 @dataclass
 class Candidates:
@@ -41,12 +39,45 @@ class Candidates:
     going: Continuations
     """The N that take places in the beam: the best ones, but in place of those that end the next that do not."""
 
+    @property
+    def chosen(self) -> Chosen:
+        """What search takes of them; found are the first N of the best: no others can end a sentence."""
+        sentences, size = self.going.tokens.shape
+        first = (self.best.scores, self.best.origins, self.best.tokens)
+        rows = rows_of(torch.arange(sentences, device=self.going.origins.device), self.going.origins)
+        return Chosen(tuple(each[:, :size] for each in first), self.going.tokens.flatten(), self.going.scores, rows)
+
+
+def rows_of(sentences: Tensor, hypotheses: Tensor) -> Tensor:
+    """Of hypotheses (K, N) of some sentences (K,) the rows in the batch, (K x N,)."""
+    return (sentences[:, None] * hypotheses.size(1) + hypotheses).flatten()
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best of all continuations, as `candidates_of`; satisfies `models.kernels.choices.Choice`."""
+
+    min_length: int
+    """Tokens before the end of sentence."""
+
+    def __call__(self, logits: Tensor, totals: Tensor, said: Tensor) -> Chosen:
+        """As `Candidates.chosen`.
+
+        Raises:
+            UnsupportedOptionError: the vocabulary is too small for the beam.
+        """
+        keep_short_from_ending(logits, said, self.min_length)
+        if kernels_for(logits, ()) is not None:
+            return candidates_of(logits, totals, (), ()).chosen
+        return by_torch(logits.clone(), totals, (), ()).chosen
+
 
 def candidates_of(
     logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
 ) -> Candidates:
-    """The best of all continuations, by a kernel where there is one, else by torch; `by_torch` has the arguments."""
-    fused = kernels_for(logits, forbidden) if totals.size(1) <= _FUSED else None
+    """The best of all continuations, by a kernel where there is one, else by torch; the rest is as of `by_torch`."""
+    _check(logits.size(-1), totals.size(1))
+    fused = kernels_for(logits, forbidden) if totals.size(1) <= FUSED else None
     if fused is None and logits.device.type != "cpu":
         return by_torch(logits, totals, early, forbidden)
     keep_from_ending(logits, early)
@@ -61,12 +92,16 @@ def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Se
     """The best of all continuations, without waiting for the device.
 
     Args:
-        logits: (B x N, V) of the next token, with V over 2 N; overwritten.
+        logits: (B x N, V) of the next token; overwritten.
         totals: (B, N) log-probabilities of the hypotheses so far.
         early: rows that must not end yet.
         forbidden: rows, and a token of each that must not come next.
+
+    Raises:
+        UnsupportedOptionError: the vocabulary is too small for the beam.
     """
     (sentences, size), vocabulary = totals.shape, logits.size(-1)
+    _check(vocabulary, size)
     tokens, values = likeliest_by_torch(logits, 2 * size, early, forbidden)
     flat = tokens + torch.arange(size, device=tokens.device).repeat(sentences)[:, None] * vocabulary
     values, places = (values + totals.view(-1, 1)).view(sentences, -1).topk(2 * size)
@@ -76,6 +111,12 @@ def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Se
     return Candidates(
         best, Continuations(*(each.gather(1, places) for each in (best.scores, best.origins, best.tokens)))
     )
+
+
+def _check(vocabulary: int, size: int) -> None:
+    """There are so many continuations, and some that must not come."""
+    if vocabulary < 2 * size + 4:
+        raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {size}")
 
 
 def _in_order(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:

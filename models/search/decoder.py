@@ -6,6 +6,7 @@ from typing import Protocol, Self, TypeVar
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
+from models.kernels.choices import Choice, Chosen
 
 
 class DecodingState(Protocol):
@@ -53,6 +54,20 @@ class Decoder(Protocol[State]):
 
         Returns:
             Unnormalised scores of the next token, (R, V), in float32 on a CPU; the caller may overwrite them.
+        """
+
+    def choose(self, tokens: Tensor, totals: Tensor | None, state: State, choice: Choice) -> Chosen | None:
+        """Go on by one token and choose what comes next, both in one piece, if this decoder can.
+
+        Args:
+            tokens: as of `step`.
+            totals: (B, N) log-probabilities of the hypotheses so far, float32, if the choice depends on them.
+            state: advanced by one position, and not rearranged.
+            choice: what to choose.
+
+        Returns:
+            What was chosen: what it goes on with is overwritten by the next step of this state. Nothing, and the state
+            as it was, if it cannot be done so.
         """
 
     def read(self, tokens: Tensor, state: State) -> Tensor:

@@ -17,7 +17,7 @@ from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
 from models.search.running import Found, Wanted, staying, worth_moving
 from models.search.verify import agreement, verify
-from models.search.vocabulary import likeliest
+from models.search.vocabulary import Likeliest, likeliest
 
 
 @dataclass
@@ -63,6 +63,7 @@ class GreedySearch(Generic[State]):
         self._decoder = decoder
         self._options = options
         self._guard = LoopGuard(options.most_repeated)
+        self._choice = Likeliest(options.min_length)
         self._rows: list[_Row] = []
         self._state: State | None = None
         self._tokens = torch.empty(0, dtype=torch.long)
@@ -128,6 +129,11 @@ class GreedySearch(Generic[State]):
 
     def _draw(self, ahead: int, state: State, forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
         """The next token of each row, which has so many more than have been looked at, and its log-probability."""
+        chosen = None if forbidden else self._decoder.choose(self._tokens, None, state, self._choice)
+        if chosen is not None:
+            self._tokens = chosen.tokens
+            tokens, values = chosen.found
+            return tokens, values
         logits = self._decoder.step(self._tokens, state)
         least = self._options.min_length - ahead
         early = [i for i, row in enumerate(self._rows) if len(row.tokens) < least]

@@ -1,6 +1,7 @@
 """From a model's scores to what search chooses from."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from models.data.tokenizer import BOS, EOS, PAD
 from models.kernels import continuations
+from models.kernels.choices import Chosen
 from models.kernels.fused import has_fused_kernels
 
 
@@ -28,6 +30,24 @@ def likeliest(
         chosen: tuple[Tensor, Tensor] = fused.likeliest(logits, (PAD, BOS))
         return chosen
     return continuations.likeliest(logits, (PAD, BOS), forbidden)
+
+
+@dataclass(frozen=True, slots=True)
+class Likeliest:
+    """Of each row the likeliest next token, as `likeliest`; satisfies `models.kernels.choices.Choice`."""
+
+    min_length: int
+    """Tokens before the end of sentence."""
+
+    def __call__(self, logits: Tensor, totals: Tensor, said: Tensor) -> Chosen:
+        """The tokens, and their log-probabilities."""
+        keep_short_from_ending(logits, said, self.min_length)
+        fused = kernels_for(logits, ())
+        if fused is not None:
+            tokens, values = fused.likeliest(logits, (PAD, BOS))
+        else:
+            tokens, values = (each[:, 0] for each in likeliest_by_torch(logits.clone(), 1, (), ()))
+        return Chosen((tokens, values), tokens, totals)
 
 
 def kernels_for(logits: Tensor, forbidden: Sequence[tuple[int, int]]) -> ModuleType | None:
@@ -72,6 +92,12 @@ def keep_from_ending(logits: Tensor, early: Sequence[int]) -> None:
         logits[:, EOS] = -float("inf")
     elif early:
         logits[:, EOS].index_fill_(0, _told(tuple(early), logits.device), -float("inf"))
+
+
+def keep_short_from_ending(logits: Tensor, said: Tensor, min_length: int) -> None:
+    """The same for rows (R, V) that have said fewer tokens, (R,), without telling the device which."""
+    if min_length > 0:
+        logits[:, EOS].masked_fill_(said < min_length, -float("inf"))
 
 
 @lru_cache(maxsize=64)

@@ -51,5 +51,5 @@ def go_on(running: Search) -> None:
         else:
             assert isinstance(running, BeamSearch)
             assert running._beams is not None
-            candidates = running._candidates(0, running._beams)
+            candidates = running._choose(0, running._beams)
             running._continue_with(list(range(len(running._sentences))), candidates, running._beams)

@@ -7,6 +7,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from models.kernels.choices import Choice, Chosen
 from models.network.inference.static_state import Frame, Shape
 from models.network.state import State
 
@@ -74,12 +75,13 @@ class FramedState(State):
         """B."""
         return len(next(iter(self.fixed.values())))
 
-    def fits(self, rows: int) -> bool:
-        """Whether the next word of so many hypotheses can be decoded where they are."""
+    def fits(self, rows: int, choice: Choice | None = None) -> bool:
+        """Whether the next word of so many hypotheses can be decoded where they are, and chosen, if it is to be."""
         if not self.framed or self.hold is None:
             return False
         shape = self.hold.frame.shape
-        return self.position < shape.room and rows == self.sentences * shape.beam
+        chooses = choice is None or choice == shape.choice
+        return chooses and self.position < shape.room and rows == self.sentences * shape.beam
 
     def enter(self, hold: Hold, rows: int) -> None:
         """Move into a frame, with so many hypotheses."""
@@ -94,6 +96,13 @@ class FramedState(State):
         origins, self.origins = self.origins, None
         self.position += 1
         return self.hold.frame.step(tokens, origins)
+
+    def choose(self, tokens: Tensor, totals: Tensor | None) -> Chosen:
+        """Do the frame's step, if it fits, and choose as it does; as `Frame.choose`."""
+        assert self.hold is not None
+        origins, self.origins = self.origins, None
+        self.position += 1
+        return self.hold.frame.choose(tokens, totals, origins)
 
     def leave(self) -> None:
         """Be like any other state; tensors stay in the frame until they are changed."""

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor
 
 from models.data.batches import Batch
+from models.kernels.choices import Choice, Chosen
+from models.kernels.fused import has_fused_kernels
 from models.network.decoding import ModelDecoder
 from models.network.inference.captured_reading import CapturedReading
 from models.network.inference.capturing import Capturing
@@ -27,6 +29,7 @@ class GraphDecoder(ModelDecoder):
         super().__init__(model)
         self._plain = ModelDecoder(model)  # whose steps are captured: frames that held this one would outlive it
         self._device = model.backbone.positions.device
+        self._chooses = self._device.type == "cpu" or has_fused_kernels(self._device)
         limit = frame_bytes(self._device)
         self._steps = Capturing(capture or CudaGraphs(self._device), "decoding goes on")
         self._frames = Frames(limit)
@@ -51,16 +54,28 @@ class GraphDecoder(ModelDecoder):
             return state.step(tokens)
         return super().step(tokens, state)
 
+    def choose(self, tokens: Tensor, totals: Tensor | None, state: State, choice: Choice) -> Chosen | None:
+        """Go on by one token and choose what comes next, by one graph, where there is one.
+
+        Not by the many kernels that choose without those of `models.kernels.gpu`, of which some may not be captured.
+        """
+        assert isinstance(state, FramedState)
+        if not self._chooses or (state.position == 0 and self.model.architecture.recurrent):
+            return None
+        if state.fits(len(tokens), choice) or self._enter(state, len(tokens), choice):
+            return state.choose(tokens, totals)
+        return None
+
     def free(self) -> None:
         """Give back the memory of the frames that no state is in, and of what reads batches."""
         self._frames.clear()
         self._reading.clear()
         torch.cuda.empty_cache()
 
-    def _enter(self, state: FramedState, rows: int) -> bool:
+    def _enter(self, state: FramedState, rows: int, choice: Choice | None = None) -> bool:
         """Bring a state into a frame, if there can be one."""
         state.leave()
-        shape = Shape.of(state, rows)
+        shape = Shape.of(state, rows, choice)
         hold = state.hold
         if hold is None or hold.frame.shape != shape:
             hold = self._hold(shape)

@@ -11,6 +11,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+from models.kernels.choices import Choice, Chosen
 from models.network.inference.shapes import few, put_into, room_for
 from models.network.layers import additive
 from models.network.state import MASK, MEMORY, State
@@ -23,6 +24,9 @@ Replay = Callable[[], Any]
 
 Capture = Callable[[Replay], Replay]
 """Makes a step ready to be done again and again."""
+
+_Found = tuple[Tensor, tuple[Tensor, ...]]
+"""The scores of a step, and what a choice has found in them."""
 
 
 @dataclass
@@ -91,14 +95,16 @@ class Shape:
     room: int
     fixed: tuple[tuple[str, torch.dtype, tuple[int, ...]], ...]
     """Of each tensor that belongs to the sentences: name, type, and sizes without that of the batch."""
+    choice: Choice | None = None
+    """What the step takes of its scores; nothing, if somebody else does."""
 
     @classmethod
-    def of(cls, state: State, rows: int) -> Self:
-        """The frame in which the next word of a state with so many hypotheses is decoded."""
+    def of(cls, state: State, rows: int, choice: Choice | None = None) -> Self:
+        """The frame in which the next word of a state with so many hypotheses is decoded, and chosen."""
         sentences = len(next(iter(state.fixed.values())))
         fixed = tuple((name, tensor.dtype, _bucket(name, tensor.shape)) for name, tensor in state.fixed.items())
         room = room_for(state.position + 1)
-        return cls(few(sentences), rows // sentences, room, fixed)
+        return cls(few(sentences), rows // sentences, room, fixed, choice)
 
 
 class Frame:
@@ -122,12 +128,13 @@ class Frame:
         self._moves = shape.beam > 1
         self._tokens = torch.zeros_like(self._origins)
         self._everyone = self._origins.clone()
+        self._totals = torch.zeros(shape.sentences, shape.beam, device=device)
         self._state = StaticState(
             fixed, cached=True, here=self._origins[:1].clone(), starts=torch.zeros_like(self._origins), room=shape.room
         )
         self._step = step
         self._blocks: list[Tensor] = []
-        self._result_bytes = self._run().nbytes  # which makes the room for words, too
+        self._result_bytes = self._run()[0].nbytes  # which makes the room for words, too
         self._blocks = self._in_blocks()
         self._replay = capture(self._run)
 
@@ -190,20 +197,54 @@ class Frame:
         Returns:
             As the captured step, for these hypotheses.
         """
-        count = len(tokens)
-        self._tokens[:count].copy_(tokens)
-        if self._moves:
-            self._origins[:count].copy_(self._everyone[:count] if origins is None else origins)
-        scores: Tensor = self._replay()[:count]
+        totals = self._totals.clone()  # which whoever chooses for itself may have been given, and needs
+        scores = self._go_on(tokens, origins)[0][: len(tokens)]
+        self._totals.copy_(totals)
         return scores
 
-    def _run(self) -> Tensor:
+    def choose(self, tokens: Tensor, totals: Tensor | None, origins: Tensor | None) -> Chosen:
+        """Go on by a token, and choose the next one by the choice of the shape.
+
+        Args:
+            tokens: as of `step`.
+            totals: (B, N) log-probabilities of the hypotheses so far, if the choice depends on them.
+            origins: as of `step`.
+
+        Returns:
+            What was chosen: what is found is the caller's, the rest stands where the next step reads it.
+        """
+        rows = len(tokens)
+        sentences = rows // self.shape.beam
+        if totals is not None:
+            put_into(totals, self._totals)
+        found = tuple(each[:sentences].clone() for each in self._go_on(tokens, origins)[1])
+        return Chosen(found, self._tokens[:rows], self._totals[:sentences], self._origins[:rows])
+
+    def _go_on(self, tokens: Tensor, origins: Tensor | None) -> _Found:
+        put_into(tokens, self._tokens)
+        if self._moves:
+            put_into(self._everyone[: len(tokens)] if origins is None else origins, self._origins)
+        found: _Found = self._replay()
+        return found
+
+    def _run(self) -> _Found:
+        """The scores of the next token, and what the choice finds in them; goes on with what it chooses."""
         if self._moves and self._state.columns is not None:
             self._state.move(self._origins)
         elif self._moves:
             for block in self._blocks:
                 block.copy_(block.index_select(2, self._origins))
-        return self._step(self._tokens, self._state)
+        said = self._state.here - self._state.starts
+        scores = self._step(self._tokens, self._state)
+        return scores, () if self.shape.choice is None else self._take(self.shape.choice(scores, self._totals, said))
+
+    def _take(self, chosen: Chosen) -> tuple[Tensor, ...]:
+        """Let the next step go on with what was chosen; gives what was found."""
+        put_into(chosen.tokens, self._tokens)
+        put_into(chosen.totals, self._totals)
+        if chosen.rows is not None:
+            put_into(chosen.rows, self._origins)
+        return chosen.found
 
     def _in_blocks(self) -> list[Tensor]:
         """The room for words, that of one shape in one tensor, (names, room, R, X): it is moved in two kernels."""

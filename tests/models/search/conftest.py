@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from models.data.batches import Batch, Memory, make_batch
+from models.kernels.choices import Choice
 
 V = 60
 PHASES = 7
@@ -66,6 +67,9 @@ class HistoryDecoder:
         state.phases = (state.phases * 3 + tokens) % PHASES
         hypotheses = len(tokens) // len(state.tables)
         return state.tables.repeat_interleave(hypotheses, 0)[torch.arange(len(tokens)), state.phases].clone()
+
+    def choose(self, tokens: Tensor, totals: Tensor | None, state: HistoryState, choice: Choice) -> None:
+        """Not here."""
 
     def read(self, tokens: Tensor, state: HistoryState) -> Tensor:
         """Scores after each of the first tokens."""

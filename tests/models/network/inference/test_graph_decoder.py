@@ -19,7 +19,8 @@ from models.network.inference.graph_decoder import GraphDecoder
 from models.network.inference.preparation import prepare
 from models.network.inference.static_state import Frame, Replay, Shape
 from models.network.model import TranslationModel
-from models.search.hypotheses import SearchOptions
+from models.search.hypotheses import Hypothesis, SearchOptions
+from models.search.loops import continues_loop
 from models.search.running import Wanted
 from models.search.search import new_search, search
 from tests.support.steps import go_on, scores
@@ -118,6 +119,39 @@ def doc_transformer(make_model: Make) -> TranslationModel:
     """A model that reads context."""
     built: TranslationModel = make_model(DocTransformerConfig())
     return built
+
+
+@pytest.mark.parametrize("most_repeated", [None, 3], ids=["loops", "no loops"])
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_what_a_graph_chooses_is_what_search_would(
+    doc_transformer: TranslationModel, corpus: TokenizedCorpus, beam_size: int, most_repeated: int | None
+) -> None:
+    """Some sentences begin later, none may end too early, and where one repeats itself search chooses in between."""
+    options = SearchOptions(beam_size, beam_size, min_length=9, most_repeated=most_repeated)
+
+    def translations(decoder: ModelDecoder) -> dict[int, list[Hypothesis]]:
+        running, found = new_search(decoder, options), dict[int, list[Hypothesis]]()
+        for keys in (range(5), range(5, 9)):
+            running.add(corpus.batch(keys, doc_transformer.architecture), [Wanted(key, 40 + key) for key in keys])
+            for _ in range(3):
+                found |= {each.key: each.hypotheses for each in running.step()}
+        while running.running:
+            found |= {each.key: each.hypotheses for each in running.step()}
+        return found
+
+    tapes = Tapes()
+    expected, found = translations(ModelDecoder(doc_transformer)), translations(GraphDecoder(doc_transformer, tapes))
+    assert tapes.replays > 30
+    assert found.keys() == expected.keys()
+    for key, hypotheses in expected.items():
+        assert [each.tokens for each in found[key]] == [each.tokens for each in hypotheses]
+        assert [each.score for each in found[key]] == pytest.approx([each.score for each in hypotheses], abs=1e-4)
+    said = [each.tokens for hypotheses in expected.values() for each in hypotheses]
+    assert min(map(len, said)) >= 9
+    looping = [
+        tokens for tokens in said if any(continues_loop(tokens[:end], 3) == tokens[end] for end in range(len(tokens)))
+    ]
+    assert bool(looping) == (most_repeated is None)
 
 
 @pytest.mark.parametrize("options", [SearchOptions(1), SearchOptions(4, 4)], ids=["greedy", "beam"])
