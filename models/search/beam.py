@@ -17,8 +17,9 @@ from torch import Tensor
 from models.data.batches import Batch, Memory
 from models.data.tokenizer import BOS, EOS
 from models.kernels.choices import Chosen
-from models.search.candidates import FUSED, Best, candidates_of, rows_of
+from models.search.candidates import FUSED, Best, candidates_of
 from models.search.decoder import Decoder, State
+from models.search.histories import Histories
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
 from models.search.running import Found, Wanted, staying, worth_moving
@@ -64,8 +65,6 @@ class _Beams(Generic[State]):
     """The hypotheses of the sentences in the batch, R = B x N rows."""
 
     state: State
-    history: Tensor
-    """(R, T) tokens; those of a sentence are the last ones, before which may stand anything."""
     tokens: Tensor
     """(R,) the last ones."""
     scores: Tensor
@@ -81,6 +80,7 @@ class BeamSearch(Generic[State]):
         self._guard = LoopGuard(options.most_repeated)
         self._choice = Best(options.min_length) if options.beam_size <= FUSED else None
         self._sentences: list[_Sentence] = []
+        self._histories = Histories()
         self._beams: _Beams[State] | None = None
 
     @property
@@ -96,13 +96,16 @@ class BeamSearch(Generic[State]):
         count, size = len(wanted), self._options.beam_size
         state = self._decoder.start(batch)
         state.reorder(torch.arange(count, device=batch.source.device).repeat_interleave(size))
-        history = batch.source.new_full((count * size, 1), BOS)
-        scores = torch.full((count, size), -float("inf"), device=history.device)
+        tokens = batch.source.new_full((count * size,), BOS)
+        scores = torch.full((count, size), -float("inf"), device=tokens.device)
         scores[:, 0] = 0
         if self._beams is None:
-            self._beams = _Beams(state, history, history[:, -1], scores)
+            self._beams = _Beams(state, tokens, scores)
         else:
-            self._join(self._beams, state, history, scores)
+            beams = self._beams
+            beams.state.join(state, len(beams.tokens), len(tokens))
+            beams.tokens, beams.scores = torch.cat([beams.tokens, tokens]), torch.cat([beams.scores, scores])
+        self._histories.add(len(tokens), max((sentence.length for sentence in self._sentences), default=0))
         self._sentences += [_Sentence(each) for each in wanted]
         self._guard.begin()
 
@@ -115,16 +118,16 @@ class BeamSearch(Generic[State]):
         """
         assert self._beams is not None
         beams, everybody = self._beams, list(range(len(self._sentences)))
-        forbidden = self._guard.forbidden(lambda: self._hypotheses(beams.history))
+        forbidden = self._guard.forbidden(self._hypotheses)
         steps = self._guard.pass_on(min(self._decoder.stride, max(each.remaining for each in self._sentences)))
-        taken = [(self._choose(0, beams, forbidden), beams.history)]
+        taken = [self._choose(0, beams, forbidden)]
         for ahead in range(1, steps):
-            self._continue_with(everybody, taken[-1][0], beams)
-            taken.append((self._choose(ahead, beams), beams.history))
-        ended = self._look(taken, beams.state)
+            self._continue_with(everybody, taken[-1], beams)
+            taken.append(self._choose(ahead, beams))
+        ended = self._look([chosen.found for chosen in taken], beams.state)
         done = sum(sentence.done for sentence in self._sentences)
         kept = self._going() if worth_moving(done, len(self._sentences)) else everybody
-        self._continue_with(kept, taken[-1][0], beams)
+        self._continue_with(kept, taken[-1], beams)
         return [sentence.result(self._options) for sentence in ended]
 
     @torch.inference_mode()
@@ -150,33 +153,40 @@ class BeamSearch(Generic[State]):
         early = [i * size + k for i, s in enumerate(self._sentences) if s.length < least for k in range(size)]
         return candidates_of(logits, beams.scores, early, forbidden).chosen
 
-    def _hypotheses(self, history: Tensor) -> Iterator[tuple[int, list[int]]]:
+    def _hypotheses(self) -> Iterator[tuple[int, list[int]]]:
         """The rows of sentences that are not done, and the last tokens that they say."""
-        size, last = self._options.beam_size, history[:, -self._guard.reach :].tolist()
-        for i, tokens in enumerate(last):
+        size = self._options.beam_size
+        for i, tokens in enumerate(self._histories.last(self._guard.reach)):
             sentence = self._sentences[i // size]
             if not sentence.done:
                 yield i, tokens[max(0, len(tokens) - sentence.length) :]
 
-    def _look(self, taken: Sequence[tuple[Chosen, Tensor]], state: State) -> list[_Sentence]:
-        """See what some steps have found; gives the sentences that are done with it."""
-        scores, origins, tokens = (_brought(each) for each in zip(*(chosen.found for chosen, _ in taken), strict=True))
-        steps = zip(scores, origins, tokens, (history for _, history in taken), strict=True)
-        return [sentence for step in steps for sentence in self._register(*step, state)]
+    def _look(self, taken: Sequence[Sequence[Tensor]], state: State) -> list[_Sentence]:
+        """See what some steps have found, of which the last may be the end; gives the sentences that are done with it.
 
-    def _register(self, scores: Array, origins: Array, tokens: Array, history: Tensor, state: State) -> list[_Sentence]:
+        Args:
+            taken: of each step what `Candidates.chosen` has found.
+            state: after all of them.
+        """
+        ended = []
+        for scores, origins, tokens, *going in zip(*map(_brought, zip(*taken, strict=True)), strict=True):
+            ended += self._register(scores, origins, tokens, state)
+            self._histories.go_on(*(each.ravel() for each in going))
+        return ended
+
+    def _register(self, scores: Array, origins: Array, tokens: Array, state: State) -> list[_Sentence]:
         """Add to each sentence what ended among its first N candidates, (B, N); gives those that are done with it."""
         going = np.array([not sentence.done for sentence in self._sentences])[:, None]
         last = np.array([sentence.at_end for sentence in self._sentences])[:, None]
         ended = np.argwhere(going & (last | (tokens == EOS))).tolist()
         touched = dict.fromkeys(i for i, _ in ended)
-        if ended:
-            rows = [i * self._options.beam_size + int(origins[i, k]) for i, k in ended]
-            histories = history.cpu().numpy()
-            for (i, k), row, memory in zip(ended, rows, self._decoder.leave(rows, state), strict=True):
-                said = histories[row].tolist()
-                self._add(self._sentences[i], said, int(tokens[i, k]), float(scores[i, k]), memory)
-                self._sentences[i].led |= k == 0
+        rows = [i * self._options.beam_size + int(origins[i, k]) for i, k in ended]
+        left = self._decoder.leave(rows, state) if ended else ()
+        for (i, k), row, memory in zip(ended, rows, left, strict=True):
+            sentence = self._sentences[i]
+            said = self._histories.of(row, sentence.length)
+            self._add(sentence, said, int(tokens[i, k]), float(scores[i, k]), memory)
+            sentence.led |= k == 0
         done = [s for s in map(self._sentences.__getitem__, touched) if s.at_end or s.has_enough(self._options)]
         for sentence in self._sentences:
             sentence.length += 1
@@ -184,8 +194,7 @@ class BeamSearch(Generic[State]):
             sentence.done = True
         return done
 
-    def _add(self, sentence: _Sentence, history: list[int], token: int, total: float, memory: Memory) -> None:
-        tokens = history[len(history) - sentence.length :]
+    def _add(self, sentence: _Sentence, tokens: list[int], token: int, total: float, memory: Memory) -> None:
         score = self._options.normalize(total, sentence.length + 1)
         if token == EOS:
             sentence.found.append(Hypothesis(tokens, score, total, finished=True, memory=memory))
@@ -195,12 +204,11 @@ class BeamSearch(Generic[State]):
     def _continue_with(self, kept: list[int], chosen: Chosen | None, beams: _Beams[State]) -> None:
         """Let the beams of these sentences go on with what was chosen, and forget the other sentences."""
         everything, rows = len(kept) == len(self._sentences), None if chosen is None else chosen.rows
-        if chosen is not None and rows is not None:
-            beams.history = torch.cat([beams.history.index_select(0, rows), chosen.tokens[:, None]], dim=1)
+        if chosen is not None:
             beams.tokens, beams.scores = chosen.tokens, chosen.totals
         self._sentences = [self._sentences[i] for i in kept]
         if not kept:
-            self._beams = None
+            self._beams, self._histories = None, Histories()
         elif not everything:
             self._keep(kept, rows, beams)
         elif rows is not None:  # without a copy to the device, for which Python would wait
@@ -208,20 +216,13 @@ class BeamSearch(Generic[State]):
 
     def _keep(self, kept: Sequence[int], origins: Tensor | None, beams: _Beams[State]) -> None:
         """Go on with some sentences alone, whose hypotheses continue these rows (R,), if not themselves."""
-        sentences = beams.history.new_tensor(kept)
-        own = torch.arange(self._options.beam_size, device=sentences.device)
-        rows = rows_of(sentences, own.expand(len(kept), -1))
-        beams.history, beams.tokens, beams.scores = beams.history[rows], beams.tokens[rows], beams.scores[sentences]
+        size = self._options.beam_size
+        numbers = [sentence * size + hypothesis for sentence in kept for hypothesis in range(size)]
+        self._histories.keep(np.array(numbers))
+        sentences, rows = beams.tokens.new_tensor(kept), beams.tokens.new_tensor(numbers)
+        beams.tokens, beams.scores = beams.tokens[rows], beams.scores[sentences]
         beams.state.keep(sentences)
         beams.state.reorder(rows if origins is None else origins[rows])
-
-    def _join(self, beams: _Beams[State], state: State, history: Tensor, scores: Tensor) -> None:
-        beams.state.join(state, len(beams.history), len(history))
-        longest = 1 + max(sentence.length for sentence in self._sentences)
-        before = history.new_full((len(history), longest - 1), BOS)
-        beams.history = torch.cat([beams.history[:, -longest:], torch.cat([before, history], dim=1)])
-        beams.tokens = beams.history[:, -1]
-        beams.scores = torch.cat([beams.scores, scores])
 
 
 def _brought(steps: Sequence[Tensor]) -> Array:

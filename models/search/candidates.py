@@ -43,14 +43,10 @@ class Candidates:
     def chosen(self) -> Chosen:
         """What search takes of them; found are the first N of the best: no others can end a sentence."""
         sentences, size = self.going.tokens.shape
-        first = (self.best.scores, self.best.origins, self.best.tokens)
-        rows = rows_of(torch.arange(sentences, device=self.going.origins.device), self.going.origins)
-        return Chosen(tuple(each[:, :size] for each in first), self.going.tokens.flatten(), self.going.scores, rows)
-
-
-def rows_of(sentences: Tensor, hypotheses: Tensor) -> Tensor:
-    """Of hypotheses (K, N) of some sentences (K,) the rows in the batch, (K x N,)."""
-    return (sentences[:, None] * hypotheses.size(1) + hypotheses).flatten()
+        first = (each[:, :size] for each in (self.best.scores, self.best.origins, self.best.tokens))
+        rows = self.going.origins + size * torch.arange(sentences, device=self.going.origins.device)[:, None]
+        found = *first, rows, self.going.tokens
+        return Chosen(found, self.going.tokens.flatten(), self.going.scores, rows.flatten())
 
 
 @dataclass(frozen=True, slots=True)
