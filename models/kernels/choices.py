@@ -11,7 +11,7 @@ class Chosen:
     """What was taken of the scores of a step, of R = B x N hypotheses."""
 
     found: tuple[Tensor, ...]
-    """For search to look at later, (B, ...)."""
+    """For search to look at later, (..., B, K)."""
     tokens: Tensor
     """(R,) that come next."""
     totals: Tensor

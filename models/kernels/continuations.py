@@ -21,13 +21,15 @@ _NONE: Final = np.empty((0, 2), np.int64)
 _BLOCK: Final = 64
 """Tokens of which the best one says whether the others are looked at."""
 
-Continuations = tuple[Tensor, Tensor, Tensor]
-"""Log-probabilities, the hypotheses that are continued, and tokens."""
+
+def unpacked(packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Log-probabilities, float32, the hypotheses that are continued, and tokens of what is one tensor, int32."""
+    return packed[0].view(torch.float32), packed[1], packed[2]
 
 
 def choose(
     logits: Tensor, totals: Tensor, never: Tokens, forbidden: Sequence[tuple[int, int]], end: int
-) -> tuple[Continuations, Continuations]:
+) -> tuple[Tensor, Tensor]:
     """The 2N best continuations of N hypotheses, and those N that go on.
 
     Args:
@@ -38,23 +40,14 @@ def choose(
         end: the token that ends a sentence.
 
     Returns:
-        The best, (B, 2N) each, best first, of equal ones the hypothesis and the token with the lowest number; and the
-        first N of them, (B, N) each, but in place of those that end the next ones that do not.
+        The best, (3, B, 2N), best first, of equal ones the hypothesis and the token with the lowest number; and the
+        first N of them, (3, B, N), but in place of those that end the next ones that do not. See `unpacked`.
     """
     sentences, size = totals.shape
-    best, going = (
-        (
-            np.empty((sentences, count), np.float32),
-            np.empty((sentences, count), np.int64),
-            np.empty((sentences, count), np.int64),
-        )
-        for count in (2 * size, size)
-    )
+    best, going = (np.empty((3, sentences, count), np.int32) for count in (2 * size, size))
     given = logits.contiguous().numpy(), totals.contiguous().numpy(), never, _pairs(forbidden), end
-    _choose_kernel(*given, *best, *going)
-    scores, origins, tokens = map(torch.from_numpy, best)
-    on_scores, on_origins, on_tokens = map(torch.from_numpy, going)
-    return (scores, origins, tokens), (on_scores, on_origins, on_tokens)
+    _choose_kernel(*given, best[0].view(np.float32), *best[1:], going[0].view(np.float32), *going[1:])
+    return torch.from_numpy(best), torch.from_numpy(going)
 
 
 def likeliest(logits: Tensor, never: Tokens, forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:

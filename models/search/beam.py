@@ -168,14 +168,17 @@ class BeamSearch(Generic[State]):
             taken: of each step what `Candidates.chosen` has found.
             state: after all of them.
         """
-        ended = []
-        for scores, origins, tokens, *going in zip(*map(_brought, zip(*taken, strict=True)), strict=True):
-            ended += self._register(scores, origins, tokens, state)
-            self._histories.go_on(*(each.ravel() for each in going))
+        ended, size = [], self._options.beam_size
+        for best, going in zip(*map(_brought, zip(*taken, strict=True)), strict=True):
+            ended += self._register(best, state)
+            _, origins, tokens = going
+            rows = origins + size * np.arange(len(origins))[:, None]
+            self._histories.go_on(rows.ravel(), tokens.ravel())
         return ended
 
-    def _register(self, scores: Array, origins: Array, tokens: Array, state: State) -> list[_Sentence]:
-        """Add to each sentence what ended among its first N candidates, (B, N); gives those that are done with it."""
+    def _register(self, best: Array, state: State) -> list[_Sentence]:
+        """Add to each sentence what ended among its first N candidates, (3, B, N); gives those done with it."""
+        scores, origins, tokens = best[0].view(np.float32), *best[1:]
         going = np.array([not sentence.done for sentence in self._sentences])[:, None]
         last = np.array([sentence.at_end for sentence in self._sentences])[:, None]
         ended = np.argwhere(going & (last | (tokens == EOS))).tolist()
@@ -226,6 +229,6 @@ class BeamSearch(Generic[State]):
 
 
 def _brought(steps: Sequence[Tensor]) -> Array:
-    """Something that each of some steps has found, (steps, B, N), by one transfer."""
+    """Something that each of some steps has found, (steps, 3, B, N), by one transfer."""
     brought: Array = torch.stack(list(steps)).cpu().numpy()
     return brought

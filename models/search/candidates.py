@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch import Tensor
 from models.data.tokenizer import BOS, EOS, PAD
 from models.errors import UnsupportedOptionError
 from models.kernels.choices import Chosen
-from models.kernels.continuations import choose
+from models.kernels.continuations import choose, unpacked
 from models.search.vocabulary import keep_from_ending, keep_short_from_ending, kernels_for, likeliest_by_torch
 
 FUSED: Final = 8
@@ -21,13 +21,30 @@ FUSED: Final = 8
 
 @dataclass
 class Continuations:
-    """Continuations of hypotheses of each sentence, (B, K) each."""
+    """Continuations of hypotheses of each sentence, in one tensor that a GPU copies at once."""
 
-    scores: Tensor
-    """Log-probabilities of the hypotheses with them, float32."""
-    origins: Tensor
-    """Hypothesis that is continued, 0 to N - 1."""
-    tokens: Tensor
+    packed: Tensor
+    """(3, B, K): see `models.kernels.continuations.unpacked`."""
+
+    @property
+    def scores(self) -> Tensor:
+        """Log-probabilities of the hypotheses with them, (B, K), float32."""
+        return unpacked(self.packed)[0]
+
+    @property
+    def origins(self) -> Tensor:
+        """Hypothesis that is continued, (B, K), 0 to N - 1."""
+        return self.packed[1]
+
+    @property
+    def tokens(self) -> Tensor:
+        """(B, K)."""
+        return self.packed[2]
+
+    @classmethod
+    def of(cls, scores: Tensor, origins: Tensor, tokens: Tensor) -> Self:
+        """Of log-probabilities in float32, hypotheses and tokens, (B, K) each."""
+        return cls(torch.stack([scores.view(torch.int32), origins.int(), tokens.int()]))
 
 
 @dataclass
@@ -41,12 +58,14 @@ class Candidates:
 
     @property
     def chosen(self) -> Chosen:
-        """What search takes of them; found are the first N of the best: no others can end a sentence."""
-        sentences, size = self.going.tokens.shape
-        first = (each[:, :size] for each in (self.best.scores, self.best.origins, self.best.tokens))
-        rows = self.going.origins + size * torch.arange(sentences, device=self.going.origins.device)[:, None]
-        found = *first, rows, self.going.tokens
-        return Chosen(found, self.going.tokens.flatten(), self.going.scores, rows.flatten())
+        """What search takes of them.
+
+        Found are the first N of the best, for no others can end a sentence, and those that go on.
+        """
+        going, (sentences, size) = self.going, self.going.tokens.shape
+        rows = going.origins.long() + size * torch.arange(sentences, device=going.packed.device)[:, None]
+        found = self.best.packed[:, :, :size], going.packed
+        return Chosen(found, going.tokens.flatten().long(), going.scores, rows.flatten())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +100,7 @@ def candidates_of(
         best, going = fused.choose(logits, totals, (PAD, BOS), EOS)
     else:
         best, going = choose(logits, totals, (PAD, BOS), forbidden, EOS)
-    return Candidates(Continuations(*best), Continuations(*going))
+    return Candidates(Continuations(best), Continuations(going))
 
 
 def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]) -> Candidates:
@@ -102,11 +121,9 @@ def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Se
     flat = tokens + torch.arange(size, device=tokens.device).repeat(sentences)[:, None] * vocabulary
     values, places = (values + totals.view(-1, 1)).view(sentences, -1).topk(2 * size)
     values, flat = _in_order(values, flat.view(sentences, -1).gather(1, places))
-    best = Continuations(values, flat // vocabulary, flat % vocabulary)
+    best = Continuations.of(values, flat // vocabulary, flat % vocabulary)
     places = _active(best.tokens, size)
-    return Candidates(
-        best, Continuations(*(each.gather(1, places) for each in (best.scores, best.origins, best.tokens)))
-    )
+    return Candidates(best, Continuations(best.packed.gather(2, places.expand(3, -1, -1))))
 
 
 def _check(vocabulary: int, size: int) -> None:

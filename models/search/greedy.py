@@ -132,7 +132,7 @@ class GreedySearch(Generic[State]):
         chosen = None if forbidden else self._decoder.choose(self._tokens, None, state, self._choice)
         if chosen is not None:
             self._tokens = chosen.tokens
-            tokens, values = chosen.found
+            tokens, values = (each[:, 0] for each in chosen.found)
             return tokens, values
         logits = self._decoder.step(self._tokens, state)
         least = self._options.min_length - ahead

@@ -47,7 +47,7 @@ class Likeliest:
             tokens, values = fused.likeliest(logits, (PAD, BOS))
         else:
             tokens, values = (each[:, 0] for each in likeliest_by_torch(logits.clone(), 1, (), ()))
-        return Chosen((tokens, values), tokens, totals)
+        return Chosen((tokens[:, None], values[:, None]), tokens, totals)
 
 
 def kernels_for(logits: Tensor, forbidden: Sequence[tuple[int, int]]) -> ModuleType | None:

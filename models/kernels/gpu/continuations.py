@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from models.kernels.continuations import Continuations, Tokens
+from models.kernels.continuations import Tokens, unpacked
 
 _BLOCK: Final = 1024
 """Scores that are looked at together."""
@@ -132,7 +132,7 @@ def _best_kernel(
             tl.store(on_tokens + slots, tl.zeros_like(rows).to(tl.int64) + token, takes)
 
 
-def choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int) -> tuple[Continuations, Continuations]:
+def choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int) -> tuple[Tensor, Tensor]:
     """The 2N best continuations of N hypotheses, and those N that go on.
 
     Args:
@@ -145,7 +145,7 @@ def choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int) -> tuple[Con
         As `models.kernels.continuations.choose`.
     """
     size = so_far.size(1)
-    best, going = _room(so_far, 2 * size), _room(so_far, size)
+    best, going = (_room(so_far, count) for count in (2 * size, size))
     _choose(logits, so_far, never, end, best, going)
     return best, going
 
@@ -160,11 +160,12 @@ def likeliest(logits: Tensor, never: Tokens) -> tuple[Tensor, Tensor]:
     so_far = torch.zeros(len(logits), 1, device=logits.device)
     best = _room(so_far, 1)
     _choose(logits, so_far, never, -1, best, best)
-    return best[2][:, 0], best[0][:, 0]
+    values, _, tokens = unpacked(best[:, :, 0])
+    return tokens.long(), values
 
 
-def _choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int, best: Continuations, going: Continuations) -> None:
-    (rows, vocabulary), (sentences, beam), count = logits.shape, so_far.shape, best[0].size(1)
+def _choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int, best: Tensor, going: Tensor) -> None:
+    (rows, vocabulary), (sentences, beam), count = logits.shape, so_far.shape, best.size(2)
     blocks = triton.cdiv(vocabulary, _BLOCK)
     wanted = min(blocks, _MOST_PIECES, max(1, _PROGRAMS // rows))
     length = triton.cdiv(blocks, wanted)
@@ -198,8 +199,8 @@ def _choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int, best: Conti
             pieces,
             so_far,
             vocabulary,
-            *best,
-            *going,
+            *unpacked(best),
+            *unpacked(going),
             END=end,
             COUNT=count,
             BEAM=beam,
@@ -210,9 +211,6 @@ def _choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int, best: Conti
         )
 
 
-def _room(like: Tensor, count: int) -> Continuations:
-    """For so many of each sentence (B, N): scores, hypotheses and tokens."""
-    shape = len(like), count
-    kinds = torch.float32, torch.int64, torch.int64
-    scores, origins, tokens = (torch.empty(shape, dtype=kind, device=like.device) for kind in kinds)
-    return scores, origins, tokens
+def _room(like: Tensor, count: int) -> Tensor:
+    """For so many continuations of each sentence (B, N)."""
+    return torch.empty(3, len(like), count, dtype=torch.int32, device=like.device)

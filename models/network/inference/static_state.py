@@ -217,7 +217,7 @@ class Frame:
         sentences = rows // self.shape.beam
         if totals is not None:
             put_into(totals, self._totals)
-        found = tuple(each[:sentences].clone() for each in self._go_on(tokens, origins)[1])
+        found = tuple(each[..., :sentences, :].clone() for each in self._go_on(tokens, origins)[1])
         return Chosen(found, self._tokens[:rows], self._totals[:sentences], self._origins[:rows])
 
     def _go_on(self, tokens: Tensor, origins: Tensor | None) -> _Found:
