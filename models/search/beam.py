@@ -172,7 +172,7 @@ class BeamSearch(Generic[State]):
         for best, going in zip(*map(_brought, zip(*taken, strict=True)), strict=True):
             ended += self._register(best, state)
             _, origins, tokens = going
-            rows = origins + size * np.arange(len(origins))[:, None]
+            rows = origins + np.arange(0, origins.size, size)[:, None]
             self._histories.go_on(rows.ravel(), tokens.ravel())
         return ended
 

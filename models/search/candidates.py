@@ -63,9 +63,9 @@ class Candidates:
         Found are the first N of the best, for no others can end a sentence, and those that go on.
         """
         going, (sentences, size) = self.going, self.going.tokens.shape
-        rows = going.origins.long() + size * torch.arange(sentences, device=going.packed.device)[:, None]
+        first = torch.arange(0, sentences * size, size, device=going.packed.device)
         found = self.best.packed[:, :, :size], going.packed
-        return Chosen(found, going.tokens.flatten().long(), going.scores, rows.flatten())
+        return Chosen(found, going.tokens.flatten().long(), going.scores, (going.origins + first[:, None]).flatten())
 
 
 @dataclass(frozen=True, slots=True)
