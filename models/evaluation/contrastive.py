@@ -104,6 +104,9 @@ def with_own_translations(
     """
     if not translator.reads_target:
         return list(items)
+    for item in items:  # before anything is translated, which takes a while
+        if all(wrong[-1] == item.right[-1] for wrong in item.wrong):
+            raise DataError(f"the variants of an item of document {item.document} do not differ in its last sentence")
     passages = list(dict.fromkeys(item.sources[:-1] for item in items))
     documents = [Document(tuple(map(Sentence, passage))) for passage in passages]
     texts = iter([translation.text for translation in translate_documents(translator, documents, window)])
@@ -126,8 +129,6 @@ def require_fitting(items: Sequence[ContrastiveItem], rule: Rule, fits: Callable
 
 def _preceded(item: ContrastiveItem, translations: Translations) -> ContrastiveItem:
     right, *wrong = dict.fromkeys((*translations, variant[-1]) for variant in (item.right, *item.wrong))
-    if not wrong:
-        raise DataError(f"the variants of an item of document {item.document} do not differ in its last sentence")
     return replace(item, right=right, wrong=tuple(wrong))
 
 

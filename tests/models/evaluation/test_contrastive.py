@@ -168,9 +168,18 @@ def test_own_translations_precede_the_sentence_in_question() -> None:
     assert (first.right, first.wrong) == (("one", "one two", "c"), (("one", "one two", "d"),))
     assert (second.right[-1], second.wrong[0][-1]) == ("g", "h")
     assert with_own_translations(Repeater(reads_target=False), items, ContextWindow(size=1)) == items
-    before = passage(("a", "b", "c"), ("a", "x", "c"))
+
+
+def test_what_differs_earlier_alone_is_refused_before_anything_is_translated() -> None:
+    """The earlier sentences are replaced, so there would be nothing to tell the variants apart."""
+
+    class Unused(Repeater):
+        def translate(self, windows: Sequence[Window]) -> list[Said]:
+            raise AssertionError(windows)
+
+    items = [passage(("a", "b", "c"), ("a", "b", "d")), passage(("a", "b", "c"), ("a", "x", "c"))]
     with pytest.raises(DataError, match="do not differ in its last sentence"):
-        with_own_translations(Repeater(reads_target=True), [before], ContextWindow(size=1))
+        with_own_translations(Unused(reads_target=True), items, ContextWindow(size=1))
 
 
 def test_group_counts_all_sentences_but_the_first_by_their_tokens() -> None:
