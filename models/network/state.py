@@ -5,6 +5,7 @@ Shape letters as in `models.network.layers`; X is the width of what is kept of a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import torch
@@ -138,10 +139,12 @@ class State:
 
         On a CPU, where most stay in their places (`models.search.running.staying`), only the others are moved.
         """
-        cropped = self._crop(sentences)
+        lengths = self.lengths(sentences)
+        for name, length in lengths.items():
+            self.fixed[name] = cropped(name, self.fixed[name], length)
         moves = _moves(sentences)
         for name, tensor in self.fixed.items():
-            if moves is not None and name not in cropped:
+            if moves is not None and name not in lengths:
                 for place, moved in moves:
                     tensor[place] = tensor[moved]
                 self.fixed[name] = tensor[: len(sentences)]
@@ -203,28 +206,24 @@ class State:
         return torch.arange(rows, device=device)[:, None].repeat(1, room)
 
     def ordered(self, cache: Tensor) -> Tensor:
-        """What all words so far have left, (position, R, X), each hypothesis's in its own column."""
+        """What all words so far have left, (..., position, R, X), each hypothesis's in its own column."""
         if self.columns is None:
-            return cache[: self.position]
-        first = torch.arange(self.position, device=cache.device)[:, None] * cache.size(1)
+            return cache[..., : self.position, :, :]
+        first = torch.arange(self.position, device=cache.device)[:, None] * cache.size(-2)
         index = first + self.columns[:, : self.position].T
-        return cache.flatten(0, 1).index_select(0, index.flatten()).view(*index.shape, -1)
+        return cache.flatten(-3, -2).index_select(-2, index.flatten()).unflatten(-2, index.shape)
 
-    def _crop(self, sentences: Tensor) -> set[str]:
-        """Forget the padding that only others than these sentences need: long ones come and go. Gives what has less."""
-        cropped = set()
-        for name in [name for name in self.fixed if name.endswith(MASK)]:
-            mask = self.fixed[name]
-            seen = (mask if mask.dtype == torch.bool else mask == 0)[sentences].flatten(0, -2).any(0).nonzero()
-            length = int(seen[-1]) + 1 if len(seen) else 1
-            if length < mask.size(-1):
-                self.fixed[name] = mask[..., :length]
-                about = (each for each in self.fixed if each.startswith(name.removesuffix("mask")))
-                padded = [each for each in about if each.endswith((".keys", ".values"))]
-                for each in padded:
-                    self.fixed[each] = self.fixed[each][:, :, :length]
-                cropped |= {name, *padded}
-        return cropped
+    def lengths(self, sentences: Tensor) -> dict[str, int]:
+        """How many tokens these sentences need of what has more for others alone: long ones come and go."""
+        masks = hidden_by(self.fixed)
+        needed = {name: self._needed(name, sentences) for name in dict.fromkeys(masks.values())}
+        return {name: needed[mask] for name, mask in masks.items() if needed[mask] < self.fixed[mask].size(-1)}
+
+    def _needed(self, name: str, sentences: Tensor) -> int:
+        """Up to where a mask lets any of these sentences see something, and 1 at least."""
+        mask = self.fixed[name]
+        seen = (mask if mask.dtype == torch.bool else mask == 0)[sentences].flatten(0, -2).any(0).nonzero()
+        return int(seen[-1]) + 1 if len(seen) else 1
 
     def _starts(self, rows: int, end: int) -> Tensor:
         """Where each of so many hypotheses begins, (R,), when their last words stand before `end`."""
@@ -246,6 +245,23 @@ class State:
             self.columns = self.columns[:, words:]
         self.position -= words
         self.starts = self.starts - words
+
+
+def hidden_by(names: Iterable[str]) -> dict[str, str]:
+    """Of keys, of values, and of masks themselves, the mask that hides their padding, by name."""
+    known = list(names)
+    return {
+        name: mask
+        for mask in known
+        if mask.endswith(MASK)
+        for name in known
+        if name == mask or (name.endswith((".keys", ".values")) and name.startswith(mask.removesuffix("mask")))
+    }
+
+
+def cropped(name: str, tensor: Tensor, length: int) -> Tensor:
+    """A mask (..., S), or keys or values (..., S, X), of fewer tokens."""
+    return tensor[..., :length] if name.endswith(MASK) else tensor[..., :length, :]
 
 
 def _moves(sentences: Tensor) -> list[tuple[int, int]] | None:

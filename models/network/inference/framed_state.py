@@ -1,6 +1,7 @@
 """States of sentences that come and go, while each step is done in a frame; see `static_state`."""
 
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from models.kernels.choices import Choice, Chosen
+from models.network.inference.blocks import Blocks
 from models.network.inference.static_state import Frame, Shape
 from models.network.state import State
 
@@ -69,6 +71,10 @@ class FramedState(State):
     """Whether all of them do, as the frame's step needs it."""
     origins: Tensor | None = None
     """(R,) what each hypothesis continues of what stands in the frame, if the next step has yet to move it."""
+    blocks: Blocks | None = None
+    """What `fixed` is, if it has stood in a frame, unless something was put in the place of a tensor."""
+    words: Blocks | None = None
+    """The same of `past`, if words are looked up."""
 
     @property
     def sentences(self) -> int:
@@ -85,8 +91,9 @@ class FramedState(State):
 
     def enter(self, hold: Hold, rows: int) -> None:
         """Move into a frame, with so many hypotheses."""
-        hold.frame.fill(self)
-        self.fixed, self.past = hold.frame.fixed(self.sentences), hold.frame.past(rows)
+        hold.frame.fill(self, _whole(self.blocks, self.fixed), _whole(self.words, self.past))
+        self.blocks, self.words = hold.frame.fixed(self.sentences), hold.frame.words
+        self.fixed, self.past = dict(self.blocks.tensors), hold.frame.past(rows)
         self.columns = hold.frame.columns(rows)
         self.hold, self.framed = hold, True
 
@@ -119,9 +126,14 @@ class FramedState(State):
         super().reorder(rows)
 
     def keep(self, sentences: Tensor) -> None:
-        """As any state."""
+        """As any state; what stands in a frame leaves it in few kernels."""
         self.leave()
-        super().keep(sentences)
+        whole = _whole(self.blocks, self.fixed)
+        if whole is None:
+            super().keep(sentences)
+        else:
+            self.blocks = whole.keep(sentences, self.lengths(sentences))
+            self.fixed = dict(self.blocks.tensors)
 
     def cut(self, words: Tensor) -> None:
         """As any state."""
@@ -134,3 +146,8 @@ class FramedState(State):
         if isinstance(others, FramedState):
             others.leave()
         super().join(others, rows, joining)
+
+
+def _whole(blocks: Blocks | None, tensors: Mapping[str, Tensor]) -> Blocks | None:
+    """Blocks, if these tensors are all of them."""
+    return blocks if blocks is not None and blocks.are(tensors) else None

@@ -4,7 +4,7 @@ A frame is room for a batch, and each of its sizes is one of few (`Shape.of`): w
 is beyond it is padding that nobody sees. Where a step writes is a number in memory, which the step itself raises.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from models.kernels.choices import Choice, Chosen
+from models.network.inference.blocks import Block, Blocks
 from models.network.inference.shapes import few, put_into, room_for
 from models.network.layers import additive
-from models.network.state import MASK, MEMORY, State
+from models.network.state import MASK, State
 
 Step = Callable[[Tensor, State], Tensor]
 """Gives the scores of the next token, (R, V), after the last ones, (R,); advances the state."""
@@ -121,43 +122,55 @@ class Frame:
         """
         rows = shape.sentences * shape.beam
         self.shape = shape
-        fixed = {
-            name: torch.zeros(shape.sentences, *rest, dtype=kind, device=device) for name, kind, rest in shape.fixed
-        }
+        self._fixed = Blocks.together(
+            {name: torch.zeros(shape.sentences, *rest, dtype=kind, device=device) for name, kind, rest in shape.fixed}
+        )
         self._origins = torch.arange(rows, device=device)
         self._moves = shape.beam > 1
         self._tokens = torch.zeros_like(self._origins)
         self._everyone = self._origins.clone()
         self._totals = torch.zeros(shape.sentences, shape.beam, device=device)
         self._state = StaticState(
-            fixed, cached=True, here=self._origins[:1].clone(), starts=torch.zeros_like(self._origins), room=shape.room
+            dict(self._fixed.tensors),
+            cached=True,
+            here=self._origins[:1].clone(),
+            starts=torch.zeros_like(self._origins),
+            room=shape.room,
         )
         self._step = step
-        self._blocks: list[Tensor] = []
-        self._result_bytes = self._run()[0].nbytes  # which makes the room for words, too
-        self._blocks = self._in_blocks()
+        self.words = Blocks.together({})
+        """The room for words."""
+        self._result_bytes = self._run()[0].nbytes  # which makes it
+        self.words = Blocks.together(self._state.past)
+        self._state.past |= self.words.tensors
         self._replay = capture(self._run)
 
     @property
     def nbytes(self) -> int:
         """Memory that is held for batches, for the result of a step, and for what it moves at once."""
         parts = self._state.fixed, self._state.past
-        moved = max((block.nbytes for block in self._blocks), default=0) if self._moves else 0
+        moved = max((part.together.nbytes for part in self._moved), default=0)
         return self._result_bytes + moved + sum(tensor.nbytes for part in parts for tensor in part.values())
 
-    def fill(self, state: State) -> None:
-        """Take in what a state has; of what stands here already, nothing moves."""
-        for name, tensor in state.fixed.items():
-            hidden = torch.finfo(tensor.dtype).min / 2 if name.endswith(MASK) else 0
-            put_into(tensor, self._state.fixed[name], hidden, at_end=name.startswith(MEMORY))
-        self._fill_past(state)
+    def fill(self, state: State, blocks: Blocks | None = None, words: Blocks | None = None) -> None:
+        """Take in what a state has; of what stands here already, nothing moves.
+
+        Args:
+            state: its tensors.
+            blocks: what belongs to the sentences, if it is in blocks.
+            words: what its words have left, if that is.
+        """
+        room = self._fixed if blocks is not None else Blocks.apart(self._fixed.tensors)
+        for part, space in zip((blocks or Blocks.apart(state.fixed)).parts, room.parts, strict=True):
+            part.put_into(space)
+        self._fill_past(state, words)
         if state.starts is None:
             self._state.starts.zero_()
         else:
             self._state.starts[: len(state.starts)].copy_(state.starts)
         self._state.here.fill_(state.position)
 
-    def _fill_past(self, state: State) -> None:
+    def _fill_past(self, state: State, words: Blocks | None) -> None:
         columns = self._state.columns
         if columns is not None and state.columns is not None and self._has(state):
             put_into(state.columns, columns[: len(state.columns), : state.columns.size(1)])
@@ -165,17 +178,18 @@ class Frame:
             return
         if columns is not None:
             columns.copy_(self._everyone[:, None].expand_as(columns))
-        for name, cache in state.past.items():
-            known = state.ordered(cache)
-            put_into(known, self._state.past[name][: state.position, : known.size(1)])
+        room = self.words if words is not None else Blocks.apart({name: self._state.past[name] for name in state.past})
+        for part, space in zip((words or Blocks.apart(state.past)).parts, room.parts, strict=True):
+            known = state.ordered(part.together)
+            put_into(known, space.together[:, : state.position, : known.size(2)])
 
     def _has(self, state: State) -> bool:
         """Whether the words of a state stand here, wherever each is."""
         return all(cache.data_ptr() == self._state.past[name].data_ptr() for name, cache in state.past.items())
 
-    def fixed(self, sentences: int) -> dict[str, Tensor]:
+    def fixed(self, sentences: int) -> Blocks:
         """What belongs to the first sentences, in place."""
-        return {name: tensor[:sentences] for name, tensor in self._state.fixed.items()}
+        return self._fixed.first(sentences)
 
     def past(self, rows: int) -> dict[str, Tensor]:
         """What belongs to the first hypotheses, in place: all words, where they are looked up."""
@@ -231,9 +245,9 @@ class Frame:
         """The scores of the next token, and what the choice finds in them; goes on with what it chooses."""
         if self._moves and self._state.columns is not None:
             self._state.move(self._origins)
-        elif self._moves:
-            for block in self._blocks:
-                block.copy_(block.index_select(2, self._origins))
+        else:
+            for part in self._moved:
+                part.together.copy_(part.together.index_select(2, self._origins))
         said = self._state.here - self._state.starts
         scores = self._step(self._tokens, self._state)
         return scores, () if self.shape.choice is None else self._take(self.shape.choice(scores, self._totals, said))
@@ -246,17 +260,10 @@ class Frame:
             put_into(chosen.rows, self._origins)
         return chosen.found
 
-    def _in_blocks(self) -> list[Tensor]:
-        """The room for words, that of one shape in one tensor, (names, room, R, X): it is moved in two kernels."""
-        if self._state.columns is not None:  # then no word is moved
-            return []
-        alike: dict[tuple[torch.Size, torch.dtype], list[str]] = {}
-        for name, cache in self._state.past.items():
-            alike.setdefault((cache.shape, cache.dtype), []).append(name)
-        blocks = [torch.stack([self._state.past[name] for name in names]) for names in alike.values()]
-        for block, names in zip(blocks, alike.values(), strict=True):
-            self._state.past |= dict(zip(names, block, strict=True))
-        return blocks
+    @property
+    def _moved(self) -> Sequence[Block]:
+        """What a step moves from hypothesis to hypothesis: nothing, where words are looked up."""
+        return self.words.parts if self._moves and self._state.columns is None else ()
 
 
 def _bucket(name: str, shape: torch.Size) -> tuple[int, ...]:

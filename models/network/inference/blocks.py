@@ -1,0 +1,76 @@
+"""Named tensors of which those that are alike are one: it takes as many kernels as there are kinds to move them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from models.network.inference.shapes import put_into
+from models.network.state import MASK, MEMORY, cropped, hidden_by
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Tensors of one type and with the same sizes, which one mask hides, or none."""
+
+    names: tuple[str, ...]
+    together: Tensor
+    """(K, ...)."""
+
+    def keep(self, sentences: Tensor, lengths: Mapping[str, int]) -> Block:
+        """Those of some sentences (B',), of tensors (B, ...); with less padding, if `lengths` has their names."""
+        name, together = self.names[0], self.together
+        if name in lengths:
+            together = cropped(name, together, lengths[name])
+        return Block(self.names, together.index_select(1, sentences))
+
+    def put_into(self, room: Block) -> None:
+        """Copy tensors (B, ...) into the room for them; what is left there of their rows becomes padding."""
+        name = self.names[0]
+        padding = torch.finfo(self.together.dtype).min / 2 if name.endswith(MASK) else 0
+        ours, theirs = (each.together.transpose(0, 1) for each in (self, room))
+        put_into(ours, theirs, padding, at_end=name.startswith(MEMORY))
+
+
+class Blocks:
+    """Tensors by name, in blocks."""
+
+    def __init__(self, parts: Iterable[Block], order: Iterable[str]) -> None:
+        """Have the tensors of blocks, in an order."""
+        self.parts: Final = tuple(parts)
+        tensors = {name: each for part in self.parts for name, each in zip(part.names, part.together, strict=True)}
+        self.tensors: Final[Mapping[str, Tensor]] = {name: tensors[name] for name in order}
+        """By name."""
+
+    @classmethod
+    def together(cls, tensors: Mapping[str, Tensor]) -> Blocks:
+        """Copies of some tensors, those that are alike in one block."""
+        masks, alike = hidden_by(tensors), dict[tuple[object, ...], list[str]]()
+        for name, tensor in tensors.items():
+            alike.setdefault((masks.get(name), name.endswith(MASK), tensor.dtype, tensor.shape), []).append(name)
+        parts = (Block(tuple(names), torch.stack([tensors[name] for name in names])) for names in alike.values())
+        return cls(parts, tensors)
+
+    @classmethod
+    def apart(cls, tensors: Mapping[str, Tensor]) -> Blocks:
+        """Some tensors, where they are, each as a block of its own."""
+        return cls((Block((name,), tensor[None]) for name, tensor in tensors.items()), tensors)
+
+    def are(self, tensors: Mapping[str, Tensor]) -> bool:
+        """Whether these are the tensors, and nobody has put others in their places."""
+        return tensors.keys() == self.tensors.keys() and all(
+            tensor.data_ptr() == self.tensors[name].data_ptr() and tensor.shape == self.tensors[name].shape
+            for name, tensor in tensors.items()
+        )
+
+    def first(self, count: int) -> Blocks:
+        """Those of the first so many sentences, in place."""
+        return Blocks((Block(part.names, part.together[:, :count]) for part in self.parts), self.tensors)
+
+    def keep(self, sentences: Tensor, lengths: Mapping[str, int]) -> Blocks:
+        """As of `Block`."""
+        return Blocks((part.keep(sentences, lengths) for part in self.parts), self.tensors)
