@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from models.network.inference.static_state import Replay
+from models.network.inference.graphs import Replay
 
 
 class _Tape(TorchDispatchMode):
@@ -25,7 +25,7 @@ class _Tape(TorchDispatchMode):
 
 
 class Tapes:
-    """Captures steps; satisfies `models.network.inference.static_state.Capture`."""
+    """Captures steps; satisfies `models.network.inference.graphs.Capture`."""
 
     def __init__(self) -> None:
         self.captures = 0

@@ -1,4 +1,4 @@
-"""Encoding sentences and their contexts by captured graphs, as `static_state` has the steps of decoding.
+"""Encoding sentences and their contexts by captured graphs, as `frame` has the steps of decoding.
 
 The encoders of a batch are some hundred kernels, which take Python several times as long to launch as they take to run.
 So each encoding is captured for each of a few shapes, and what is smaller than one is padded to it.
@@ -17,8 +17,8 @@ from models.data.tokenizer import PAD
 from models.network.context import Context
 from models.network.decoding import ModelDecoder
 from models.network.inference.capturing import Capturing
+from models.network.inference.graphs import Capture
 from models.network.inference.shapes import few, put_into, room_for
-from models.network.inference.static_state import Capture
 from models.network.state import State
 from models.network.state_cache import Compute
 

@@ -6,8 +6,7 @@ from typing import Final, TypeVar
 
 import torch
 
-from models.network.inference.graphs import says_no_memory
-from models.network.inference.static_state import Capture
+from models.network.inference.graphs import Capture, says_no_memory
 
 T = TypeVar("T")
 

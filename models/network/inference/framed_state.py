@@ -1,4 +1,4 @@
-"""States of sentences that come and go, while each step is done in a frame; see `static_state`."""
+"""States of sentences that come and go, while each step is done in a frame; see `frame`."""
 
 import weakref
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.kernels.choices import Choice, Chosen
 from models.network.inference.blocks import Blocks
-from models.network.inference.static_state import Frame, Shape
+from models.network.inference.frame import Frame, Shape
 from models.network.state import State
 
 FRAME_BYTES: Final = 2 * 2**30

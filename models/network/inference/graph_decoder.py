@@ -1,4 +1,4 @@
-"""Decoding by steps that are captured once for each shape of a batch; see `models.network.inference.static_state`."""
+"""Decoding by steps that are captured once for each shape of a batch; see `models.network.inference.frame`."""
 
 import torch
 from torch import Tensor
@@ -9,9 +9,9 @@ from models.kernels.fused import has_fused_kernels
 from models.network.decoding import ModelDecoder
 from models.network.inference.captured_reading import CapturedReading
 from models.network.inference.capturing import Capturing
+from models.network.inference.frame import Frame, Shape
 from models.network.inference.framed_state import FramedState, Frames, Hold, frame_bytes
-from models.network.inference.graphs import CudaGraphs
-from models.network.inference.static_state import Capture, Frame, Shape
+from models.network.inference.graphs import Capture, CudaGraphs
 from models.network.model import TranslationModel
 from models.network.state import State
 

@@ -3,12 +3,17 @@
 A step of six layers is some 150 kernels, which take longer to launch than to run.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakSet
 
 import torch
 
-from models.network.inference.static_state import Replay
+Replay = Callable[[], Any]
+"""Does what was captured, with what now stands in the same places; gives its result, which the next one overwrites."""
+
+Capture = Callable[[Replay], Replay]
+"""Makes a step ready to be done again and again."""
 
 WARM_UP: Final = 2
 """Steps before the one that is captured, in which libraries make themselves ready."""
@@ -23,7 +28,7 @@ def says_no_memory(error: str) -> bool:
 
 
 class CudaGraphs:
-    """Captures steps; satisfies `models.network.inference.static_state.Capture`.
+    """Captures steps; satisfies `Capture`.
 
     All graphs share the memory of what they compute on the way: never two of them run at a time. The streams are its
     own: what cuBLAS keeps for the one that captures lies in that memory, and goes with the graphs.

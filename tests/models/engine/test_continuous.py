@@ -19,7 +19,7 @@ from models.engine.runtime import Runtime
 from models.engine.strategies import TokenizedRequest, TorchEngine
 from models.network.decoding import ModelDecoder
 from models.network.inference.graph_decoder import GraphDecoder
-from models.network.inference.static_state import Replay
+from models.network.inference.graphs import Replay
 from models.network.model import TranslationModel
 from models.network.state import State
 from models.search.hypotheses import Hypothesis, SearchOptions

@@ -14,10 +14,11 @@ from models.config import ArchitectureConfig, DocTransformerConfig
 from models.data.batches import Batch
 from models.data.corpus import TokenizedCorpus
 from models.network.decoding import ModelDecoder
+from models.network.inference.frame import Frame, Shape
 from models.network.inference.framed_state import FRAME_BYTES, Frames
 from models.network.inference.graph_decoder import GraphDecoder
+from models.network.inference.graphs import Replay
 from models.network.inference.preparation import prepare
-from models.network.inference.static_state import Frame, Replay, Shape
 from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import continues_loop
