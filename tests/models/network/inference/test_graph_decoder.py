@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from models.config import ArchitectureConfig, DocTransformerConfig
-from models.data.batches import Batch
+from models.data.batches import Batch, Example, make_batch
 from models.data.corpus import TokenizedCorpus
+from models.data.tokenizer import BOS
 from models.network.decoding import ModelDecoder
 from models.network.inference.frame import Frame, Shape
-from models.network.inference.framed_state import FRAME_BYTES, Frames
+from models.network.inference.framed_state import FRAME_BYTES, FramedState, Frames
 from models.network.inference.graph_decoder import GraphDecoder
 from models.network.inference.graphs import Replay
 from models.network.inference.preparation import prepare
@@ -200,6 +201,25 @@ def test_a_frame_that_others_have_left_is_as_new(doc_transformer: TranslationMod
         for _ in range(3):
             torch.testing.assert_close(captured.step(words, state), plain.step(words, expected))
     assert tapes.captures == captures
+
+
+def test_a_batch_whose_longest_sentence_has_left_takes_less_room(doc_transformer: TranslationModel) -> None:
+    """In a frame, where its tensors are blocks, as anywhere."""
+    sources = [[5] * 40, [6] * 9, [7] * 12]
+    context = doc_transformer.architecture.collate([Example(source) for source in sources])
+    decoder, frames = GraphDecoder(doc_transformer, Tapes()), []
+    with torch.inference_mode():
+        state = decoder.start(make_batch(sources, None, context))
+        for rows, kept in ((3, [2, 1]), (2, None)):
+            decoder.step(torch.full((rows,), BOS), state)
+            assert isinstance(state, FramedState)
+            assert state.hold is not None
+            frames.append({name: sizes for name, _, sizes in state.hold.frame.shape.fixed}["source.0.keys"][1])
+            if kept is not None:
+                state.keep(torch.tensor(kept))
+                state.reorder(torch.tensor(kept))
+                assert state.fixed["source.0.keys"].size(2) == 13  # with the end of the sentence
+    assert frames == [64, 32]
 
 
 def test_drafts_are_verified_and_gone_on_from(model: TranslationModel, corpus: TokenizedCorpus) -> None:
