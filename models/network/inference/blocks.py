@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,11 @@ from torch import Tensor
 
 from models.network.inference.shapes import put_into
 from models.network.state import MASK, MEMORY, cropped, hidden_by
+
+Named = tuple[str, torch.dtype, tuple[int, ...]]
+"""Name, type and sizes of a tensor."""
+_Kind = tuple[str | None, bool, torch.dtype, tuple[int, ...]]
+"""The mask that hides padding, whether it is a mask itself, type and sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +52,17 @@ class Blocks:
         """By name."""
 
     @classmethod
-    def together(cls, tensors: Mapping[str, Tensor]) -> Blocks:
-        """Copies of some tensors, those that are alike in one block."""
-        masks, alike = hidden_by(tensors), dict[tuple[object, ...], list[str]]()
-        for name, tensor in tensors.items():
-            alike.setdefault((masks.get(name), name.endswith(MASK), tensor.dtype, tensor.shape), []).append(name)
-        parts = (Block(tuple(names), torch.stack([tensors[name] for name in names])) for names in alike.values())
-        return cls(parts, tensors)
+    def room(cls, wanted: Sequence[Named], device: torch.device) -> Blocks:
+        """Room for some tensors, zero, in as few blocks as it can be."""
+        order = [name for name, *_ in wanted]
+        masks, alike = hidden_by(order), dict[_Kind, list[str]]()
+        for name, kind, sizes in wanted:
+            alike.setdefault((masks.get(name), name.endswith(MASK), kind, sizes), []).append(name)
+        parts = (
+            Block(tuple(names), torch.zeros(len(names), *sizes, dtype=kind, device=device))
+            for (_, _, kind, sizes), names in alike.items()
+        )
+        return cls(parts, order)
 
     @classmethod
     def apart(cls, tensors: Mapping[str, Tensor]) -> Blocks:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.kernels.choices import Choice, Chosen
-from models.network.inference.blocks import Block, Blocks
+from models.network.inference.blocks import Block, Blocks, Named
 from models.network.inference.graphs import Capture
 from models.network.inference.shapes import few, put_into, room_for
 from models.network.inference.static_state import StaticState
@@ -32,8 +32,8 @@ class Shape:
     sentences: int
     beam: int
     room: int
-    fixed: tuple[tuple[str, torch.dtype, tuple[int, ...]], ...]
-    """Of each tensor that belongs to the sentences: name, type, and sizes without that of the batch."""
+    fixed: tuple[Named, ...]
+    """Each tensor that belongs to the sentences, its sizes without that of the batch."""
     choice: Choice | None = None
     """What the step takes of its scores; nothing, if somebody else does."""
 
@@ -60,9 +60,7 @@ class Frame:
         """
         rows = shape.sentences * shape.beam
         self.shape = shape
-        self._fixed = Blocks.together(
-            {name: torch.zeros(shape.sentences, *rest, dtype=kind, device=device) for name, kind, rest in shape.fixed}
-        )
+        self._fixed = Blocks.room([(name, kind, (shape.sentences, *rest)) for name, kind, rest in shape.fixed], device)
         self._origins = torch.arange(rows, device=device)
         self._moves = shape.beam > 1
         self._tokens = torch.zeros_like(self._origins)
@@ -76,10 +74,12 @@ class Frame:
             room=shape.room,
         )
         self._step = step
-        self.words = Blocks.together({})
+        self.words = Blocks.room([], device)
         """The room for words."""
-        self._result_bytes = self._run()[0].nbytes  # which makes it
-        self.words = Blocks.together(self._state.past)
+        self._result_bytes = self._run()[0].nbytes
+        wanted = [(name, cache.dtype, tuple(cache.shape)) for name, cache in self._state.past.items()]
+        self._state.past.clear()  # whose memory is needed now
+        self.words = Blocks.room(wanted, device)
         self._state.past |= self.words.tensors
         self._replay = capture(self._run)
 
