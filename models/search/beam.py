@@ -169,9 +169,9 @@ class BeamSearch(Generic[State]):
             state: after all of them.
         """
         ended, size = [], self._options.beam_size
-        for best, going in zip(*map(_brought, zip(*taken, strict=True)), strict=True):
-            ended += self._register(best, state)
-            _, origins, tokens = going
+        for found in torch.stack([each for (each,) in taken]).cpu().numpy():
+            ended += self._register(found[:, :, :size], state)
+            _, origins, tokens = found[:, :, size:]
             rows = origins + np.arange(0, origins.size, size)[:, None]
             self._histories.go_on(rows.ravel(), tokens.ravel())
         return ended
@@ -226,9 +226,3 @@ class BeamSearch(Generic[State]):
         beams.tokens, beams.scores = beams.tokens[rows], beams.scores[sentences]
         beams.state.keep(sentences)
         beams.state.reorder(rows if origins is None else origins[rows])
-
-
-def _brought(steps: Sequence[Tensor]) -> Array:
-    """Something that each of some steps has found, (steps, 3, B, N), by one transfer."""
-    brought: Array = torch.stack(list(steps)).cpu().numpy()
-    return brought

@@ -64,8 +64,8 @@ class Candidates:
         """
         going, (sentences, size) = self.going, self.going.tokens.shape
         first = torch.arange(0, sentences * size, size, device=going.packed.device)
-        found = self.best.packed[:, :, :size], going.packed
-        return Chosen(found, going.tokens.flatten().long(), going.scores, (going.origins + first[:, None]).flatten())
+        found = torch.cat([self.best.packed[:, :, :size], going.packed], dim=2)
+        return Chosen((found,), going.tokens.flatten().long(), going.scores, (going.origins + first[:, None]).flatten())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ from models.data.tokenizer import BOS
 
 Array = NDArray[Any]
 
+NOTED: Final = 8
+"""Steps that are noted down: a hypothesis that ends is followed back through them."""
+
 
 class Histories:
     """The tokens of R hypotheses, as long as the longest of them: those of a hypothesis are the last ones of its row.
@@ -30,6 +33,8 @@ class Histories:
     def go_on(self, rows: Array, tokens: Array) -> None:
         """Let each hypothesis be what one in these rows was, (R,), with one more token, (R,)."""
         self._steps.append((rows, tokens))
+        if len(self._steps) >= NOTED:
+            self._carried_out()
 
     def keep(self, rows: Array) -> None:
         """Go on with the hypotheses in these rows alone."""

@@ -212,5 +212,8 @@ def _choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int, best: Tenso
 
 
 def _room(like: Tensor, count: int) -> Tensor:
-    """For so many continuations of each sentence (B, N)."""
-    return torch.empty(3, len(like), count, dtype=torch.int32, device=like.device)
+    """For so many continuations of each sentence (B, N): each part at 16 bytes, or Triton compiles once more."""
+    size = len(like) * count
+    room = torch.empty(3, triton.cdiv(size, 4) * 4, dtype=torch.int32, device=like.device)
+    packed: Tensor = room[:, :size].unflatten(1, (len(like), count))
+    return packed

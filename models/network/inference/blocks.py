@@ -14,8 +14,8 @@ from models.network.state import MASK, MEMORY, cropped, hidden_by
 
 Named = tuple[str, torch.dtype, tuple[int, ...]]
 """Name, type and sizes of a tensor."""
-_Kind = tuple[str | None, bool, torch.dtype, tuple[int, ...]]
-"""The mask that hides padding, whether it is a mask itself, type and sizes."""
+_Kind = tuple[str | None, bool, bool, torch.dtype, tuple[int, ...]]
+"""The mask that hides padding, whether it is a mask itself, whether padding stands on the left, type and sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,11 @@ class Blocks:
         order = [name for name, *_ in wanted]
         masks, alike = hidden_by(order), dict[_Kind, list[str]]()
         for name, kind, sizes in wanted:
-            alike.setdefault((masks.get(name), name.endswith(MASK), kind, sizes), []).append(name)
+            how = masks.get(name), name.endswith(MASK), name.startswith(MEMORY)
+            alike.setdefault((*how, kind, sizes), []).append(name)
         parts = (
             Block(tuple(names), torch.zeros(len(names), *sizes, dtype=kind, device=device))
-            for (_, _, kind, sizes), names in alike.items()
+            for (*_, kind, sizes), names in alike.items()
         )
         return cls(parts, order)
 

@@ -149,6 +149,8 @@ class Frame:
         Returns:
             As the captured step, for these hypotheses.
         """
+        if self.shape.choice is None:
+            return self._go_on(tokens, origins)[0][: len(tokens)]
         totals = self._totals.clone()  # which whoever chooses for itself may have been given, and needs
         scores = self._go_on(tokens, origins)[0][: len(tokens)]
         self._totals.copy_(totals)
@@ -170,7 +172,8 @@ class Frame:
         if totals is not None:
             put_into(totals, self._totals)
         found = tuple(each[..., :sentences, :].clone() for each in self._go_on(tokens, origins)[1])
-        return Chosen(found, self._tokens[:rows], self._totals[:sentences], self._origins[:rows])
+        moved = self._origins[:rows] if self._moves else None
+        return Chosen(found, self._tokens[:rows], self._totals[:sentences], moved)
 
     def _go_on(self, tokens: Tensor, origins: Tensor | None) -> _Found:
         put_into(tokens, self._tokens)
@@ -186,9 +189,11 @@ class Frame:
         else:
             for part in self._moved:
                 part.together.copy_(part.together.index_select(2, self._origins))
+        if self.shape.choice is None:
+            return self._step(self._tokens, self._state), ()
         said = self._state.here - self._state.starts
         scores = self._step(self._tokens, self._state)
-        return scores, () if self.shape.choice is None else self._take(self.shape.choice(scores, self._totals, said))
+        return scores, self._take(self.shape.choice(scores, self._totals, said))
 
     def _take(self, chosen: Chosen) -> tuple[Tensor, ...]:
         """Let the next step go on with what was chosen; gives what was found."""

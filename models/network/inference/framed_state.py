@@ -74,12 +74,17 @@ class FramedState(State):
     blocks: Blocks | None = None
     """What `fixed` is, if it has stood in a frame, unless something was put in the place of a tensor."""
     words: Blocks | None = None
-    """The same of `past`, if words are looked up."""
+    """The same of `past`, if words are looked up: else they are moved one by one."""
 
     @property
     def sentences(self) -> int:
         """B."""
         return len(next(iter(self.fixed.values())))
+
+    @property
+    def choice(self) -> Choice | None:
+        """What is chosen in the frame that it stands in, or stood in last."""
+        return None if self.hold is None else self.hold.frame.shape.choice
 
     def fits(self, rows: int, choice: Choice | None = None) -> bool:
         """Whether the next word of so many hypotheses can be decoded where they are, and chosen, if it is to be."""
@@ -92,9 +97,10 @@ class FramedState(State):
     def enter(self, hold: Hold, rows: int) -> None:
         """Move into a frame, with so many hypotheses."""
         hold.frame.fill(self, _whole(self.blocks, self.fixed), _whole(self.words, self.past))
-        self.blocks, self.words = hold.frame.fixed(self.sentences), hold.frame.words
+        self.blocks = hold.frame.fixed(self.sentences)
         self.fixed, self.past = dict(self.blocks.tensors), hold.frame.past(rows)
         self.columns = hold.frame.columns(rows)
+        self.words = None if self.columns is None else hold.frame.words
         self.hold, self.framed = hold, True
 
     def step(self, tokens: Tensor) -> Tensor:
@@ -130,6 +136,7 @@ class FramedState(State):
         self.leave()
         whole = _whole(self.blocks, self.fixed)
         if whole is None:
+            self.blocks = None
             super().keep(sentences)
         else:
             self.blocks = whole.keep(sentences, self.lengths(sentences))
@@ -145,6 +152,7 @@ class FramedState(State):
         self.leave()
         if isinstance(others, FramedState):
             others.leave()
+        self.blocks = None  # whose memory is needed
         super().join(others, rows, joining)
 
 

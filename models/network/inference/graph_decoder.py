@@ -50,7 +50,7 @@ class GraphDecoder(ModelDecoder):
         assert isinstance(state, FramedState)
         if state.position == 0 and self.model.architecture.recurrent:
             return super().step(tokens, state)  # which computes what is needed of the memory once a sentence
-        if state.fits(len(tokens)) or self._enter(state, len(tokens)):
+        if state.fits(len(tokens)) or self._enter(state, len(tokens), state.choice):
             return state.step(tokens)
         return super().step(tokens, state)
 

@@ -142,8 +142,10 @@ def test_what_a_graph_chooses_is_what_search_would(
         return found
 
     tapes = Tapes()
-    expected, found = translations(ModelDecoder(doc_transformer)), translations(GraphDecoder(doc_transformer, tapes))
+    decoder = GraphDecoder(doc_transformer, tapes)
+    expected, found = translations(ModelDecoder(doc_transformer)), translations(decoder)
     assert tapes.replays > 30
+    assert all(frame.shape.choice for frame in decoder._frames._idle)  # none is captured twice
     assert found.keys() == expected.keys()
     for key, hypotheses in expected.items():
         assert [each.tokens for each in found[key]] == [each.tokens for each in hypotheses]
