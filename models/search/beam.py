@@ -7,11 +7,10 @@ finished; it then leaves the batch. At its maximum length the first N candidates
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Generic
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from models.data.batches import Batch, Memory
@@ -19,12 +18,10 @@ from models.data.tokenizer import BOS, EOS
 from models.kernels.choices import Chosen
 from models.search.candidates import FUSED, Best, candidates_of
 from models.search.decoder import Decoder, State
-from models.search.histories import Histories
+from models.search.histories import Array, Histories
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import LoopGuard
 from models.search.running import Found, Wanted, staying, worth_moving
-
-Array = NDArray[Any]
 
 
 @dataclass

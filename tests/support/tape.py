@@ -24,12 +24,28 @@ class _Tape(TorchDispatchMode):
         return result
 
 
+class Launches(TorchDispatchMode):
+    """Counts the kernels that are launched one by one, and not by a replay; views and empty tensors are none."""
+
+    def __init__(self, tapes: "Tapes") -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.kernels: list[str] = []
+        self._tapes = tapes
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if not (self._tapes.replaying or func.is_view or "empty" in func.name()):
+            self.kernels.append(func.name())
+        return result
+
+
 class Tapes:
     """Captures steps; satisfies `models.network.inference.graphs.Capture`."""
 
     def __init__(self) -> None:
         self.captures = 0
         self.replays = 0
+        self.replaying = False
 
     def __call__(self, step: Replay) -> Replay:
         """Capture a step, which runs once for it."""
@@ -39,9 +55,11 @@ class Tapes:
 
         def replay() -> Any:
             self.replays += 1
+            self.replaying = True
             for func, args, kwargs, new in tape.kernels:
                 for place, value in zip(new, tree_leaves(func(*args, **kwargs)), strict=False):
                     place.copy_(value)
+            self.replaying = False
             return result
 
         return replay

@@ -26,7 +26,7 @@ from models.search.loops import continues_loop
 from models.search.running import Wanted
 from models.search.search import new_search, search
 from tests.support.steps import go_on, scores
-from tests.support.tape import Tapes
+from tests.support.tape import Launches, Tapes
 from tests.support.torch_kernels import stand_in
 
 Make = Callable[..., Any]
@@ -206,10 +206,11 @@ def test_a_frame_that_others_have_left_is_as_new(doc_transformer: TranslationMod
 
 
 def test_a_batch_whose_longest_sentence_has_left_takes_less_room(doc_transformer: TranslationModel) -> None:
-    """In a frame, where its tensors are blocks, as anywhere."""
+    """In a frame as anywhere; what all layers have of the source is picked out at once there, as of the context."""
     sources = [[5] * 40, [6] * 9, [7] * 12]
     context = doc_transformer.architecture.collate([Example(source) for source in sources])
-    decoder, frames = GraphDecoder(doc_transformer, Tapes()), []
+    tapes, frames = Tapes(), []
+    decoder = GraphDecoder(doc_transformer, tapes)
     with torch.inference_mode():
         state = decoder.start(make_batch(sources, None, context))
         for rows, kept in ((3, [2, 1]), (2, None)):
@@ -218,8 +219,11 @@ def test_a_batch_whose_longest_sentence_has_left_takes_less_room(doc_transformer
             assert state.hold is not None
             frames.append({name: sizes for name, _, sizes in state.hold.frame.shape.fixed}["source.0.keys"][1])
             if kept is not None:
-                state.keep(torch.tensor(kept))
+                with Launches(tapes) as launches:
+                    state.keep(torch.tensor(kept))
                 state.reorder(torch.tensor(kept))
+                assert launches.kernels.count("aten::index_select") == 4  # keys and values, and a mask, of each
+                assert len(state.fixed) == 10
                 assert state.fixed["source.0.keys"].size(2) == 13  # with the end of the sentence
     assert frames == [64, 32]
 
@@ -260,13 +264,15 @@ def test_where_capture_fails_decoding_goes_on_without(
 def test_steps_without_a_look_are_one_capture(
     doc_transformer: TranslationModel, corpus: TokenizedCorpus, beam_size: int
 ) -> None:
-    """Between two looks at what is found, a search only does again what it has captured."""
+    """Between two looks at what is found, a search does again what it has captured, and copies what that has found."""
     tapes = Tapes()
     running = new_search(GraphDecoder(doc_transformer, tapes), SearchOptions(beam_size, min_length=0))
     running.add(corpus.batch(range(3), doc_transformer.architecture), [Wanted(key, 40) for key in range(3)])
-    for _ in range(2):
+    go_on(running)
+    with Launches(tapes) as launches:
         go_on(running)
     assert (tapes.captures, tapes.replays) == (1, 8)
+    assert launches.kernels == 4 * ["aten::clone"] * (2 if beam_size == 1 else 1)  # words and scores, or both in one
 
 
 def _said(kind: type[Exception], text: str) -> NoReturn:
