@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from models.data.clauses import pack, split_clauses
 from models.data.spacing import primary
-from models.data.words import has_words
+from models.data.words import PICTURES, has_words
 from service.boundaries import Boundaries
 
 _MARKS = re.compile(
@@ -63,14 +63,10 @@ _WITH_ORDINALS = frozenset(
     ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
 )
 _MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
-_ASIDE = re.compile(
-    r"""[\s \u200b-\u200f\u202a-\u202e\u2066-\u2069 \u2190-\u21ff \u2600-\u2775\u2794-\u27bf\u2b00-\u2bff
-    \ufe0e\ufe0f \U0001f000-\U0001faff]"""
-)
+_ASIDE = re.compile(rf"[\s\u200b-\u200f\u202a-\u202e\u2066-\u2069\u2190-\u21ff{PICTURES}\ufe0e\ufe0f]")
 """White space, emoji, pictures, arrows and marks of direction: around a sentence they stay as they are.
 
-A model knows none of them, and drops them, or makes something up. Not so signs of arithmetic, which belong to a
-number, and circles, which stand for letters in 〇〇寺.
+A model knows none of them, and drops them, or makes something up. Not so signs of arithmetic, which belong to a number.
 """
 _SPACES = " \u00a0\u2002\u2003\u2009\u202f\u3000"
 """What a language may have between two sentences, wide or not; a line break or a tab is the document's."""

@@ -40,10 +40,11 @@ class Nearest(dict[int, str]):
     def __missing__(self, code: int) -> str:
         """Find what stands for a character; itself where nothing is nearer."""
         character = chr(code)
-        self[code] = found = next(filter(self._known, [character, *_alike(character)]), character)
+        self[code] = found = next(filter(self.has, [character, *_alike(character)]), character)
         return found
 
-    def _known(self, text: str) -> bool:
+    def has(self, text: str) -> bool:
+        """Whether the vocabulary has pieces for a text, other than bytes."""
         ids = self._vocabulary.encode(text, out_type=int)
         return not any(each == UNK or self._vocabulary.is_byte(each) for each in ids)
 

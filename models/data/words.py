@@ -1,25 +1,37 @@
-"""Whether a text says anything."""
+"""Whether a text says anything, and what in it is for programs, or for the eye."""
 
 import re
 import unicodedata
 from typing import Final
 
-_NO_WORDS: Final = re.compile(
-    r"""
-      (?:https?|ftp)://[!-~]++ | www\.[!-~]++                                     # an address
+ADDRESS: Final = r"""
+      (?: (?:https?|ftp):// | (?<![A-Za-z0-9]) www\. )                              # https://example.org/a_(b)
+      (?: \([!\#-'*-;=?-~]*+\) | [!\#-'*-;=?-~] )* (?: \([!\#-'*-;=?-~]*+\) | [A-Za-z0-9/=\#_~&+$%-] )
     | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]++ @ [A-Za-z0-9-]++ (?:\.[A-Za-z0-9-]++)++   # of mail
+"""
+"""Without the marks of the sentence around it. Takes a time that is linear in the text's length, as all of these do."""
+PLACEHOLDER: Final = r"""
+      [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
+    | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
+      (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
+"""
+SIGNS: Final = ("://", "www.", "@", "{", "%")
+"""One of them is in each address and each placeholder."""
+PICTURES: Final = r"\u2600-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+"""Emoji and other pictures, for a set of a regular expression; not circles, which stand for letters in 〇〇寺."""
+
+_NO_WORDS: Final = re.compile(
+    rf"""
+      {ADDRESS}
+    | {PLACEHOLDER}
     | </?[a-z][a-z0-9:-]*+                                                        # a tag: <br/> <g id="1">
       (?: \s++ [A-Za-z:_-]++ \s*+=\s*+ (?: "[^"<>]*+" | '[^'<>]*+' | [^\s"'<>=/]++ ) )*+ \s*+ /?>
     | &(?: \#x?[0-9A-Fa-f]++ | [A-Za-z][A-Za-z0-9]*+ );                           # an entity
-    | [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
-    | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
-      (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
     """,
     re.VERBOSE | re.ASCII,
 )
-"""What has letters for programs alone. Takes a time that is linear in the length of the text."""
-_SIGNS: Final = ("://", "www.", "@", "<", "&", "{", "%")
-"""One of them is in each of these."""
+"""What has letters for programs alone."""
+_SIGNS: Final = (*SIGNS, "<", "&")
 
 _MAY_BE_LETTER: Final = re.compile(r"([^\W\d_])\1*+")
 """Quickly past digits, and past one letter over and over, of which a document may have megabytes."""

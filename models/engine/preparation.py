@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from models.bundle.manifest import Manifest
 from models.data.batches import ContextReader, Example, Tokens
-from models.data.characters import Nearest
 from models.data.clauses import attach, pack, split_clauses
 from models.data.tokenizer import Tokenizer
+from models.data.verbatim import Spelling, Spelt
 from models.data.words import has_words
 from models.engine.requests import TranslationRequest
 from models.engine.strategies import TokenizedRequest
@@ -23,6 +24,8 @@ class Prepared:
 
     parts: list[TokenizedRequest]
     """None of a sentence without words."""
+    spelt: list[Spelt]
+    """How each part is read, and what of it is not."""
     context_size: int
     """Of the first part: preceding sentences that are read."""
     verbatim: str = ""
@@ -31,12 +34,16 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Prepares requests for one model; `reader` decides what is read of a context, `nearest` how its text is spelt."""
+    """Prepares requests for one model; `reader` decides what is read of a context, `spelling` how text is.
+
+    `target_spelling` is that of translations that are read.
+    """
 
     manifest: Manifest
     tokenizer: Tokenizer
     reader: ContextReader
-    nearest: Nearest
+    spelling: Spelling
+    target_spelling: Spelling
 
     def prepare(
         self, requests: Sequence[TranslationRequest], *, in_context: bool, drafted: bool = False
@@ -67,6 +74,18 @@ class Preparation:
             self.check_length(example.source, "a sentence or its translation has {} tokens")
         return [self._request(example) for example in examples]
 
+    def targets(self, requests: Sequence[TranslationRequest], targets: Sequence[str]) -> Sequence[Tokens]:
+        """Translations that are to be scored.
+
+        Raises:
+            SentenceTooLongError: one has more tokens than the model has positions.
+        """
+        read = [self.spelling.of(request.source) for request in requests]
+        encoded = self.tokenizer.encode_targets([one.as_read(text) for one, text in zip(read, targets, strict=True)])
+        for tokens in encoded:
+            self.check_length(tokens, "a sentence or its translation has {} tokens")
+        return encoded
+
     def check_length(self, tokens: Tokens, message: str) -> None:
         """Refuse more tokens than the model has positions, with a message that has a place for their number.
 
@@ -80,18 +99,17 @@ class Preparation:
         """Sentences with all of their context; each text is encoded once."""
         read = requests if in_context else [TranslationRequest(request.source) for request in requests]
         sources = _ids(self._encoded, (text for request in read for text in _sources(request)))
-        targets = _ids(
-            self.tokenizer.encode_targets, (text for request in read for text in self._translations(request))
-        )
+        translations = [self._translations(request) for request in read]
+        targets = _ids(self.tokenizer.encode_targets, chain.from_iterable(translations))
         pieces = self._pieces(list(sources)) if in_context else None
         return [
             replace(
                 _around(request, sources),
-                translations=[targets[text] for text in self._translations(request)],
+                translations=[targets[text] for text in before],
                 growing=request.growing,
                 own=None if pieces is None else _around(request, pieces),
             )
-            for request in read
+            for request, before in zip(read, translations, strict=True)
         ]
 
     def _pieces(self, texts: Sequence[str]) -> dict[str, Tokens] | None:
@@ -100,7 +118,13 @@ class Preparation:
         return None if pieces is None else dict(zip(texts, pieces, strict=True))
 
     def _translations(self, request: TranslationRequest) -> list[str]:
-        return [sentence.target or "" for sentence in request.preceding] if self.reader.reads_target else []
+        """What is read of the translations of the preceding sentences."""
+        if not self.reader.reads_target:
+            return []
+        return [self._translation(sentence.source, sentence.target or "") for sentence in request.preceding]
+
+    def _translation(self, source: str, translation: str) -> str:
+        return self.target_spelling.of(self.spelling.of(source).as_read(translation)).text
 
     @property
     def _reads_what_was_said(self) -> bool:
@@ -110,12 +134,16 @@ class Preparation:
 
     def _divided(self, request: TranslationRequest, example: Example, *, in_turn: bool) -> Prepared:
         if not (example.source and has_words(request.source)):
-            return Prepared([], 0, request.source.strip())
+            return Prepared([], [], 0, request.source.strip())
         texts = request.parts or (request.source,)
         sentences = self._sentences(texts, example, in_turn=in_turn)
-        chosen = [self._clauses(text, sentence) for text, sentence in zip(texts, sentences, strict=True)]
-        parts = [self._request(clause) for clauses in chosen for clause in clauses if clause.source]
-        return Prepared(parts, len(chosen[0][0].preceding))
+        clauses = [clause for pair in zip(texts, sentences, strict=True) for clause in self._clauses(*pair)]
+        read = [(text, clause) for text, clause in clauses if clause.source]
+        return Prepared(
+            parts=[self._request(clause) for _, clause in read],
+            spelt=[self.spelling.of(text) for text, _ in read],
+            context_size=len(clauses[0][1].preceding),
+        )
 
     def _sentences(self, texts: Sequence[str], example: Example, *, in_turn: bool) -> list[Example]:
         """What a request consists of, each sentence with the context of them all, and `in_turn` those before it."""
@@ -126,12 +154,12 @@ class Preparation:
             return sentences
         return [_after(sentences[:number], sentence) for number, sentence in enumerate(sentences)]
 
-    def _clauses(self, text: str, example: Example) -> list[Example]:
+    def _clauses(self, text: str, example: Example) -> list[tuple[str, Example]]:
         """A sentence with what is read of its context, or its clauses where it is long.
 
         All clauses have the context that leaves room for the longest of them.
         """
-        parts = [example]
+        texts, parts = [text], [example]
         if len(example.source) > (limit := self.manifest.limits.split_tokens):
             texts = pack(split_clauses(text), self._tokens, limit)
             texts = attach(texts, self._tokens, self.manifest.limits.source_tokens)
@@ -139,13 +167,13 @@ class Preparation:
         for part in parts:
             self.check_length(part.source, "a sentence has {} tokens without a clause boundary")
         chosen = self.reader.select(max(parts, key=_size))
-        return [_with_source(chosen, part) for part in parts]
+        return [(each, _with_source(chosen, part)) for each, part in zip(texts, parts, strict=True)]
 
     def _tokens(self, text: str) -> int:
         return len(self._encoded([text])[0])
 
     def _encoded(self, texts: Sequence[str]) -> list[Tokens]:
-        return list(self.tokenizer.encode_sources([self.nearest.of(text) for text in texts]))
+        return list(self.tokenizer.encode_sources([self.spelling.of(text).text for text in texts]))
 
     def _in_place_of(self, example: Example, texts: Sequence[str]) -> list[Example]:
         """Each text with the context of an example."""
@@ -157,7 +185,9 @@ class Preparation:
         return [replace(part, own=one) for part, one in zip(parts, own, strict=True)]
 
     def _with_drafts(self, prepared: list[Prepared], requests: Sequence[TranslationRequest]) -> list[Prepared]:
-        drafts = self.tokenizer.encode_targets([request.draft or "" for request in requests])
+        drafts = self.tokenizer.encode_targets(
+            [self._translation(request.source, request.draft or "") for request in requests]
+        )
         return [
             replace(one, parts=[replace(one.parts[0], draft=draft)]) if len(one.parts) == 1 else one
             for one, draft in zip(prepared, drafts, strict=True)

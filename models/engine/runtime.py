@@ -21,6 +21,7 @@ from models.data.characters import Nearest
 from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.tokenizer import Tokenizer
+from models.data.verbatim import Spelling
 from models.engine.backbone import BackboneEngine
 from models.engine.bert import BundledBert
 from models.engine.computation import place, resolve_compute_type
@@ -51,7 +52,8 @@ class Runtime:
         self.manifest: Final = manifest
         self.tokenizer: Final = tokenizer
         self._engines = combined(engines, manifest.backbone.max_length)
-        self._preparation = Preparation(manifest, tokenizer, reader, Nearest(tokenizer.source))
+        spellings = Spelling(Nearest(tokenizer.source)), Spelling(Nearest(tokenizer.target))
+        self._preparation = Preparation(manifest, tokenizer, reader, *spellings)
         self._joins_source = reader.joins_source
 
     @classmethod
@@ -192,9 +194,7 @@ class Runtime:
             UnsupportedOptionError: there is no such strategy.
         """
         sources = self._preparation.whole(requests, in_context=self._in_context(options))
-        encoded = self.tokenizer.encode_targets(targets)
-        for tokens in encoded:
-            self._preparation.check_length(tokens, "a sentence or its translation has {} tokens")
+        encoded = self._preparation.targets(requests, targets)
         return [sum(values) for values in self.engine(options.strategy).log_probabilities(sources, encoded)]
 
     def cache_use(self) -> CacheUse:
@@ -234,13 +234,16 @@ class Runtime:
     def _translation(self, prepared: Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
         if not parts:
             return Translation(prepared.verbatim, 0.0, 0, 0, ())
-        best, *others = [self._joined(list(ranked)) for ranked in zip(*parts, strict=True)]
+        best, *others = [self._joined(prepared, list(ranked)) for ranked in zip(*parts, strict=True)]
         tokens = sum(len(part[0].tokens) for part in parts)
         kept = sum(part[0].kept for part in parts)
         return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others), kept)
 
-    def _joined(self, parts: list[found.Hypothesis]) -> Hypothesis:
-        texts = [self.tokenizer.decode_target(part.tokens) for part in parts]
+    def _joined(self, prepared: Prepared, parts: list[found.Hypothesis]) -> Hypothesis:
+        texts = [
+            spelt.restored(self.tokenizer.decode_target(part.tokens))
+            for spelt, part in zip(prepared.spelt, parts, strict=True)
+        ]
         score = sum(part.log_probability for part in parts) / sum(part.length for part in parts)
         return Hypothesis(join_translations(texts, self.manifest.languages.target), score)
 

@@ -1,0 +1,103 @@
+"""What has to stand in a translation as it stands in the source, and what a model reads in its place.
+
+Of an address, or of what a program fills in, a model makes something else, a piece at a time. So it reads a word that
+it copies, and that is replaced again. Of emoji it knows nothing: it reads none, and they follow the translation.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from models.data.characters import Nearest
+from models.data.words import ADDRESS, PICTURES, PLACEHOLDER, SIGNS
+
+STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
+"""What is read in the place of an address or a placeholder: the words that both shipped models copy most often."""
+
+_VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|{PLACEHOLDER}", re.VERBOSE | re.ASCII)
+_PICTURES: Final = re.compile(
+    rf"[{PICTURES}](?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"
+)
+"""One after another, with what they are joined by and say how they look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelt:
+    """A text as a model reads it, and what it does not read."""
+
+    text: str
+    replaced: tuple[tuple[str, str], ...] = ()
+    """Stand-ins, each with what it stands for."""
+    left_out: tuple[str, ...] = ()
+
+    def as_read(self, translation: str) -> str:
+        """A translation of the text, with the stand-ins that the text is read with."""
+        for stand_in, verbatim in self.replaced:
+            translation = translation.replace(verbatim, stand_in, 1)
+        return translation
+
+    def restored(self, translation: str) -> str:
+        """A translation of what was read, with all that was not read, each as often as the text has it.
+
+        What the model has dropped comes last, with spaces in any language: an address ends at one.
+        """
+        missing = dict(self.replaced)
+
+        def original(found: re.Match[str]) -> str:
+            return _apart(missing.pop(found[0], ""), found)
+
+        if missing:
+            whole = rf"(?<![A-Za-z0-9])(?:{'|'.join(missing)})(?![A-Za-z0-9])"
+            translation = re.sub(whole, original, translation)
+        return " ".join(filter(None, [translation, *missing.values(), *self.left_out]))
+
+
+class Spelling:
+    """How texts are read by a model of one vocabulary."""
+
+    def __init__(self, nearest: Nearest) -> None:
+        self._nearest = nearest
+
+    def of(self, text: str) -> Spelt:
+        """The text as the vocabulary can best spell it."""
+        reading = _Reading(self._nearest, [stand_in for stand_in in STAND_INS if stand_in not in text])
+        if any(sign in text for sign in SIGNS):
+            text = _VERBATIM.sub(reading.stand_in, text)
+        if not text.isascii():
+            text = _PICTURES.sub(reading.pictures, text)
+        return Spelt(self._nearest.of(text), tuple(reading.replaced), tuple(reading.left_out))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is found in one text, from its beginning to its end."""
+
+    nearest: Nearest
+    free: list[str]
+    replaced: list[tuple[str, str]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def stand_in(self, found: re.Match[str]) -> str:
+        """What is read in the place of an address or a placeholder; nothing when there are more than stand-ins."""
+        if not self.free:
+            self.left_out.append(found[0])
+            return ""
+        self.replaced.append((self.free[0], found[0]))
+        return self.free.pop(0)
+
+    def pictures(self, found: re.Match[str]) -> str:
+        """Pictures that the vocabulary has; else what keeps the words around them apart."""
+        if self.nearest.has(found[0]):
+            return found[0]
+        self.left_out.append(found[0])
+        around = found.string[: found.start()][-1:], found.string[found.end() :][:1]
+        return " " if all(character.isascii() and character.isalnum() for character in around) else ""
+
+
+def _apart(verbatim: str, found: re.Match[str]) -> str:
+    """What takes the place of a stand-in: an address with spaces, where a letter beside it would become part of it."""
+    address = _VERBATIM.match(verbatim)
+    if address is None or address["address"] is None:
+        return verbatim
+    before, after = found.string[: found.start()][-1:], found.string[found.end() :][:1]
+    return f"{' ' if before.isalnum() else ''}{verbatim}{' ' if after.isalnum() else ''}"

@@ -1,0 +1,112 @@
+"""What a model does not read, and what has to be in the translation all the same."""
+
+import pytest
+
+from models.data.characters import Nearest
+from models.data.tokenizer import Tokenizer
+from models.data.verbatim import Spelling, Spelt
+from tests.support.servers import ROOT
+
+PRETRAINED = ROOT / "models" / "pretrained"
+
+
+@pytest.fixture(scope="module")
+def english() -> Spelling:
+    """How the shipped English-Japanese model reads."""
+    return Spelling(Nearest(Tokenizer.load(PRETRAINED / "en-ja").source))
+
+
+@pytest.fixture(scope="module")
+def japanese() -> Spelling:
+    """How the shipped Japanese-English model reads."""
+    return Spelling(Nearest(Tokenizer.load(PRETRAINED / "ja-en").source))
+
+
+@pytest.mark.parametrize(
+    "verbatim",
+    [
+        "https://example.org/page?id=12&lang=ja#top",
+        "http://localhost:8000",
+        "https://ja.wikipedia.org/wiki/Kyoto_(city)",
+        "www.example.org/",
+        "first.last+tag@example.co.jp",
+        "{name}",
+        "{{ user.name }}",
+        "${HOME}",
+        "%{count}",
+        "%s",
+        "%1$d",
+        "%(total).2f",
+    ],
+)
+@pytest.mark.parametrize("around", ["See {} for details.", "({})", "{}, then {}!", "詳細は{}を参照。", "{}。"])
+def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, verbatim: str, around: str) -> None:
+    """The marks of the sentence around it are read, and everything comes back in its place."""
+    text = around.replace("{}", verbatim)
+    spelt = japanese.of(text)
+    assert verbatim not in spelt.text
+    assert spelt.text == around.replace("{}", "ABC", 1).replace("{}", "JR", 1)
+    assert [kept for _, kept in spelt.replaced] == [verbatim] * around.count("{}")
+    assert spelt.restored(spelt.text).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize("text", ["25% of it", "a @ b", "{1, 2}", "e-mail", "50%ige", "https://", "%", "{}", "100 %"])
+def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
+    """What only looks like one."""
+    assert english.of(text) == Spelt(text)
+
+
+def test_a_stand_in_is_none_of_the_words_of_the_sentence(english: Spelling) -> None:
+    """What the text itself says of ABC stays there."""
+    spelt = english.of("ABC and JR are at www.example.org.")
+    assert spelt.text == "ABC and JR are at NHK."
+    assert spelt.restored("ABCとJRはNHKにある。") == "ABCとJRは www.example.org にある。"
+
+
+def test_what_is_restored_stands_there_as_often_as_in_the_source() -> None:
+    """Once where the model says it twice, at the end where it does not say it, and never within another word.
+
+    Nor is what one stands for read as the stand-in of another.
+    """
+    spelt = Spelt("ABC, JR", (("ABC", "{JR}"), ("JR", "%s")))
+    assert spelt.restored("JR from ABC, and ABC again.") == "%s from {JR}, and  again."
+    assert spelt.restored("ABCD.") == "ABCD. {JR} %s"
+    assert spelt.restored("") == "{JR} %s"
+
+
+def test_more_than_there_are_stand_ins_for_come_last(english: Spelling) -> None:
+    """Six in one sentence: four are read, and none is lost."""
+    spelt = english.of(" and ".join(f"{{n{number}}}" for number in range(6)))
+    assert spelt.text == "ABC and JR and NHK and DVD and  and "
+    assert spelt.restored("DVD, NHK, JR, ABC") == "{n3}, {n2}, {n1}, {n0} {n4} {n5}"
+
+
+def test_an_address_does_not_run_into_the_words_beside_it(english: Spelling) -> None:
+    """Whoever makes links of text would take those for part of it; of a placeholder nobody would."""
+    spelt = english.of("See https://example.org/ for {name}.")
+    assert spelt.restored("JRはABCを参照。") == "{name}は https://example.org/ を参照。"
+    assert spelt.restored("「ABC」") == "「https://example.org/」 {name}"
+
+
+@pytest.mark.parametrize("emoji", ["😀", "👍🏽", "👨‍👩‍👧", "☀️", "🇯🇵", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "😀🎉"])
+def test_emoji_in_a_sentence_are_not_read_and_follow_its_translation(
+    english: Spelling, japanese: Spelling, emoji: str
+) -> None:
+    """With all that they are made of."""
+    spelt = japanese.of(f"京都{emoji}に行った。")
+    assert spelt == Spelt("京都に行った。", left_out=(emoji,))
+    assert Spelt("", left_out=(emoji,)).restored("He went to Kyoto.") == f"He went to Kyoto. {emoji}"
+    assert english.of(f"Kyoto{emoji}is old{emoji}.").text == "Kyoto is old."
+
+
+def test_a_picture_that_the_vocabulary_has_is_read(japanese: Spelling) -> None:
+    """The corpus has one in the names of its people."""
+    assert japanese.of("つのだ☆ひろ") == Spelt("つのだ☆ひろ")
+    assert japanese.of("つのだ★ひろ") == Spelt("つのだひろ", left_out=("★",))
+
+
+def test_a_translation_is_read_with_the_stand_ins_of_its_source(english: Spelling) -> None:
+    """As a draft, or as the translation of a sentence before."""
+    spelt = english.of("{name} saw %s and %s.")
+    assert spelt.as_read("{name}は%sと%sを見た。") == "ABCはJRとNHKを見た。"
+    assert spelt.restored(spelt.as_read("{name}は%sと%sを見た。")) == "{name}は%sと%sを見た。"

@@ -1,0 +1,79 @@
+"""Addresses, placeholders and emoji through the shipped model: nothing of them is lost or changed."""
+
+from typing import Any
+
+import pytest
+
+from models.data.documents import Sentence
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from tests.support.servers import ROOT
+
+ADDRESS = "https://example.org/a_(b)?id=12"
+SENTENCES = [
+    f"詳細は{ADDRESS}を参照。",
+    f"この寺は1950年に建てられた（{ADDRESS}）。",
+    "{name}さんは%sに住んでいる。",
+    "今日は京都😀に行きました。",
+    "、".join([f"彼は{ADDRESS}を見た"] * 9) + "😀。",
+]
+KEPT = [(ADDRESS,), (ADDRESS,), ("{name}", "%s"), ("😀",), (ADDRESS, "😀")]
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Runtime:
+    """The shipped Japanese-English bundle."""
+    return Runtime.load(ROOT / "models" / "pretrained" / "ja-en")
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
+def test_each_is_in_every_translation_as_often_as_in_its_source(runtime: Runtime, strategy: Any) -> None:
+    """Of a sentence alone, of one that is divided, and in each of the next best translations."""
+    beam, n_best = (1, 1) if strategy == "verify" else (4, 3)
+    found = runtime.translate([TranslationRequest(text) for text in SENTENCES], Options(strategy, beam, n_best))
+    for source, kept, translation in zip(SENTENCES, KEPT, found, strict=True):
+        for text in [translation.text, *(other.text for other in translation.alternatives)]:
+            assert [text.count(each) for each in kept] == [source.count(each) for each in kept]
+
+
+def test_an_address_stands_where_the_model_says_what_it_reads_for_it(runtime: Runtime) -> None:
+    """In the sentence and not behind it, with spaces only where it has neighbours."""
+    (one, two, *_) = runtime.translate([TranslationRequest(text) for text in SENTENCES], Options())
+    assert ADDRESS in one.text
+    assert two.text.endswith(f"({ADDRESS}).")
+
+
+def test_what_a_caller_sends_as_one_sentence_keeps_each_with_its_own(runtime: Runtime) -> None:
+    """The stand-ins of one are not those of another, although both have the same."""
+    parts = ("詳細は%sを参照。", "彼は{name}に行った。")
+    (together,) = runtime.translate([TranslationRequest("".join(parts), parts=parts)], Options("sentence"))
+    alone = runtime.translate([TranslationRequest(text) for text in parts], Options("sentence"))
+    assert together.text == " ".join(one.text for one in alone)
+
+
+def test_as_context_it_is_read_as_it_is_translated(runtime: Runtime) -> None:
+    """Whatever the address is, what follows is translated in the same way."""
+    followed = [
+        TranslationRequest("彼女はそこに住んでいる。", (Sentence(f"{kept}は京都の寺である。"),))
+        for kept in (ADDRESS, "www.example.com", "{temple}", "ABC")
+    ]
+    assert len({found.text for found in runtime.translate(followed, Options())}) == 1
+    assert len({found.score for found in runtime.translate(followed, Options())}) == 1
+
+
+def test_a_draft_with_it_is_kept(runtime: Runtime) -> None:
+    """A document that comes back with its own translations is not translated again."""
+    sources = SENTENCES[:3]
+    direct = runtime.translate([TranslationRequest(text) for text in sources], Options("direct", 1))
+    drafted = [TranslationRequest(text, draft=one.text) for text, one in zip(sources, direct, strict=True)]
+    verified = runtime.translate(drafted, Options("verify"))
+    assert [one.text for one in verified] == [one.text for one in direct]
+    assert [one.kept for one in verified] == [one.tokens for one in verified]
+
+
+def test_a_translation_with_it_is_scored_as_it_was_found(runtime: Runtime) -> None:
+    """With the stand-ins that its source is read with."""
+    requests = [TranslationRequest(text) for text in SENTENCES[:3]]
+    found = runtime.translate(requests, Options("direct", 1))
+    scores = runtime.score(requests, [one.text for one in found])
+    assert scores == pytest.approx([one.score * (one.tokens + 1) for one in found], abs=1e-3)
