@@ -101,6 +101,13 @@ class TokenizedCorpus:
         joined = np.array([len(tokens) + 1 for tokens in self.sources], np.int64) + context
         return plan(np.maximum(joined, self.lengths), usable, budget, seed, epoch)
 
+    def parts(self, indices: NDArray[np.int64], reader: ContextReader, count: int) -> list[NDArray[np.int64]]:
+        """The rows of a batch in at most so many parts of about as many; blocks, where they are read, stay whole."""
+        rows = np.arange(len(indices))
+        of_one = self._block_of(indices, reader.window.size + 1) if reader.window.kind == "block" else rows
+        begins = np.flatnonzero(np.diff(of_one, prepend=-1))
+        return np.split(rows, [part[0] for part in np.array_split(begins, min(count, len(begins)))][1:])
+
     def batch(
         self,
         indices: Sequence[int] | NDArray[np.int64],
@@ -159,9 +166,12 @@ class TokenizedCorpus:
 
     def _blocks(self, usable: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
         """What is usable of each block of `size` sentences, in the order of the corpus."""
-        first = self.first[usable]
-        block = first + (usable - first) // size * size
-        return np.split(usable, np.flatnonzero(np.diff(block)) + 1)
+        return np.split(usable, np.flatnonzero(np.diff(self._block_of(usable, size))) + 1)
+
+    def _block_of(self, indices: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        """The first sentence of each one's block of `size`."""
+        first = self.first[indices]
+        return first + (indices - first) // size * size
 
     def _turns(self, indices: Sequence[int], reader: ContextReader) -> tuple[Tensor, ...]:
         """The rows of each turn; those whose sentences go on longest come first."""

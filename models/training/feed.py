@@ -20,6 +20,8 @@ from models.training.objective import count_tokens
 
 _WORKERS: Final = {"cpu": 0, "cuda": 2}
 """Processes that make batches ahead, by the device that computes: in one process with it, a GPU waits for Python."""
+_AT_ONCE: Final = 4096
+"""Tokens of a batch that a CPU computes at once: more take gigabytes of memory, and fit into none of its caches."""
 
 
 @contextmanager
@@ -117,7 +119,9 @@ class Feed(Dataset[Share]):
 
     def __getitem__(self, work: _Work) -> Share:
         """Make a share."""
-        batches = [self._batch(indices, (work.epoch, number)) for number, indices in work.batches.items()]
+        batches = [
+            part for number, indices in work.batches.items() for part in self._parts(indices, (work.epoch, number))
+        ]
         tokens, weights = zip(*map(count_tokens, batches), strict=True)
         return Share(batches, sum(tokens), sum(weights), work.reached)
 
@@ -139,7 +143,11 @@ class Feed(Dataset[Share]):
         settings = self._settings
         return self._corpus.plan(self._reader, settings.batch_tokens, seed=settings.seed, epoch=epoch)
 
-    def _batch(self, indices: NDArray[np.int64], place: tuple[int, int]) -> Batch:
-        """The sentences of a batch, of which epoch and number decide which are learnt with other contexts."""
+    def _parts(self, indices: NDArray[np.int64], place: tuple[int, int]) -> list[Batch]:
+        """A batch in the parts in which it is computed: epoch and number decide which contexts are exchanged."""
         neighbours = self._noise.neighbours(indices.tolist(), (self._settings.seed, *place))
-        return self._corpus.batch(indices, self._reader, neighbours)
+        count = -(-self._settings.batch_tokens // _AT_ONCE) if self._world.device.type == "cpu" else 1
+        return [
+            self._corpus.batch(indices[rows], self._reader, [neighbours[row] for row in rows])
+            for rows in self._corpus.parts(indices, self._reader, count)
+        ]

@@ -8,6 +8,7 @@ import torch
 
 from models.config import TrainingConfig, load_config
 from models.data.corpus import TokenizedCorpus
+from models.data.tokenizer import PAD
 from models.training.distributed import World
 from models.training.feed import Feed, Share
 from models.training.run import make_tokenizer, plan_model, read_corpus
@@ -16,12 +17,17 @@ MakeRun = Callable[..., Path]
 SETTINGS = TrainingConfig(updates=7, batch_tokens=60, accumulation=2, context_dropout=0.3, context_shuffling=0.3)
 
 
-@pytest.fixture
-def feed(make_run: MakeRun) -> Feed:
-    """Of a Doc-Transformer, some of whose sentences are learnt with other contexts."""
-    config = load_config(make_run("run", architecture={"kind": "doc_transformer"}, training={"step": "joint"}))
+def make_feed(make_run: MakeRun, **architecture: object) -> Feed:
+    """Of an architecture, some of whose sentences are learnt with other contexts."""
+    config = load_config(make_run("run", architecture=architecture, training={"step": "joint"}))
     corpus = TokenizedCorpus(read_corpus(config.data.train), make_tokenizer(config), 60)
     return Feed(corpus, plan_model(config).architecture, SETTINGS, World())
+
+
+@pytest.fixture
+def feed(make_run: MakeRun) -> Feed:
+    """Of a Doc-Transformer."""
+    return make_feed(make_run, kind="doc_transformer")
 
 
 def tensors(share: Share) -> list[torch.Tensor]:
@@ -48,6 +54,44 @@ def test_a_run_goes_on_where_it_was(feed: Feed) -> None:
         for one, other in zip(rest, whole[last + 1 :], strict=True):
             assert one.reached == other.reached
             assert all(map(torch.equal, tensors(one), tensors(other)))
+
+
+def rows(share: Share) -> list[list[list[int]]]:
+    """The sentences of a share, each with its translation and its context, without padding."""
+    return [
+        [each[each != PAD].tolist() for each in row]
+        for batch in share.batches
+        if batch.target is not None
+        for row in zip(batch.source, batch.target, batch.context["tokens"], strict=True)
+    ]
+
+
+def test_a_large_batch_is_computed_in_parts(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their sentences are those of the batch, with contexts from other parts, too; an update counts as many tokens."""
+    whole = list(feed.shares(0, 0, 10))
+    monkeypatch.setattr("models.training.feed._AT_ONCE", 15)
+    parts = list(feed.shares(0, 0, 10))
+    for one, many in zip(whole, parts, strict=True):
+        assert len(many.batches) > len(one.batches)
+        assert rows(many) == rows(one)
+        assert (many.tokens, many.weight, many.reached) == (one.tokens, one.weight, one.reached)
+
+
+def test_sentences_that_go_on_from_each_other_are_computed_together(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In parts, as many are the first, second and third of a block as in whole batches."""
+    feed = make_feed(make_run, kind="global_local", block_sentences=3, warm_start=True)
+
+    def turns() -> list[tuple[int, int]]:
+        return [turn for s in feed.shares(0, 0, 10) for b in s.batches for turn in enumerate(map(len, b.turns))]
+
+    whole = turns()
+    monkeypatch.setattr("models.training.feed._AT_ONCE", 15)
+    parts = turns()
+    assert len(parts) > len(whole)
+    for place in range(3):
+        assert sum(size for turn, size in parts if turn == place) == sum(size for turn, size in whole if turn == place)
 
 
 def test_a_run_that_has_ended_reads_nothing(feed: Feed) -> None:
