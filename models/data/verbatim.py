@@ -1,7 +1,8 @@
 """What has to stand in a translation as it stands in the source, and what a model reads in its place.
 
-Of an address, or of what a program fills in, a model makes something else, a piece at a time. So it reads a word that
-it copies, and that is replaced again. Of emoji it knows nothing: it reads none, and they follow the translation.
+Of an address, of code, or of what a program fills in, a model makes something else, a piece at a time. So it reads a
+word that it copies, and that is replaced again. Of emoji it knows nothing: it reads none of them, and they follow the
+translation.
 """
 
 import re

@@ -14,8 +14,9 @@ PLACEHOLDER: Final = r"""
       [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
+    | (?<!`) (?P<ticks>`{1,2}) (?!`) [^`\n]++ (?P=ticks) (?!`)                      # `code`
 """
-SIGNS: Final = ("://", "www.", "@", "{", "%")
+SIGNS: Final = ("://", "www.", "@", "{", "%", "`")
 """One of them is in each address and each placeholder."""
 PICTURES: Final = r"\u2600-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 """Emoji and other pictures, for a set of a regular expression; not circles, which stand for letters in 〇〇寺."""

@@ -37,6 +37,8 @@ def japanese() -> Spelling:
         "%s",
         "%1$d",
         "%(total).2f",
+        "`make demo`",
+        "``a ・ b``",
     ],
 )
 @pytest.mark.parametrize("around", ["See {} for details.", "({})", "{}, then {}!", "詳細は{}を参照。", "{}。"])
@@ -50,10 +52,36 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
     assert spelt.restored(spelt.text).replace(" ", "") == text.replace(" ", "")
 
 
-@pytest.mark.parametrize("text", ["25% of it", "a @ b", "{1, 2}", "e-mail", "50%ige", "https://", "%", "{}", "100 %"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "25% of it",
+        "a @ b",
+        "{1, 2}",
+        "e-mail",
+        "50%ige",
+        "https://",
+        "%",
+        "{}",
+        "100 %",
+        "`quoted'",
+        "``quoted''",
+        "@name",
+    ],
+)
 def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
     """What only looks like one."""
     assert english.of(text) == Spelt(text)
+
+
+@pytest.mark.parametrize(
+    "run", ["http://(", "http://a(", "www.", "www.((a)", "a@", "`", "`a", "``a`", "{a", "%0", "😀", "😀\u200d"]
+)
+def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
+    """Of the same, a million: a time that grew with their square would never end here."""
+    text = run * (1_000_000 // len(run))
+    spelt = japanese.of(text)
+    assert len(spelt.restored(spelt.text)) > 100_000
 
 
 def test_a_stand_in_is_none_of_the_words_of_the_sentence(english: Spelling) -> None:
