@@ -1,4 +1,7 @@
-"""The service on a real bundle, with the real runtime in its workers: what goes in comes out as the runtime has it."""
+"""The service on a real bundle, with the real runtime in its workers: what goes in comes out as the runtime has it.
+
+On a CPU, and on a GPU where there is one.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -6,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import torch
 
 from models.data.documents import Sentence
 from models.engine.requests import Options, TranslationRequest
@@ -14,6 +18,8 @@ from tests.support.bundles import documents, make_bundle, put_nan
 from tests.support.client import begin, say, translate
 from tests.support.servers import RedisServer, Replica
 
+NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+ON_GPU = {"device": "cuda", "compute_type": "float32"}  # in bfloat16 a batch may decide between two words
 SOURCES = [sentence.source for sentence in documents(1, 6)[0].sentences]
 
 
@@ -23,12 +29,22 @@ def real_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bundle(tmp_path_factory.mktemp("real") / "bundle")
 
 
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param({}, id="cpu"), pytest.param(ON_GPU, id="cuda", marks=[pytest.mark.gpu, NO_GPU])],
+)
+def computing(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Where and in what type it computes."""
+    return dict(request.param)
+
+
 @pytest.fixture(scope="module")
 def client(
-    real_bundle: Path, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+    real_bundle: Path, computing: dict[str, str], redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[httpx.Client]:
     """A client of `python -m service` on it."""
     settings = {"ANTECEDENT_BUNDLES": str(real_bundle), "ANTECEDENT_REDIS_URL": redis_server.url}
+    settings |= {f"ANTECEDENT_{name.upper()}": value for name, value in computing.items()}
     replica = Replica(tmp_path_factory.mktemp("replica"), "service", settings)
     with replica.start().client() as client:
         yield client
@@ -36,7 +52,9 @@ def client(
 
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence"])
-def test_document_is_what_the_runtime_gives(client: httpx.Client, real_bundle: Path, strategy: str) -> None:
+def test_document_is_what_the_runtime_gives(
+    client: httpx.Client, real_bundle: Path, computing: dict[str, str], strategy: str
+) -> None:
     """Texts, scores and context sizes pass through queue, batches and processes as they are."""
     found = translate(client, *SOURCES, strategy=strategy, beam_size=2).json()["sentences"]
     size = 2 if strategy == "direct" else 0
@@ -44,7 +62,7 @@ def test_document_is_what_the_runtime_gives(client: httpx.Client, real_bundle: P
         TranslationRequest(source, tuple(map(Sentence, SOURCES[max(0, at - size) : at])))
         for at, source in enumerate(SOURCES)
     ]
-    wanted = Runtime.load(real_bundle).translate(requests, Options(strategy=strategy, beam_size=2))
+    wanted = Runtime.load(real_bundle, **computing).translate(requests, Options(strategy=strategy, beam_size=2))
     assert [sentence["translation"] for sentence in found] == [one.text for one in wanted]
     assert [sentence["context_size"] for sentence in found] == [one.context_size for one in wanted]
     assert [sentence["score"] for sentence in found] == pytest.approx([one.score for one in wanted], abs=1e-4)
