@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from models.data.characters import Nearest
+from models.data.markup import NO_MARKS, Unmarked, unmarked
 from models.data.words import ADDRESS, PICTURES, PLACEHOLDER, SIGNS
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
@@ -27,18 +28,25 @@ class Spelt:
     """A text as a model reads it, and what it does not read."""
 
     text: str
+    plain: str
+    """The same with all of its characters, for a tokenizer of another vocabulary."""
     replaced: tuple[tuple[str, str], ...] = ()
     """Stand-ins, each with what it stands for."""
     left_out: tuple[str, ...] = ()
+    marks: Unmarked = NO_MARKS
+    """The text as it was but for its marks, and these; without any, nothing."""
 
     def as_read(self, translation: str) -> str:
-        """A translation of the text, with the stand-ins that the text is read with."""
+        """A translation of the text, without marks and with the stand-ins that the text is read with."""
+        translation = self.marks.of(translation)
         for stand_in, verbatim in self.replaced:
             translation = translation.replace(verbatim, stand_in, 1)
         return translation
 
     def restored(self, translation: str) -> str:
         """A translation of what was read, with all that was not read, each as often as the text has it.
+
+        Marks come where the translation has places for them (`models.data.markup.with_places`).
 
         What the model has dropped comes last, with spaces in any language: an address ends at one.
         """
@@ -50,7 +58,7 @@ class Spelt:
         if missing:
             whole = rf"(?<![A-Za-z0-9])(?:{'|'.join(missing)})(?![A-Za-z0-9])"
             translation = re.sub(whole, original, translation)
-        return " ".join(filter(None, [translation, *missing.values(), *self.left_out]))
+        return self.marks.marked(" ".join(filter(None, [translation, *missing.values(), *self.left_out])))
 
 
 class Spelling:
@@ -61,12 +69,20 @@ class Spelling:
 
     def of(self, text: str) -> Spelt:
         """The text as the vocabulary can best spell it."""
+        marks = unmarked(text)
+        text = marks.text
         reading = _Reading(self._nearest, [stand_in for stand_in in STAND_INS if stand_in not in text])
         if any(sign in text for sign in SIGNS):
             text = _VERBATIM.sub(reading.stand_in, text)
         if not text.isascii():
             text = _PICTURES.sub(reading.pictures, text)
-        return Spelt(self._nearest.of(text), tuple(reading.replaced), tuple(reading.left_out))
+        return Spelt(
+            self._nearest.of(text),
+            text,
+            tuple(reading.replaced),
+            tuple(reading.left_out),
+            marks if marks.any else NO_MARKS,
+        )
 
 
 @dataclass(slots=True)

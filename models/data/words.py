@@ -16,6 +16,11 @@ PLACEHOLDER: Final = r"""
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
     | (?<!`) (?P<ticks>`{1,2}) (?!`) [^`\n]++ (?P=ticks) (?!`)                      # `code`
 """
+TAG: Final = r"""
+      [a-z][a-z0-9:-]*+                                                           # <br/> </b> <g id="1">
+      (?: \s++ [A-Za-z:_-]++ \s*+=\s*+ (?: "[^"<>]*+" | '[^'<>]*+' | [^\s"'<>=/]++ ) )*+ \s*+ /?+
+"""
+"""What is between < and >, or </ and >."""
 SIGNS: Final = ("://", "www.", "@", "{", "%", "`")
 """One of them is in each address and each placeholder."""
 PICTURES: Final = r"\u2600-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
@@ -25,8 +30,7 @@ _NO_WORDS: Final = re.compile(
     rf"""
       {ADDRESS}
     | {PLACEHOLDER}
-    | </?[a-z][a-z0-9:-]*+                                                        # a tag: <br/> <g id="1">
-      (?: \s++ [A-Za-z:_-]++ \s*+=\s*+ (?: "[^"<>]*+" | '[^'<>]*+' | [^\s"'<>=/]++ ) )*+ \s*+ /?>
+    | </? {TAG} >
     | &(?: \#x?[0-9A-Fa-f]++ | [A-Za-z][A-Za-z0-9]*+ );                           # an entity
     """,
     re.VERBOSE | re.ASCII,

@@ -114,7 +114,7 @@ class Preparation:
 
     def _pieces(self, texts: Sequence[str]) -> dict[str, Tokens] | None:
         """Texts in the architecture's own tokenization."""
-        pieces = self.reader.pieces(texts)
+        pieces = self.reader.pieces([self.spelling.of(text).plain for text in texts])
         return None if pieces is None else dict(zip(texts, pieces, strict=True))
 
     def _translations(self, request: TranslationRequest) -> list[str]:

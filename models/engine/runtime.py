@@ -26,6 +26,7 @@ from models.engine.backbone import BackboneEngine
 from models.engine.bert import BundledBert
 from models.engine.computation import place, resolve_compute_type
 from models.engine.flow import Flow
+from models.engine.placement import Placement
 from models.engine.preparation import Preparation, Prepared
 from models.engine.requests import CacheUse, Hypothesis, Options, Strategy, Translation, TranslationRequest
 from models.engine.rerank import combined
@@ -54,6 +55,8 @@ class Runtime:
         self._engines = combined(engines, manifest.backbone.max_length)
         spellings = Spelling(Nearest(tokenizer.source)), Spelling(Nearest(tokenizer.target))
         self._preparation = Preparation(manifest, tokenizer, reader, *spellings)
+        language, longest = manifest.languages.target, manifest.limits.source_tokens
+        self._placement = Placement(self._engines["direct"], tokenizer, *spellings, language, longest)
         self._joins_source = reader.joins_source
 
     @classmethod
@@ -241,8 +244,8 @@ class Runtime:
 
     def _joined(self, prepared: Prepared, parts: list[found.Hypothesis]) -> Hypothesis:
         texts = [
-            spelt.restored(self.tokenizer.decode_target(part.tokens))
-            for spelt, part in zip(prepared.spelt, parts, strict=True)
+            spelt.restored(self._placement.place(request, spelt, self.tokenizer.decode_target(part.tokens)))
+            for request, spelt, part in zip(prepared.parts, prepared.spelt, parts, strict=True)
         ]
         score = sum(part.log_probability for part in parts) / sum(part.length for part in parts)
         return Hypothesis(join_translations(texts, self.manifest.languages.target), score)

@@ -1,6 +1,7 @@
 """Every architecture goes from checkpoint to bundle, and translates there as it did."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -88,6 +89,16 @@ def test_bundle_scores_as_the_checkpoint(runtimes: tuple[Runtime, Runtime]) -> N
     targets = [sentence.target or "" for document in documents(3) for sentence in document.sentences]
     expected, found = (runtime.score(requests(runtime.manifest.window), targets) for runtime in runtimes)
     assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_marks_are_placed_by_every_architecture(runtimes: tuple[Runtime, Runtime]) -> None:
+    """In the context of a document, too: all are there once."""
+    given = requests(runtimes[1].manifest.window)[:6]
+    marked = [replace(one, source=f"<b>{one.source[:2]}</b>{one.source[2:]}") for one in given]
+    found = runtimes[1].translate(marked, Options(beam_size=2))
+    plain = runtimes[1].translate(given, Options(beam_size=2))
+    assert [one.text.replace("<b>", "").replace("</b>", "") for one in found] == [one.text for one in plain]
+    assert all(one.text.count("<b>") == one.text.count("</b>") == 1 for one in found)
 
 
 def test_batch_mates_change_nothing(runtimes: tuple[Runtime, Runtime]) -> None:

@@ -1,0 +1,70 @@
+"""Marks around words, taken out of a text and put into its translation."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.data.markup import Pair, Unmarked, unmarked, with_places
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a <b>c</b>.", Unmarked("a c.", (Pair("<b>", "</b>", 2, 3),))),
+        ("**a** b", Unmarked("a b", (Pair("**", "**", 0, 1),))),
+        ("see [a b](https://b.c/d?e).", Unmarked("see a b.", (Pair("[", "](https://b.c/d?e)", 4, 7),))),
+        ("<a href='x' id=y><i>a</i></a>", Unmarked("a", (Pair("<a href='x' id=y><i>", "</i></a>", 0, 1),))),
+        ("<u>a <i>b</i></u>", Unmarked("a b", (Pair("<u>", "</u>", 0, 3), Pair("<i>", "</i>", 2, 3)))),
+        ("<p>One.", Unmarked("One.", before="<p>")),
+        (" <br/> <b>Two</b></p> ", Unmarked("  Two ", (Pair("<b>", "</b>", 2, 5),), before="<br/>", after="</p>")),
+        ('a <i class="x"></i>b', Unmarked("a b", (Pair('<i class="x">', "</i>", 2, 2),))),
+    ],
+)
+def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
+    """Pairs with where their words are, those around the same words as one, and what a sentence has of other pairs."""
+    assert unmarked(text) == expected
+
+
+@pytest.mark.parametrize("text", ["a<br/>b", "2 ** 3", "[a] (b)", "[a](", "a](b)", "<She left.>", "a < b > c", "a **"])
+def test_all_else_stays(text: str) -> None:
+    """What has no partner beside words, and what only looks like a mark."""
+    assert unmarked(text) == Unmarked(text)
+
+
+def test_what_crosses_is_no_pair() -> None:
+    """Of two that cross, the one that is closed first is one."""
+    found = unmarked("<b>a <i>b</b> c</i> d")
+    assert (found.text, [pair.opens for pair in found.pairs]) == ("a <i>b c</i> d", ["<b>"])
+
+
+PIECES = ["a", "b ", "<b>", "</b>", "<i>", "</i>", "<br/>", "**", "[", "](c)", " "]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_what_is_taken_out_can_be_put_back(text: str) -> None:
+    """In their own places pairs make the text again, with nothing lost of what stands at its ends."""
+    found = unmarked(text)
+    back = found.marked(with_places(found.text, [(pair.begin, pair.end) for pair in found.pairs]))
+    assert sorted(back) == sorted(text)
+    if not (found.before or found.after):
+        assert back == text
+    for one, other in combinations(found.pairs, 2):
+        assert other.begin >= one.end or other.end <= one.end
+
+
+def test_places_are_nested_as_pairs_are() -> None:
+    """At one place what closes comes first, the inner one before the outer; what opens comes last, the outer first."""
+    outer, left, empty, right = (Pair(f"<{name}>", f"</{name}>", 0, 0) for name in "oler")
+    found = Unmarked("", (outer, left, empty, right))
+    spans = [(0, 4), (0, 2), (2, 2), (2, 4)]
+    assert found.marked(with_places("abcd", spans)) == "<o><l>ab</l><e></e><r>cd</r></o>"
+    assert found.marked(with_places("abcd", [(1, 3)] * 4)) == "a<o><l><e><r>bc</r></e></l></o>d"
+
+
+@pytest.mark.parametrize("run", ["<b>", "<b></i>", "**", "[a](b)", "[a]", "[", "<a b=c ", "<", "](", "</b>"])
+def test_no_run_of_characters_takes_long(run: str) -> None:
+    """Of the same, a million: a time that grew with their square would never end here."""
+    text = run * (1_000_000 // len(run))
+    assert unmarked(text).text.count("a") <= len(text)

@@ -1,0 +1,100 @@
+"""Marks of a sentence in its translation, where the shipped models say that they belong."""
+
+from typing import Any
+
+import pytest
+
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from tests.support.servers import ROOT
+
+PRETRAINED = ROOT / "models" / "pretrained"
+MARKED = [
+    "彼女は<b>源氏物語</b>を書いた。",
+    '<p>次に<a href="https://example.org/">二条城</a>へ行く。</p>',
+    "<i>金閣寺</i>と<i>銀閣寺</i>は<b>京都</b>にある。",
+    "**清水寺**は[公式サイト](https://example.org/)を参照。😀",
+]
+
+
+@pytest.fixture(scope="module")
+def japanese() -> Runtime:
+    """The shipped Japanese-English bundle."""
+    return Runtime.load(PRETRAINED / "ja-en")
+
+
+@pytest.fixture(scope="module")
+def english() -> Runtime:
+    """The shipped English-Japanese bundle."""
+    return Runtime.load(PRETRAINED / "en-ja")
+
+
+def translated(runtime: Runtime, *texts: str, **options: Any) -> list[str]:
+    """The translations of sentences without context."""
+    found = runtime.translate([TranslationRequest(text) for text in texts], Options(**options))
+    return [one.text for one in found]
+
+
+def test_marks_are_around_the_same_words(japanese: Runtime, english: Runtime) -> None:
+    """In either direction, where words change places, too; without marks the translations are the same."""
+    assert translated(english, "I live in <b>Osaka</b> and work in <i>Kyoto</i>.") == [
+        "<b>大阪</b>に住み、<i>京都</i>で働く。"
+    ]
+    text, linked, both, _ = translated(japanese, *MARKED)
+    assert text.count("<b>") == text.count("</b>") == 1
+    assert "Genji</b>" in text
+    assert linked.startswith("<p>")
+    assert linked.endswith(".</p>")
+    assert '<a href="https://example.org/">Nijo' in linked
+    assert both == "<i>Kinkaku-ji Temple</i> and <i>Ginkaku-ji Temple</i> are located in <b>Kyoto</b>."
+    (plain,) = translated(japanese, "金閣寺と銀閣寺は京都にある。")
+    assert both.replace("<i>", "").replace("</i>", "").replace("<b>", "").replace("</b>", "") == plain
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
+def test_no_mark_is_lost_or_changed(japanese: Runtime, strategy: Any) -> None:
+    """By each strategy, and in each of the next best translations."""
+    beam, n_best = (1, 1) if strategy == "verify" else (4, 3)
+    requests = [TranslationRequest(text) for text in MARKED]
+    found = japanese.translate(requests, Options(strategy, beam, n_best))
+    marks = ["<b>", "</b>", "<i>", "</i>", "<p>", "</p>", '<a href="https://example.org/">', "</a>"]
+    marks += ["**", "](https://example.org/)", "😀"]
+    for source, translation in zip(MARKED, found, strict=True):
+        for text in [translation.text, *(other.text for other in translation.alternatives)]:
+            assert [text.count(mark) for mark in marks] == [source.count(mark) for mark in marks]
+
+
+@pytest.mark.parametrize(
+    ("source", "begins", "ends"),
+    [
+        ("<b>彼は京都に住んでいる。</b>", "<b>", ".</b>"),
+        ("<b>彼は京都に住んでいる</b>。", "<b>", "</b>."),
+        ("<p>彼は京都に住んでいる。", "<p>", "."),
+        ("彼は京都に住んでいる。</p>", "", ".</p>"),
+        ('<i class="x"></i>彼は京都に住んでいる。', '<i class="x"></i>', "."),
+    ],
+)
+def test_marks_around_a_whole_sentence_stay_around_it(japanese: Runtime, source: str, begins: str, ends: str) -> None:
+    """With the full stop, or without it, and where another sentence has the partner."""
+    (plain, text) = translated(japanese, "彼は京都に住んでいる。", source)
+    assert text == begins + plain.removesuffix(".") + ends
+
+
+def test_more_pairs_than_are_looked_for_are_all_there(japanese: Runtime) -> None:
+    """Beyond some they are placed by proportion; they never cross."""
+    source = "、".join(f"<b>{name}</b>" for name in ("京都", "奈良", "大阪", "東京", "神戸") * 3) + "に行った。"
+    (text,) = translated(japanese, source)
+    assert text.count("<b>") == text.count("</b>") == 15
+    depth = 0
+    for part in text.replace("</b>", "\0-").replace("<b>", "\0+").split("\0")[1:]:
+        depth += 1 if part.startswith("+") else -1
+        assert 0 <= depth <= 1
+
+
+def test_a_draft_with_marks_is_kept(japanese: Runtime) -> None:
+    """A document that comes back with its own translations is not translated again."""
+    direct = japanese.translate([TranslationRequest(text) for text in MARKED], Options("direct", 1))
+    drafted = [TranslationRequest(text, draft=one.text) for text, one in zip(MARKED, direct, strict=True)]
+    verified = japanese.translate(drafted, Options("verify"))
+    assert [one.text for one in verified] == [one.text for one in direct]
+    assert [one.kept for one in verified] == [one.tokens for one in verified]
