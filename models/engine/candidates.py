@@ -22,6 +22,18 @@ def score(model: TranslationModel, batch: Batch, candidates: Sequence[Sequence[T
     Returns:
         For each of them the log-probability of every token, and of the end of sentence if there is a place for it.
     """
+    return [[own for own, _ in each] for each in score_beside(model, batch, candidates, EOS)]
+
+
+@torch.inference_mode()
+def score_beside(
+    model: TranslationModel, batch: Batch, candidates: Sequence[Sequence[Tokens]], token: int
+) -> list[list[tuple[list[float], list[float]]]]:
+    """Score the candidates of each sentence, and one token in the place of each of theirs; arguments as of `score`.
+
+    Returns:
+        For each candidate what `score` gives, and the log-probability of `token` where each of these stands.
+    """
     most = max(map(len, candidates))
     rows = [tokens for each in candidates for tokens in (*each, *[()] * (most - len(each)))]
     places = len(model.backbone.positions)
@@ -32,6 +44,8 @@ def score(model: TranslationModel, batch: Batch, candidates: Sequence[Sequence[T
     # Not by what stands there: CTranslate2 may propose padding as a word.
     real = torch.arange(expected.size(1)).lt(torch.tensor(lengths)[:, None]).to(expected.device)
     # The projection is the widest product of all, so padding is left out of it.
-    losses = F.cross_entropy(model.logits(hidden[real]).float(), expected[real], reduction="none")
-    values = [(-part).tolist() for part in losses.cpu().split(lengths)]
+    logits, wanted = model.logits(hidden[real]).float(), expected[real]
+    own = -F.cross_entropy(logits, wanted, reduction="none")
+    beside = own + logits[:, token] - logits.gather(1, wanted[:, None])[:, 0]
+    values = [tuple(part.tolist()) for part in torch.stack((own, beside)).cpu().split(lengths, dim=1)]
     return [values[row * most : row * most + len(each)] for row, each in enumerate(candidates)]

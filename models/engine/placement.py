@@ -13,19 +13,22 @@ from typing import Final
 
 from models.data.markup import Pair, with_places
 from models.data.spacing import gap_of
-from models.data.tokenizer import Tokenizer
+from models.data.tokenizer import UNK, Tokenizer
 from models.data.verbatim import Spelling, Spelt
 from models.data.words import has_words
-from models.engine.strategies import Engine, TokenizedRequest
+from models.engine.strategies import TokenizedRequest, TorchEngine
 
-MOST_SCORED: Final = 8
+MOST_SCORED: Final = 4
 """Pairs of a sentence that are looked for in this way; those that follow are placed by proportion."""
 _UNASKED: Final = 0.3
 """The part of that which counts, chosen on the dev sets of the shipped models: docs/experiments/japanese-english.md."""
 _BEST: Final = 6
-"""How many of the places of one quotation mark alone are tried with as many of the other."""
+"""How many places of the first quotation mark are tried with every place of the second."""
+_TRIED: Final = 4
+"""How many of these are scored whole."""
 _SOURCE_QUOTES: Final = ("“", "”")
 _QUOTES: Final = {" ": ('"', '"'), "": ("「", "」")}
+_QUOTE_PIECES: Final = {" ": ('▁"', '"'), "": ("「", "」")}
 """Those of a translation, by what its language has between sentences."""
 _WORD: Final = re.compile(r"\w")
 _BEGIN: Final = re.compile(r"(?<!\w)(?=\w)")
@@ -64,10 +67,21 @@ class _Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """Places marks in translations, which `engine` scores; sources and translations are spelt as it reads them."""
+class _Pieces:
+    """A translation as tokens, with the places where a span may begin, or end, and the numbers of the tokens there."""
 
-    engine: Engine
+    text: str
+    tokens: list[int]
+    begins: dict[int, int]
+    ends: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Places marks in translations, by a model that scores them; both languages are spelt as it reads them."""
+
+    engine: TorchEngine | None
+    """Where there is none, all is placed by proportion."""
     tokenizer: Tokenizer
     spelling: Spelling
     target_spelling: Spelling
@@ -85,53 +99,35 @@ class Placement:
         pairs, text, spans = spelt.marks.pairs, spelt.marks.text, list[Span]()
         if not pairs:
             return translation
-        begins, ends = self._edges(translation)
+        pieces = self._pieces(translation)
         for number, pair in enumerate(pairs):
             outer, room = _room(pairs[:number], spans, pair, (len(text), len(translation)))
-            span = _around_all(text, pair, outer, room, ends)
+            span = _around_all(text, pair, outer, room, pieces.ends)
             if span is None and number < MOST_SCORED and pair.begin < pair.end:
-                asked = self._quoting(request, text, pair)
-                span = self._most_likely(request, asked, translation, room, room.begins(begins), room.ends(ends))
-            spans.append(span or _in_proportion(pair, outer, room, room.begins(begins), room.ends(ends)))
+                span = self._most_likely(request, self._quoting(request, text, pair), pieces, room)
+            spans.append(span or _in_proportion(pair, outer, room, pieces))
         return with_places(translation, spans)
 
-    def _edges(self, translation: str) -> tuple[list[int], list[int]]:
-        """Where words begin, and where they end; where there are no spaces, pieces, and what is in another script."""
-        if gap_of(self.language):
-            found = ([match.start() for match in edge.finditer(translation)] for edge in (_BEGIN, _END))
-            return next(found), next(found)
-        pieces = self.tokenizer.target.encode(translation, out_type=str)
-        cuts = {0, *accumulate(len(piece) for piece in pieces if piece != "▁")}
-        cuts |= {found.start() for found in _BETWEEN_SCRIPTS.finditer(translation)}
-        edges = sorted(cut for cut in cuts if cut <= len(translation))
-        return edges, edges
-
-    def _most_likely(
-        self,
-        request: TokenizedRequest,
-        asked: TokenizedRequest,
-        translation: str,
-        room: _Room,
-        begins: Sequence[int],
-        ends: Sequence[int],
-    ) -> Span | None:
-        """The span that the model would most likely put in quotation marks when it is asked so, if it can say."""
-        quotes = _QUOTES[gap_of(self.language)]
-        alone = [
-            *(translation[:at] + quotes[0] + translation[at:] for at in begins),
-            *(translation[:at] + quotes[1] + translation[at:] for at in ends),
-        ]
-        scores = self._scores(asked, alone)
-        if scores is None:
-            return None
-        spans = room.spans(_best(begins, scores[: len(begins)]), _best(ends, scores[len(begins) :]))
-        spans = [(begin, end) for begin, end in spans if _WORD.search(translation, begin, end)]
-        quoted = [_quoted(translation, span, quotes) for span in spans]
-        values, unasked = self._scores(asked, quoted), self._scores(request, quoted)
-        if values is None or unasked is None:
-            return None
-        gains = (value - _UNASKED * other for value, other in zip(values, unasked, strict=True))
-        return max(zip(gains, spans, strict=True))[1]
+    def _pieces(self, text: str) -> _Pieces:
+        """Words begin and end a span; where there are no spaces, pieces, divided where the script changes."""
+        vocabulary = self.tokenizer.target
+        tokens: list[int] = []
+        for token in self.tokenizer.encode_target(self.target_spelling.of(text).text):
+            parts = [vocabulary.piece_to_id(part) for part in _BETWEEN_SCRIPTS.split(vocabulary.id_to_piece(token))]
+            tokens += [token] if UNK in parts else parts
+        pieces = [vocabulary.id_to_piece(token).replace("▁", " ") for token in tokens]
+        starts = [at - 1 for at in accumulate(map(len, pieces), initial=0)]  # a space is before the first
+        if "".join(pieces).removeprefix(" ") != text:
+            starts, tokens = list(range(len(text) + 1)), []
+        spaced = gap_of(self.language) != ""
+        begins = {
+            at + piece.startswith(" "): number for number, (at, piece) in enumerate(zip(starts, pieces, strict=False))
+        }
+        ends = {at: number for number, at in enumerate(starts) if at > 0}
+        if spaced:
+            begins = {at: number for at, number in begins.items() if _BEGIN.match(text, at)}
+            ends = {at: number for at, number in ends.items() if _END.match(text, at)}
+        return _Pieces(text, tokens, begins, ends)
 
     def _quoting(self, request: TokenizedRequest, text: str, pair: Pair) -> TokenizedRequest:
         """The request with quotation marks in the place of a pair of marks."""
@@ -139,12 +135,61 @@ class Placement:
         source = self.tokenizer.encode_source(self.spelling.of(quoted).text)
         return replace(request, example=replace(request.example, source=source))
 
-    def _scores(self, request: TokenizedRequest, candidates: Sequence[str]) -> list[float] | None:
-        """Log-probabilities of translations; None if there are none, or one is too long to be read."""
-        targets = self.tokenizer.encode_targets([self.target_spelling.of(each).text for each in candidates])
-        if not targets or max(map(len, [request.example.source, *targets])) > self.longest:
+    def _most_likely(
+        self, request: TokenizedRequest, asked: TokenizedRequest, pieces: _Pieces, room: _Room
+    ) -> Span | None:
+        """The span that the model would most likely put in quotation marks when it is asked so, if it can say."""
+        quotes = _QUOTES[gap_of(self.language)]
+        long = max(len(asked.example.source), len(pieces.tokens) + 2) > self.longest
+        if self.engine is None or not pieces.tokens or long:
             return None
-        return [sum(values) for values in self.engine.score_candidates([request], [targets])[0]]
+        likely = self._likely(self.engine, request, asked, pieces, room)
+        quoted = self.tokenizer.encode_targets(
+            [self.target_spelling.of(_quoted(pieces.text, span, quotes)).text for span in likely]
+        )
+        if not quoted:
+            return None
+        found = self.engine.score_candidates([asked, request], [quoted, quoted])
+        values, unasked = ([sum(scores) for scores in each] for each in found)
+        gains = [value - _UNASKED * other for value, other in zip(values, unasked, strict=True)]
+        return likely[gains.index(max(gains))]
+
+    def _likely(
+        self, engine: TorchEngine, request: TokenizedRequest, asked: TokenizedRequest, pieces: _Pieces, room: _Room
+    ) -> list[Span]:
+        """The most likely spans, by what is likely after each word: as if what closes changed nothing that follows."""
+        opens, closes = (self.tokenizer.target.piece_to_id(piece) for piece in _QUOTE_PIECES[gap_of(self.language)])
+        tokens, ends = pieces.tokens, pieces.ends
+        ((own, opening),) = engine.score_beside(asked, [tokens], opens)
+        ((plain, _),) = engine.score_beside(request, [tokens], opens)
+        begins = sorted(room.begins(pieces.begins), key=lambda at: own[pieces.begins[at]] - opening[pieces.begins[at]])[
+            :_BEST
+        ]
+        spans = [span for span in room.spans(begins, room.ends(ends)) if _WORD.search(pieces.text, *span)]
+        if UNK in (opens, closes) or not spans:
+            return []
+        rows = [[*tokens[: pieces.begins[at]], opens, *tokens[pieces.begins[at] :]] for at in begins]
+        values = _Closed(own, engine.score_beside(asked, rows, closes))
+        unasked = _Closed(plain, engine.score_beside(request, rows, closes))
+
+        def gain(span: Span) -> float:
+            row, end = begins.index(span[0]), ends[span[1]]
+            return values.at(row, end) - _UNASKED * unasked.at(row, end)
+
+        return sorted(spans, key=gain, reverse=True)[:_TRIED]
+
+
+class _Closed:
+    """What translations are worth in which a quotation mark is opened, when it is closed."""
+
+    def __init__(self, own: Sequence[float], opened: Sequence[tuple[Sequence[float], Sequence[float]]]) -> None:
+        self._left = list(accumulate(reversed(own), initial=0.0))[::-1]
+        self._before = [list(accumulate(values, initial=0.0)) for values, _ in opened]
+        self._closing = [closing for _, closing in opened]
+
+    def at(self, row: int, end: int) -> float:
+        """With the mark closed before token `end` of the translation without any."""
+        return self._before[row][end + 1] + self._closing[row][end + 1] + self._left[end]
 
 
 def _room(pairs: Sequence[Pair], spans: Sequence[Span], pair: Pair, sizes: tuple[int, int]) -> tuple[Span, _Room]:
@@ -159,7 +204,7 @@ def _room(pairs: Sequence[Pair], spans: Sequence[Span], pair: Pair, sizes: tuple
     return outer, _Room(*inner, beside)
 
 
-def _around_all(text: str, pair: Pair, outer: Span, room: _Room, ends: Sequence[int]) -> Span | None:
+def _around_all(text: str, pair: Pair, outer: Span, room: _Room, ends: Iterable[int]) -> Span | None:
     """All of the room, for a pair without a word beside it; a full stop stays outside if it is outside."""
     if room.taken or has_words(text[outer[0] : pair.begin] + text[pair.end : outer[1]]) or pair.begin == pair.end:
         return None
@@ -167,23 +212,19 @@ def _around_all(text: str, pair: Pair, outer: Span, room: _Room, ends: Sequence[
     return room.begin, inside
 
 
-def _in_proportion(pair: Pair, outer: Span, room: _Room, begins: Sequence[int], ends: Sequence[int]) -> Span:
+def _in_proportion(pair: Pair, outer: Span, room: _Room, pieces: _Pieces) -> Span:
     """A span as far from the beginning, and as long, as in the source, as near as there is room."""
     share = (room.end - room.begin) / max(1, outer[1] - outer[0])
-    wanted = [room.begin + (at - outer[0]) * share for at in (pair.begin, pair.end)]
-    if pair.begin < pair.end and (spans := room.spans(_near(wanted[0], begins), _near(wanted[1], ends))):
-        return min(spans, key=lambda span: abs(span[0] - wanted[0]) + abs(span[1] - wanted[1]))
-    (at,) = _near(wanted[0], [*begins, *ends, room.end])[:1]
+    begin, end = (room.begin + (at - outer[0]) * share for at in (pair.begin, pair.end))
+    begins, ends = room.begins(pieces.begins), room.ends(pieces.ends)
+    if pair.begin < pair.end and (spans := room.spans(_near(begin, begins), _near(end, ends))):
+        return min(spans, key=lambda span: abs(span[0] - begin) + abs(span[1] - end))
+    (at,) = _near(begin, [*begins, *ends, room.end])[:1]
     return at, at
 
 
 def _near(wanted: float, places: Sequence[int]) -> list[int]:
     return sorted(places, key=lambda at: abs(at - wanted))[:_BEST]
-
-
-def _best(places: Sequence[int], scores: Sequence[float]) -> list[int]:
-    ranked = sorted(zip(scores, places, strict=True), reverse=True)
-    return [place for _, place in ranked[:_BEST]]
 
 
 def _quoted(text: str, span: Span, quotes: tuple[str, str]) -> str:

@@ -55,8 +55,9 @@ class Runtime:
         self._engines = combined(engines, manifest.backbone.max_length)
         spellings = Spelling(Nearest(tokenizer.source)), Spelling(Nearest(tokenizer.target))
         self._preparation = Preparation(manifest, tokenizer, reader, *spellings)
+        scores = engines["direct"] if isinstance(engines["direct"], TorchEngine) else None
         language, longest = manifest.languages.target, manifest.limits.source_tokens
-        self._placement = Placement(self._engines["direct"], tokenizer, *spellings, language, longest)
+        self._placement = Placement(scores, tokenizer, *spellings, language, longest)
         self._joins_source = reader.joins_source
 
     @classmethod

@@ -10,7 +10,7 @@ import torch
 
 from models.data.batches import CONTEXT_SHARE, Batch, Example, Memory, Tokens, pad_memories, read_batch
 from models.engine.batching import batch_tokens, in_batches
-from models.engine.candidates import score
+from models.engine.candidates import score, score_beside
 from models.engine.continuous import Continuous
 from models.engine.flow import Flow, run
 from models.engine.memories import Memories
@@ -123,6 +123,14 @@ class TorchEngine:
         return [
             values for part in self._parts(requests) for values in self._score(part, list(islice(remaining, len(part))))
         ]
+
+    def score_beside(
+        self, request: TokenizedRequest, candidates: Sequence[Tokens], token: int
+    ) -> list[tuple[list[float], list[float]]]:
+        """For each candidate what `score_candidates` gives, and what `token` would have in the place of each token."""
+        (memory,) = self._recall([request])
+        batch = self._batch_of([_Recalled.of(request, memory)])
+        return score_beside(self.model, batch, [candidates], token)[0]
 
     @property
     def caches(self) -> list[Recent[Any, Any]]:
