@@ -143,7 +143,7 @@ class Placement:
         long = max(len(asked.example.source), len(pieces.tokens) + 2) > self.longest
         if self.engine is None or not pieces.tokens or long:
             return None
-        likely = self._likely(self.engine, request, asked, pieces, room)
+        likely = self._likely(self.engine, asked, pieces, room)
         quoted = self.tokenizer.encode_targets(
             [self.target_spelling.of(_quoted(pieces.text, span, quotes)).text for span in likely]
         )
@@ -154,42 +154,27 @@ class Placement:
         gains = [value - _UNASKED * other for value, other in zip(values, unasked, strict=True)]
         return likely[gains.index(max(gains))]
 
-    def _likely(
-        self, engine: TorchEngine, request: TokenizedRequest, asked: TokenizedRequest, pieces: _Pieces, room: _Room
-    ) -> list[Span]:
+    def _likely(self, engine: TorchEngine, asked: TokenizedRequest, pieces: _Pieces, room: _Room) -> list[Span]:
         """The most likely spans, by what is likely after each word: as if what closes changed nothing that follows."""
         opens, closes = (self.tokenizer.target.piece_to_id(piece) for piece in _QUOTE_PIECES[gap_of(self.language)])
-        tokens, ends = pieces.tokens, pieces.ends
+        tokens, places = pieces.tokens, pieces.begins
         ((own, opening),) = engine.score_beside(asked, [tokens], opens)
-        ((plain, _),) = engine.score_beside(request, [tokens], opens)
-        begins = sorted(room.begins(pieces.begins), key=lambda at: own[pieces.begins[at]] - opening[pieces.begins[at]])[
-            :_BEST
-        ]
-        spans = [span for span in room.spans(begins, room.ends(ends)) if _WORD.search(pieces.text, *span)]
+        begins = sorted(room.begins(places), key=lambda at: own[places[at]] - opening[places[at]])[:_BEST]
+        spans = [span for span in room.spans(begins, room.ends(pieces.ends)) if _WORD.search(pieces.text, *span)]
         if UNK in (opens, closes) or not spans:
             return []
-        rows = [[*tokens[: pieces.begins[at]], opens, *tokens[pieces.begins[at] :]] for at in begins]
-        values = _Closed(own, engine.score_beside(asked, rows, closes))
-        unasked = _Closed(plain, engine.score_beside(request, rows, closes))
+        rows = [[*tokens[: places[at]], opens, *tokens[places[at] :]] for at in begins]
+        left = list(accumulate(reversed(own), initial=0.0))[::-1]
+        opened = {
+            begin: (list(accumulate(values, initial=0.0)), closing)
+            for begin, (values, closing) in zip(begins, engine.score_beside(asked, rows, closes), strict=True)
+        }
 
-        def gain(span: Span) -> float:
-            row, end = begins.index(span[0]), ends[span[1]]
-            return values.at(row, end) - _UNASKED * unasked.at(row, end)
+        def value(span: Span) -> float:
+            (before, closing), end = opened[span[0]], pieces.ends[span[1]]
+            return before[end + 1] + closing[end + 1] + left[end]
 
-        return sorted(spans, key=gain, reverse=True)[:_TRIED]
-
-
-class _Closed:
-    """What translations are worth in which a quotation mark is opened, when it is closed."""
-
-    def __init__(self, own: Sequence[float], opened: Sequence[tuple[Sequence[float], Sequence[float]]]) -> None:
-        self._left = list(accumulate(reversed(own), initial=0.0))[::-1]
-        self._before = [list(accumulate(values, initial=0.0)) for values, _ in opened]
-        self._closing = [closing for _, closing in opened]
-
-    def at(self, row: int, end: int) -> float:
-        """With the mark closed before token `end` of the translation without any."""
-        return self._before[row][end + 1] + self._closing[row][end + 1] + self._left[end]
+        return sorted(spans, key=value, reverse=True)[:_TRIED]
 
 
 def _room(pairs: Sequence[Pair], spans: Sequence[Span], pair: Pair, sizes: tuple[int, int]) -> tuple[Span, _Room]:
