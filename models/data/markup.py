@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from string import punctuation
 from typing import Final
 
-from models.data.words import TAG
+from models.data.words import TAG, beside
 
 _MARK: Final = re.compile(
     rf"""
@@ -23,6 +24,9 @@ _DEEPEST: Final = 16
 """How many marks that are still open are looked at for the one that another closes."""
 _FIRST: Final = 0xF0000
 """Of the characters for private use, which tell marks from all else that a translation may have."""
+_PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
+_MOST: Final = 1000
+"""Pairs of a text; with more it is read as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,13 @@ class Unmarked:
 
     def marked(self, translation: str) -> str:
         """A translation with places for marks, which `with_places` has made, with the text's marks in them."""
-        for number, pair in enumerate(self.pairs):
-            for place, mark in zip(_places(number), (pair.opens, pair.closes), strict=True):
-                translation = translation.replace(place, mark)
+        marks = {
+            place: mark
+            for number, pair in enumerate(self.pairs)
+            for place, mark in zip(_places(number), (pair.opens, pair.closes), strict=True)
+        }
+        if marks:
+            translation = _PLACE.sub(lambda found: marks.get(found[0], ""), translation)
         return f"{self.before}{translation}{self.after}"
 
 
@@ -93,10 +101,12 @@ def unmarked(text: str) -> Unmarked:
 
     Other marks without a partner stay in the text. Takes a time that is linear in its length.
     """
-    if not any(sign in text for sign in _SIGNS):
+    if not any(sign in text for sign in _SIGNS) or _PLACE.search(text):
         return Unmarked(text)
     marks = [_Mark.of(found) for found in _MARK.finditer(text)]
     partners = _partners(marks)
+    if len(partners) > _MOST:
+        return Unmarked(text)
     paired = {number for both in partners.items() for number in both}
     before = _at_an_end(text, marks, paired)
     after = _at_an_end(text, marks, paired.union(before), backwards=True)
@@ -127,8 +137,22 @@ class _Mark:
             name = tag.split(maxsplit=1)[0].rstrip("/")
             alone = tag.endswith("/")
             return cls(*found.span(), found[0], name, not found["closes"] and not alone, bool(found["closes"]))
-        bold, opens = found["bold"] is not None, found["text"] is not None
-        return cls(*found.span(), found[0], "**" if bold else "[", bold or opens, not opens)
+        if found["bold"] is not None:
+            return cls(*found.span(), found[0], "**", *_flanks(found))
+        opens = found["text"] is not None
+        return cls(*found.span(), found[0], "[", opens, not opens)
+
+
+def _flanks(found: re.Match[str]) -> tuple[bool, bool]:
+    """Whether asterisks open and close, as in CommonMark, section 6.2; not those between letters or digits: 2**3."""
+    before, after = beside(found)
+    if before.isascii() and after.isascii() and before.isalnum() and after.isalnum():
+        return False, False
+    spaces = [not character.strip() for character in (before, after)]
+    signs = [character in punctuation for character in (before, after)]
+    opens = not spaces[1] and (not signs[1] or spaces[0] or signs[0])
+    closes = not spaces[0] and (not signs[0] or spaces[1] or signs[1])
+    return opens, closes
 
 
 def _partners(marks: Sequence[_Mark]) -> dict[int, int]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from models.data.characters import Nearest
 from models.data.markup import NO_MARKS, Unmarked, unmarked
-from models.data.words import ADDRESS, PICTURES, PLACEHOLDER, SIGNS
+from models.data.words import ADDRESS, PICTURES, PLACEHOLDER, SIGNS, beside
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
 """What is read in the place of an address or a placeholder: the words that both shipped models copy most often."""
@@ -107,8 +107,8 @@ class _Reading:
         if self.nearest.has(found[0]):
             return found[0]
         self.left_out.append(found[0])
-        around = found.string[: found.start()][-1:], found.string[found.end() :][:1]
-        return " " if all(character.isascii() and character.isalnum() for character in around) else ""
+        joins = all(character.isascii() and character.isalnum() for character in beside(found))
+        return " " if joins else ""
 
 
 def _apart(verbatim: str, found: re.Match[str]) -> str:
@@ -116,5 +116,5 @@ def _apart(verbatim: str, found: re.Match[str]) -> str:
     address = _VERBATIM.match(verbatim)
     if address is None or address["address"] is None:
         return verbatim
-    before, after = found.string[: found.start()][-1:], found.string[found.end() :][:1]
+    before, after = beside(found)
     return f"{' ' if before.isalnum() else ''}{verbatim}{' ' if after.isalnum() else ''}"

@@ -52,3 +52,9 @@ def has_words(text: str) -> bool:
     if any(sign in text for sign in _SIGNS):
         text = _NO_WORDS.sub(" ", text)
     return any(unicodedata.category(found[1]) in _LETTERS for found in _MAY_BE_LETTER.finditer(text))
+
+
+def beside(found: re.Match[str]) -> tuple[str, str]:
+    """The characters before and after what was found in a text; none at its ends."""
+    text, start, end = found.string, found.start(), found.end()
+    return text[max(0, start - 1) : start], text[end : end + 1]

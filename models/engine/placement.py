@@ -7,21 +7,29 @@ score without quotation marks in the source counts against them, in part: where 
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
+
+import torch
 
 from models.data.markup import Pair, with_places
 from models.data.spacing import gap_of
 from models.data.tokenizer import UNK, Tokenizer
 from models.data.verbatim import Spelling, Spelt
 from models.data.words import has_words
+from models.engine.batching import want_of_memory
 from models.engine.strategies import TokenizedRequest, TorchEngine
 
 MOST_SCORED: Final = 4
 """Pairs of a sentence that are looked for in this way; those that follow are placed by proportion."""
 _UNASKED: Final = 0.3
 """The part of that which counts, chosen on the dev sets of the shipped models: docs/experiments/japanese-english.md."""
+_LONGEST: Final = 128
+"""Tokens of a sentence, or its translation, that is not too long to be read so many times."""
+_MOST_PLACED: Final = 32
+"""Pairs of a sentence that have a place of their own; those that follow are at its end, around nothing."""
 _BEST: Final = 6
 """How many places of the first quotation mark are tried with every place of the second."""
 _TRIED: Final = 4
@@ -90,8 +98,10 @@ class Placement:
     longest: int
     """Tokens of a sentence, or of its translation, that the model has positions for."""
 
-    def place(self, request: TokenizedRequest, spelt: Spelt, translation: str) -> str:
+    def place(self, request: TokenizedRequest, spelt: Spelt, translation: str, *, scored: bool = True) -> str:
         """The translation of a request, with places for the marks of the sentence that is `spelt` so.
+
+        Without `scored` all of them are placed by proportion.
 
         A pair of marks around all words of its sentence is around the translation; where the model cannot say where
         another one belongs, it is where it is in the source, by proportion. None crosses another.
@@ -100,12 +110,13 @@ class Placement:
         if not pairs:
             return translation
         pieces = self._pieces(translation)
-        for number, pair in enumerate(pairs):
+        for number, pair in enumerate(pairs[:_MOST_PLACED]):
             outer, room = _room(pairs[:number], spans, pair, (len(text), len(translation)))
             span = _around_all(text, pair, outer, room, pieces.ends)
-            if span is None and number < MOST_SCORED and pair.begin < pair.end:
-                span = self._most_likely(request, self._quoting(request, text, pair), pieces, room)
+            if span is None and scored and number < MOST_SCORED and pair.begin < pair.end:
+                span = self._if_memory_does(request, self._quoting(request, text, pair), pieces, room)
             spans.append(span or _in_proportion(pair, outer, room, pieces))
+        spans += [(len(translation), len(translation))] * (len(pairs) - len(spans))
         return with_places(translation, spans)
 
     def _pieces(self, text: str) -> _Pieces:
@@ -118,7 +129,7 @@ class Placement:
         pieces = [vocabulary.id_to_piece(token).replace("▁", " ") for token in tokens]
         starts = [at - 1 for at in accumulate(map(len, pieces), initial=0)]  # a space is before the first
         if "".join(pieces).removeprefix(" ") != text:
-            starts, tokens = list(range(len(text) + 1)), []
+            starts, pieces, tokens = list(range(len(text) + 1)), list(text), []
         spaced = gap_of(self.language) != ""
         begins = {
             at + piece.startswith(" "): number for number, (at, piece) in enumerate(zip(starts, pieces, strict=False))
@@ -135,13 +146,21 @@ class Placement:
         source = self.tokenizer.encode_source(self.spelling.of(quoted).text)
         return replace(request, example=replace(request.example, source=source))
 
+    def _if_memory_does(
+        self, request: TokenizedRequest, asked: TokenizedRequest, pieces: _Pieces, room: _Room
+    ) -> Span | None:
+        """The most likely span, or none where there is too little memory: no translation is lost for a mark."""
+        with suppress(torch.OutOfMemoryError), want_of_memory():
+            return self._most_likely(request, asked, pieces, room)
+        return None
+
     def _most_likely(
         self, request: TokenizedRequest, asked: TokenizedRequest, pieces: _Pieces, room: _Room
     ) -> Span | None:
         """The span that the model would most likely put in quotation marks when it is asked so, if it can say."""
         quotes = _QUOTES[gap_of(self.language)]
-        long = max(len(asked.example.source), len(pieces.tokens) + 2) > self.longest
-        if self.engine is None or not pieces.tokens or long:
+        long = max(len(asked.example.source), len(pieces.tokens) + 2) > min(self.longest, _LONGEST)
+        if self.engine is None or not pieces.tokens or long or not self.engine.reads(asked):
             return None
         likely = self._likely(self.engine, asked, pieces, room)
         quoted = self.tokenizer.encode_targets(
@@ -182,7 +201,8 @@ def _room(pairs: Sequence[Pair], spans: Sequence[Span], pair: Pair, sizes: tuple
     outer, inner = (0, sizes[0]), (0, sizes[1])
     beside: list[Span] = []
     for other, span in zip(pairs, spans, strict=True):
-        if other.begin <= pair.begin and pair.end <= other.end and other.begin < other.end:
+        within = other.begin <= pair.begin and pair.end <= other.end
+        if within and (pair.begin < pair.end or other.begin < pair.begin < other.end):
             outer, inner = (other.begin, other.end), span
         elif span[0] < span[1]:
             beside.append(span)

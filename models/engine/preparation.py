@@ -138,12 +138,11 @@ class Preparation:
         texts = request.parts or (request.source,)
         sentences = self._sentences(texts, example, in_turn=in_turn)
         clauses = [clause for pair in zip(texts, sentences, strict=True) for clause in self._clauses(*pair)]
-        read = [(text, clause) for text, clause in clauses if clause.source]
-        return Prepared(
-            parts=[self._request(clause) for _, clause in read],
-            spelt=[self.spelling.of(text) for text, _ in read],
-            context_size=len(clauses[0][1].preceding),
-        )
+        read = [self._request(clause) for _, clause in clauses if clause.source]
+        spelt = [self.spelling.of(text) for text, clause in clauses if clause.source]
+        unread = [text.strip() for text, clause in clauses if not clause.source]
+        spelt[-1] = replace(spelt[-1], left_out=(*spelt[-1].left_out, *unread))
+        return Prepared(read, spelt, len(clauses[0][1].preceding))
 
     def _sentences(self, texts: Sequence[str], example: Example, *, in_turn: bool) -> list[Example]:
         """What a request consists of, each sentence with the context of them all, and `in_turn` those before it."""

@@ -55,7 +55,8 @@ class Runtime:
         self._engines = combined(engines, manifest.backbone.max_length)
         spellings = Spelling(Nearest(tokenizer.source)), Spelling(Nearest(tokenizer.target))
         self._preparation = Preparation(manifest, tokenizer, reader, *spellings)
-        scores = engines["direct"] if isinstance(engines["direct"], TorchEngine) else None
+        direct, alone = engines["direct"], not (reader.joins_source or reader.recurrent)
+        scores = direct if isinstance(direct, TorchEngine) and alone else None
         language, longest = manifest.languages.target, manifest.limits.source_tokens
         self._placement = Placement(scores, tokenizer, *spellings, language, longest)
         self._joins_source = reader.joins_source
@@ -238,15 +239,18 @@ class Runtime:
     def _translation(self, prepared: Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
         if not parts:
             return Translation(prepared.verbatim, 0.0, 0, 0, ())
-        best, *others = [self._joined(prepared, list(ranked)) for ranked in zip(*parts, strict=True)]
+        best, *others = [
+            self._joined(prepared, list(ranked), best=rank == 0) for rank, ranked in enumerate(zip(*parts, strict=True))
+        ]
         tokens = sum(len(part[0].tokens) for part in parts)
         kept = sum(part[0].kept for part in parts)
         return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others), kept)
 
-    def _joined(self, prepared: Prepared, parts: list[found.Hypothesis]) -> Hypothesis:
+    def _joined(self, prepared: Prepared, parts: list[found.Hypothesis], *, best: bool) -> Hypothesis:
+        decoded = [self.tokenizer.decode_target(part.tokens) for part in parts]
         texts = [
-            spelt.restored(self._placement.place(request, spelt, self.tokenizer.decode_target(part.tokens)))
-            for request, spelt, part in zip(prepared.parts, prepared.spelt, parts, strict=True)
+            spelt.restored(self._placement.place(request, spelt, text, scored=best))
+            for request, spelt, text in zip(prepared.parts, prepared.spelt, decoded, strict=True)
         ]
         score = sum(part.log_probability for part in parts) / sum(part.length for part in parts)
         return Hypothesis(join_translations(texts, self.manifest.languages.target), score)

@@ -124,6 +124,10 @@ class TorchEngine:
             values for part in self._parts(requests) for values in self._score(part, list(islice(remaining, len(part))))
         ]
 
+    def reads(self, request: TokenizedRequest) -> bool:
+        """Whether nothing that the model reads is missing, as its own tokenization is where no context is read."""
+        return self.model.architecture.pretrained is None or request.example.own is not None
+
     def score_beside(
         self, request: TokenizedRequest, candidates: Sequence[Tokens], token: int
     ) -> list[tuple[list[float], list[float]]]:

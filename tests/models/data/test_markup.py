@@ -27,9 +27,35 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
     assert unmarked(text) == expected
 
 
-@pytest.mark.parametrize("text", ["a<br/>b", "2 ** 3", "[a] (b)", "[a](", "a](b)", "<She left.>", "a < b > c", "a **"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a<br/>b",
+        "2 ** 3",
+        "[a] (b)",
+        "[a](",
+        "a](b)",
+        "<She left.>",
+        "a < b > c",
+        "a **",
+        "2**3, 4**5",
+        "f(**a, **b)",
+    ],
+)
 def test_all_else_stays(text: str) -> None:
     """What has no partner beside words, and what only looks like a mark."""
+    assert unmarked(text) == Unmarked(text)
+
+
+@pytest.mark.parametrize("text", ["(**a**)", "は**「京都」**は", "**a**, b", "a **b**."])
+def test_asterisks_are_bold_beside_other_signs(text: str) -> None:
+    """Brackets, full stops and the words of a language without spaces."""
+    assert [(pair.opens, pair.closes) for pair in unmarked(text).pairs] == [("**", "**")]
+
+
+def test_no_character_of_a_text_is_taken_for_a_place() -> None:
+    """Nor is one in a tag: such a text is read as it is."""
+    text = "<b title='\U000f0002'>a</b> **b**"
     assert unmarked(text) == Unmarked(text)
 
 

@@ -99,6 +99,8 @@ def test_marks_are_placed_by_every_architecture(runtimes: tuple[Runtime, Runtime
     plain = runtimes[1].translate(given, Options(beam_size=2))
     assert [one.text.replace("<b>", "").replace("</b>", "") for one in found] == [one.text for one in plain]
     assert all(one.text.count("<b>") == one.text.count("</b>") == 1 for one in found)
+    alone = runtimes[1].translate(marked, Options("sentence" if runtimes[1].manifest.has_backbone else "direct"))
+    assert all(one.text.count("<b>") == one.text.count("</b>") == 1 for one in alone)
 
 
 def test_batch_mates_change_nothing(runtimes: tuple[Runtime, Runtime]) -> None:

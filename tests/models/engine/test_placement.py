@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 
+from models.data.batches import Example
+from models.data.characters import Nearest
+from models.data.verbatim import Spelling
+from models.engine.placement import Placement
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
+from models.engine.strategies import TokenizedRequest
 from tests.support.servers import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"
@@ -89,6 +94,31 @@ def test_more_pairs_than_are_looked_for_are_all_there(japanese: Runtime) -> None
     for part in text.replace("</b>", "\0-").replace("<b>", "\0+").split("\0")[1:]:
         depth += 1 if part.startswith("+") else -1
         assert 0 <= depth <= 1
+
+
+@pytest.mark.parametrize("source", ["<b>彼は来た。</b>" * 20, "**彼**は" * 60, "<b>彼</b>は" * 40 + "来た。"])
+def test_a_sentence_of_nothing_but_marks_loses_none(japanese: Runtime, source: str) -> None:
+    """However many there are; those for which there is no room are around nothing."""
+    (text,) = translated(japanese, source)
+    for mark in ("<b>", "</b>", "**"):
+        assert text.count(mark) == source.count(mark)
+
+
+def test_words_with_characters_that_are_not_pieces_are_whole(english: Runtime) -> None:
+    """Where a translation is not what its pieces say, words begin and end where they do."""
+    placement = Placement(None, english.tokenizer, *[Spelling(Nearest(english.tokenizer.target))] * 2, "en", 100)
+    spelt = Spelling(Nearest(english.tokenizer.source)).of("x <b>y</b> z")
+    (request,) = [TokenizedRequest(Example([1]), 10)]
+    assert spelt.restored(placement.place(request, spelt, "The café of 龘")) in {
+        f"The <b>{word}</b> of 龘" if word == "café" else f"The café <b>{word}</b> 龘" for word in ("café", "of")
+    }
+
+
+def test_what_is_not_read_is_not_lost_where_a_caller_divides(japanese: Runtime) -> None:
+    """Emoji and marks without a word between, as parts of their own."""
+    parts = ("彼は犬だ。", "😀", "<b></b>")
+    (found,) = japanese.translate([TranslationRequest("".join(parts), parts=parts)], Options())
+    assert found.text.endswith(". 😀 <b></b>")
 
 
 def test_a_draft_with_marks_is_kept(japanese: Runtime) -> None:
