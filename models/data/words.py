@@ -14,7 +14,7 @@ PLACEHOLDER: Final = r"""
       [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
-    | (?<!`) (?P<ticks>`{1,2}) (?!`) [^`\n]++ (?P=ticks) (?!`)                      # `code`
+    | (?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n]++ (?<!\s) (?P=ticks) (?!`)         # `code`, but not `one' `other'
 """
 TAG: Final = r"""
       [a-z][a-z0-9:-]*+                                                           # <br/> </b> <g id="1">

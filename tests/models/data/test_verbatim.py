@@ -66,6 +66,8 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "100 %",
         "`quoted'",
         "``quoted''",
+        "`one' and `other'",
+        "` a `",
         "@name",
     ],
 )
