@@ -12,7 +12,7 @@ from models.data.words import TAG, beside
 _MARK: Final = re.compile(
     rf"""
       < (?P<closes>/?) (?P<tag>{TAG}) >
-    | (?P<bold> \*\* )
+    | (?P<bold> (?<!\*) \*\* (?!\*) )
     | (?P<text> \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )      # [text](https://example.org)
     | \]\( [!\#-'*-;=?-~]++ \)
     """,

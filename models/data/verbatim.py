@@ -46,9 +46,8 @@ class Spelt:
     def restored(self, translation: str) -> str:
         """A translation of what was read, with all that was not read, each as often as the text has it.
 
-        Marks come where the translation has places for them (`models.data.markup.with_places`).
-
-        What the model has dropped comes last, with spaces in any language: an address ends at one.
+        Marks come where the translation has places for them (`models.data.markup.with_places`). What the model has
+        dropped comes last, with spaces in any language: an address ends at one.
         """
         missing = dict(self.replaced)
 

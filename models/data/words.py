@@ -14,7 +14,7 @@ PLACEHOLDER: Final = r"""
       [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
-    | (?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n]++ (?<!\s) (?P=ticks) (?!`)         # `code`, but not `one' `other'
+    | (?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n]{1,80}+ (?<!\s) (?P=ticks) (?!`)         # `code`, but not `one' `other'
 """
 TAG: Final = r"""
       [a-z][a-z0-9:-]*+                                                           # <br/> </b> <g id="1">
@@ -23,8 +23,8 @@ TAG: Final = r"""
 """What is between < and >, or </ and >."""
 SIGNS: Final = ("://", "www.", "@", "{", "%", "`")
 """One of them is in each address and each placeholder."""
-PICTURES: Final = r"\u2600-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
-"""Emoji and other pictures, for a set of a regular expression; not circles, which stand for letters in 〇〇寺."""
+PICTURES: Final = r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+"""Emoji and other pictures, for a set of a regular expression; not circles, as in 〇〇寺, nor ♭ and ♯."""
 
 _NO_WORDS: Final = re.compile(
     rf"""

@@ -101,10 +101,9 @@ class Placement:
     def place(self, request: TokenizedRequest, spelt: Spelt, translation: str, *, scored: bool = True) -> str:
         """The translation of a request, with places for the marks of the sentence that is `spelt` so.
 
-        Without `scored` all of them are placed by proportion.
-
         A pair of marks around all words of its sentence is around the translation; where the model cannot say where
-        another one belongs, it is where it is in the source, by proportion. None crosses another.
+        another one belongs, or is not asked (`scored`), it is where it is in the source, by proportion. None crosses
+        another.
         """
         pairs, text, spans = spelt.marks.pairs, spelt.marks.text, list[Span]()
         if not pairs:

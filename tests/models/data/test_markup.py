@@ -40,6 +40,7 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
         "a **",
         "2**3, 4**5",
         "f(**a, **b)",
+        "the **** Genji",
     ],
 )
 def test_all_else_stays(text: str) -> None:

@@ -68,6 +68,7 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "``quoted''",
         "`one' and `other'",
         "` a `",
+        f"`{'a' * 81}`",
         "@name",
     ],
 )
