@@ -74,7 +74,7 @@ class TrainingConfig(Frozen):
     batch_tokens: int = Field(4096, ge=16)
     """Size of a batch of one process: tokens of its longer side, with padding. Sentences with much context count more:
     an eighth of the tokens that are read around them, if that is more than their own. A CPU computes a large batch in
-    parts of some 4,096 tokens, which takes less memory and changes nothing else."""
+    parts of some 4,096 tokens, which takes less memory, and changes only what dropout draws."""
     accumulation: int = Field(1, ge=1)
     """Batches of each process whose gradients are summed for one update."""
     schedule: ScheduleConfig = ScheduleConfig()

@@ -76,6 +76,7 @@ class Unmarked:
 
 
 NO_MARKS: Final = Unmarked("")
+"""Of any text without marks."""
 
 
 def with_places(translation: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -176,9 +177,9 @@ def _at_an_end(text: str, marks: Sequence[_Mark], paired: set[int], *, backwards
     edge, found = (len(text) if backwards else 0), list[int]()
     for number in numbers:
         mark = marks[number]
-        beside = text[mark.end : edge] if backwards else text[edge : mark.begin]
+        between = text[mark.end : edge] if backwards else text[edge : mark.begin]
         alone = number not in paired
-        if beside.strip() or (alone and not mark.text.startswith("<")):
+        if between.strip() or (alone and not mark.text.startswith("<")):
             break
         edge = mark.begin if backwards else mark.end
         found += [number] * alone

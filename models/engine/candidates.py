@@ -22,7 +22,8 @@ def score(model: TranslationModel, batch: Batch, candidates: Sequence[Sequence[T
     Returns:
         For each of them the log-probability of every token, and of the end of sentence if there is a place for it.
     """
-    return [[own for own, _ in each] for each in score_beside(model, batch, candidates, EOS)]
+    scored = score_beside(model, batch, candidates, EOS)  # or any other token: what it would score is not asked for
+    return [[own for own, _ in each] for each in scored]
 
 
 @torch.inference_mode()

@@ -22,7 +22,7 @@ from models.data.words import has_words
 from models.engine.batching import want_of_memory
 from models.engine.strategies import TokenizedRequest, TorchEngine
 
-MOST_SCORED: Final = 4
+_MOST_SCORED: Final = 4
 """Pairs of a sentence that are looked for in this way; those that follow are placed by proportion."""
 _UNASKED: Final = 0.3
 """The part of that which counts, chosen on the dev sets of the shipped models: docs/experiments/japanese-english.md."""
@@ -112,7 +112,7 @@ class Placement:
         for number, pair in enumerate(pairs[:_MOST_PLACED]):
             outer, room = _room(pairs[:number], spans, pair, (len(text), len(translation)))
             span = _around_all(text, pair, outer, room, pieces.ends)
-            if span is None and scored and number < MOST_SCORED and pair.begin < pair.end:
+            if span is None and scored and number < _MOST_SCORED and pair.begin < pair.end:
                 span = self._if_memory_does(request, self._quoting(request, text, pair), pieces, room)
             spans.append(span or _in_proportion(pair, outer, room, pieces))
         spans += [(len(translation), len(translation))] * (len(pairs) - len(spans))

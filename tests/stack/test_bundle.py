@@ -79,6 +79,18 @@ def test_items_of_several_sentences_lose_none(client: httpx.Client) -> None:
     assert say(client, session, "🙂", 1).json()["translation"] == "🙂"
 
 
+def test_marks_and_addresses_come_back(client: httpx.Client) -> None:
+    """In a document and in a session: a tag around a sentence is around its translation, an address is there once."""
+    (plain,) = translate(client, SOURCES[0]).json()["sentences"]
+    marked, linked = f"<b>{SOURCES[0]}</b>", f"{SOURCES[0]} https://example.org/a"
+    first, second = translate(client, marked, linked).json()["sentences"]
+    assert first["translation"] == f"<b>{plain['translation']}</b>"
+    assert second["translation"].count("https://example.org/a") == 1
+    session = begin(client)
+    assert say(client, session, marked, 0).json()["translation"] == first["translation"]
+    assert say(client, session, linked, 1).json()["translation"] == second["translation"]
+
+
 def test_context_changes_the_translation(client: httpx.Client) -> None:
     """After the sentences before it a sentence reads differently than alone, but for the first, which has none."""
     together = [one["translation"] for one in translate(client, *SOURCES).json()["sentences"]]
