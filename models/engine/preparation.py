@@ -140,6 +140,8 @@ class Preparation:
         clauses = [clause for pair in zip(texts, sentences, strict=True) for clause in self._clauses(*pair)]
         read = [self._request(clause) for _, clause in clauses if clause.source]
         spelt = [self.spelling.of(text) for text, clause in clauses if clause.source]
+        if not read:
+            return Prepared([], [], 0, request.source.strip())
         unread = [text.strip() for text, clause in clauses if not clause.source]
         spelt[-1] = replace(spelt[-1], left_out=(*spelt[-1].left_out, *unread))
         return Prepared(read, spelt, len(clauses[0][1].preceding))

@@ -119,6 +119,8 @@ def test_what_is_not_read_is_not_lost_where_a_caller_divides(japanese: Runtime) 
     parts = ("彼は犬だ。", "😀", "<b></b>")
     (found,) = japanese.translate([TranslationRequest("".join(parts), parts=parts)], Options())
     assert found.text.endswith(". 😀 <b></b>")
+    (nothing,) = japanese.translate([TranslationRequest("彼は犬だ。", parts=("😀", "🎉"))], Options())
+    assert nothing.text == "彼は犬だ。"
 
 
 def test_a_draft_with_marks_is_kept(japanese: Runtime) -> None:
