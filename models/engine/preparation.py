@@ -31,6 +31,11 @@ class Prepared:
     verbatim: str = ""
     """What stands in the place of a translation where there are no parts."""
 
+    @property
+    def marked(self) -> bool:
+        """Whether there are marks that have to be placed in the translation."""
+        return any(spelt.marks.pairs for spelt in self.spelt)
+
 
 @dataclass(frozen=True, slots=True)
 class Preparation:

@@ -19,6 +19,11 @@ class _Divided:
     numbers: range
     found: dict[int, list[Hypothesis]] = field(default_factory=dict)
 
+    @property
+    def done(self) -> bool:
+        """Whether all parts are."""
+        return len(self.found) == len(self.numbers)
+
 
 class TextFlow:
     """Translates requests as their parts are done; satisfies `models.engine.flow.Flow`."""
@@ -59,14 +64,21 @@ class TextFlow:
         self._parts.add(parts)
 
     def step(self) -> list[tuple[int, Translation]]:
-        """Go on by a step; gives the requests of which all parts are done with it."""
+        """Go on by a step; gives the requests that are done with it.
+
+        To place marks takes longer than many steps, and others may have come meanwhile: so one a step, of those that
+        wait for it.
+        """
         for number, hypotheses in self._parts.step() if self._parts.running else ():
             self._by_part.pop(number).found[number] = hypotheses
-        done = [one for one in self._requests.values() if len(one.found) == len(one.numbers)]
-        for one in done:
+        done = [one for one in self._requests.values() if one.done]
+        marked = [one for one in done if one.prepared.marked]
+        finished = [one for one in done if not one.prepared.marked] + marked[:1]
+        for one in finished:
             del self._requests[one.key]
         return [
-            (one.key, self._translation(one.prepared, [one.found[number] for number in one.numbers])) for one in done
+            (one.key, self._translation(one.prepared, [one.found[number] for number in one.numbers]))
+            for one in finished
         ]
 
     def drop(self, keys: Collection[int]) -> None:

@@ -130,3 +130,20 @@ def test_a_draft_with_marks_is_kept(japanese: Runtime) -> None:
     verified = japanese.translate(drafted, Options("verify"))
     assert [one.text for one in verified] == [one.text for one in direct]
     assert [one.kept for one in verified] == [one.tokens for one in verified]
+
+
+def test_marks_are_placed_one_sentence_a_step(japanese: Runtime) -> None:
+    """Whoever asks for something else meanwhile waits for one; what nobody wants any more is not placed."""
+    asked = dict(enumerate([*MARKED, "彼は京都に住んでいる。"]))
+    flow = japanese.flow(Options("sentence"))
+    flow.add({key: TranslationRequest(text) for key, text in asked.items()})
+    first = dict(flow.step())
+    assert list(first) == [4, 0]
+    flow.drop([1])
+    rest = []
+    while flow.running:
+        rest.append(dict(flow.step()))
+    assert [list(each) for each in rest] == [[2], [3]]
+    expected = translated(japanese, *asked.values(), strategy="sentence")
+    found = first | rest[0] | rest[1]
+    assert {key: one.text for key, one in found.items()} == {key: expected[key] for key in (0, 2, 3, 4)}
