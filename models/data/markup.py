@@ -1,27 +1,13 @@
-"""Marks around words of a sentence: tags, bold, links. A model reads the text without them."""
+"""Marks of a sentence: tags, bold, links, around words or between them. A model reads the text without them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from string import punctuation
 from typing import Final
 
-from models.data.words import TAG, beside
+from models.data.marks import SIGNS, Mark, at_beginning, at_end, marks_of, partners_of
 
-_MARK: Final = re.compile(
-    rf"""
-      < (?P<closes>/?) (?P<tag>{TAG}) >
-    | (?P<bold> (?<!\*) \*\* (?!\*) )
-    | (?P<text> \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )      # [text](https://example.org)
-    | \]\( [!\#-'*-;=?-~]++ \)
-    """,
-    re.VERBOSE | re.ASCII,
-)
-_SIGNS: Final = ("<", "**", "](")
-"""One of them is in each pair of marks."""
-_DEEPEST: Final = 16
-"""How many marks that are still open are looked at for the one that another closes."""
 _FIRST: Final = 0xF0000
 """Of the characters for private use, which tell marks from all else that a translation may have."""
 _PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
@@ -37,6 +23,11 @@ class Pair:
     closes: str
     begin: int
     end: int
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is anything between."""
+        return self.begin < self.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,100 +89,35 @@ def with_places(translation: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def unmarked(text: str) -> Unmarked:
-    """Take the marks of a text out, and a tag without a partner where no word is before it, or behind it.
+    """Take the marks of a text out, tags without a partner too, unless they are words of a sentence.
 
     Other marks without a partner stay in the text. Takes a time that is linear in its length.
     """
-    if not any(sign in text for sign in _SIGNS) or _PLACE.search(text):
+    if not any(sign in text for sign in SIGNS) or _PLACE.search(text):
         return Unmarked(text)
-    marks = [_Mark.of(found) for found in _MARK.finditer(text)]
-    partners = _partners(marks)
-    if len(partners) > _MOST:
-        return Unmarked(text)
+    marks = marks_of(text)
+    partners = partners_of(marks)
     paired = {number for both in partners.items() for number in both}
-    before = _at_an_end(text, marks, paired)
-    after = _at_an_end(text, marks, paired.union(before), backwards=True)
-    taken = sorted({*paired, *before, *after})
+    before = at_beginning(text, marks, paired)
+    after = at_end(text, marks, paired.union(before))
+    ends = paired.union(before, after)
+    between = [number for number, mark in enumerate(marks) if number not in ends and mark.is_tag and not mark.says]
+    if len(partners) + len(between) > _MOST:
+        return Unmarked(text)
+    taken = sorted(ends.union(between))
     places = dict(zip(taken, _offsets([marks[number] for number in taken]), strict=True))
-    pairs = [
-        Pair(marks[one].text, marks[other].text, places[one], places[other]) for one, other in sorted(partners.items())
-    ]
+    alone = {number: places[number] for number in (*paired, *between)}
     left = [text[start:end] for start, end in _between([marks[number] for number in taken], len(text))]
-    ends = ("".join(marks[number].text for number in sorted(numbers)) for numbers in (before, after))
-    return Unmarked("".join(left), tuple(_joined(pairs)), *ends)
+    pairs = _pairs(marks, partners, alone)
+    return Unmarked("".join(left), tuple(pairs), _joined(marks, before), _joined(marks, after))
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A mark in a text: marks of one name belong together."""
-
-    begin: int
-    end: int
-    text: str
-    name: str
-    opens: bool
-    closes: bool
-
-    @classmethod
-    def of(cls, found: re.Match[str]) -> "_Mark":
-        if (tag := found["tag"]) is not None:
-            name = tag.split(maxsplit=1)[0].rstrip("/")
-            alone = tag.endswith("/")
-            return cls(*found.span(), found[0], name, not found["closes"] and not alone, bool(found["closes"]))
-        if found["bold"] is not None:
-            return cls(*found.span(), found[0], "**", *_flanks(found))
-        opens = found["text"] is not None
-        return cls(*found.span(), found[0], "[", opens, not opens)
-
-
-def _flanks(found: re.Match[str]) -> tuple[bool, bool]:
-    """Whether asterisks open and close, as in CommonMark, section 6.2; not those between letters or digits: 2**3."""
-    before, after = beside(found)
-    if before.isascii() and after.isascii() and before.isalnum() and after.isalnum():
-        return False, False
-    spaces = [not character.strip() for character in (before, after)]
-    signs = [character in punctuation for character in (before, after)]
-    opens = not spaces[1] and (not signs[1] or spaces[0] or signs[0])
-    closes = not spaces[0] and (not signs[0] or spaces[1] or signs[1])
-    return opens, closes
-
-
-def _partners(marks: Sequence[_Mark]) -> dict[int, int]:
-    """What opens, by its number, with what closes it; what is open within a pair that is closed stays without."""
-    partners: dict[int, int] = {}
-    still_open: list[int] = []
-    for number, mark in enumerate(marks):
-        near = range(len(still_open) - 1, max(-1, len(still_open) - 1 - _DEEPEST), -1)
-        place = next((k for k in near if marks[still_open[k]].name == mark.name), None) if mark.closes else None
-        if place is not None:
-            partners[still_open[place]] = number
-            del still_open[place:]
-        elif mark.opens:
-            still_open.append(number)
-    return partners
-
-
-def _at_an_end(text: str, marks: Sequence[_Mark], paired: set[int], *, backwards: bool = False) -> list[int]:
-    """The tags without a partner that nothing but white space and other marks parts from an end of the text."""
-    numbers = range(len(marks) - 1, -1, -1) if backwards else range(len(marks))
-    edge, found = (len(text) if backwards else 0), list[int]()
-    for number in numbers:
-        mark = marks[number]
-        between = text[mark.end : edge] if backwards else text[edge : mark.begin]
-        alone = number not in paired
-        if between.strip() or (alone and not mark.text.startswith("<")):
-            break
-        edge = mark.begin if backwards else mark.end
-        found += [number] * alone
-    return found
-
-
-def _between(marks: Sequence[_Mark], length: int) -> Iterable[tuple[int, int]]:
+def _between(marks: Sequence[Mark], length: int) -> Iterable[tuple[int, int]]:
     """What marks leave of a text, from where to where."""
     return zip([0, *(mark.end for mark in marks)], [*(mark.begin for mark in marks), length], strict=True)
 
 
-def _offsets(marks: Sequence[_Mark]) -> list[int]:
+def _offsets(marks: Sequence[Mark]) -> list[int]:
     """Where each mark stands in the text without all of them."""
     offsets, taken = [], 0
     for mark in marks:
@@ -200,12 +126,46 @@ def _offsets(marks: Sequence[_Mark]) -> list[int]:
     return offsets
 
 
-def _joined(pairs: Iterable[Pair]) -> Iterable[Pair]:
-    """Pairs around the same words as one."""
-    for (begin, end), alike in groupby(pairs, key=lambda pair: (pair.begin, pair.end)):
-        same = list(alike)
-        opens, closes = "".join(pair.opens for pair in same), "".join(pair.closes for pair in same[::-1])
-        yield Pair(opens, closes, begin, end)
+def _pairs(marks: Sequence[Mark], partners: Mapping[int, int], places: Mapping[int, int]) -> list[Pair]:
+    """Pairs around the same words as one, each with what it has before its first word and behind its last.
+
+    What else is between the same words is one, too, around nothing.
+    """
+    wide = {one: other for one, other in partners.items() if places[one] < places[other]}
+    numbers = sorted(places)
+    within = _beside(numbers, wide.keys(), places) | _beside(numbers[::-1], frozenset(wide.values()), places)
+    members = {number: [number] for both in wide.items() for number in both}
+    for number, anchor in within.items():
+        members[anchor].append(number)
+    free = [number for number in numbers if number not in members and number not in within]
+    spans = sorted([*wide.items(), *zip(free, free, strict=True)])
+    pairs = []
+    for (begin, end), alike in groupby(spans, key=lambda span: (places[span[0]], places[span[1]])):
+        opens, closes = zip(*alike, strict=True)
+        if begin == end:
+            pairs.append(Pair(_joined(marks, opens), "", begin, end))
+        else:
+            before, after = ([number for one in side for number in members[one]] for side in (opens, closes))
+            pairs.append(Pair(_joined(marks, before), _joined(marks, after), begin, end))
+    return pairs
+
+
+def _beside(numbers: Iterable[int], anchors: Container[int], places: Mapping[int, int]) -> dict[int, int]:
+    """Marks between the same words as an anchor, behind it in this order, each with the last such anchor."""
+    found: dict[int, int] = {}
+    anchor = None
+    for number in numbers:
+        if anchor is not None and places[number] != places[anchor]:
+            anchor = None
+        if number in anchors:
+            anchor = number
+        elif anchor is not None:
+            found[number] = anchor
+    return found
+
+
+def _joined(marks: Sequence[Mark], numbers: Iterable[int]) -> str:
+    return "".join(marks[number].text for number in sorted(numbers))
 
 
 def _places(number: int) -> tuple[str, str]:

@@ -1,17 +1,18 @@
 """What has to stand in a translation as it stands in the source, and what a model reads in its place.
 
 Of an address, of code, or of what a program fills in, a model makes something else, a piece at a time. So it reads a
-word that it copies, and that is replaced again. Of emoji it knows nothing: it reads none of them, and they follow the
-translation.
+word that it copies, and that is replaced again. Of an entity of HTML it reads the character, which is written so again.
+Of emoji it knows nothing: it reads none of them, and they follow the translation.
 """
 
+import html
 import re
 from dataclasses import dataclass, field
 from typing import Final
 
 from models.data.characters import Nearest
 from models.data.markup import NO_MARKS, Unmarked, unmarked
-from models.data.words import ADDRESS, PICTURES, PLACEHOLDER, SIGNS, beside
+from models.data.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, beside
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
 """What is read in the place of an address or a placeholder: the words that both shipped models copy most often."""
@@ -21,6 +22,7 @@ _PICTURES: Final = re.compile(
     rf"[{PICTURES}](?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"
 )
 """One after another, with what they are joined by and say how they look."""
+_ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Spelt:
     replaced: tuple[tuple[str, str], ...] = ()
     """Stand-ins, each with what it stands for."""
     left_out: tuple[str, ...] = ()
+    escaped: tuple[tuple[str, str], ...] = ()
+    """Characters, each with the entity that the text has for it."""
     marks: Unmarked = NO_MARKS
     """The text as it was but for its marks, and these; without any, nothing."""
 
@@ -41,6 +45,8 @@ class Spelt:
         translation = self.marks.of(translation)
         for stand_in, verbatim in self.replaced:
             translation = translation.replace(verbatim, stand_in, 1)
+        for character, entity in self.escaped:
+            translation = translation.replace(entity, character)
         return translation
 
     def restored(self, translation: str) -> str:
@@ -50,6 +56,8 @@ class Spelt:
         dropped comes last, with spaces in any language: an address ends at one.
         """
         missing = dict(self.replaced)
+        if self.escaped:
+            translation = translation.translate({ord(character): entity for character, entity in self.escaped})
 
         def original(found: re.Match[str]) -> str:
             return _apart(missing.pop(found[0], ""), found)
@@ -73,6 +81,8 @@ class Spelling:
         reading = _Reading(self._nearest, [stand_in for stand_in in STAND_INS if stand_in not in text])
         if any(sign in text for sign in SIGNS):
             text = _VERBATIM.sub(reading.stand_in, text)
+        if "&" in text:
+            text = _ENTITY.sub(reading.character, text)
         if not text.isascii():
             text = _PICTURES.sub(reading.pictures, text)
         return Spelt(
@@ -80,6 +90,7 @@ class Spelling:
             text,
             tuple(reading.replaced),
             tuple(reading.left_out),
+            tuple(reading.escaped.items()),
             marks if marks.any else NO_MARKS,
         )
 
@@ -92,6 +103,7 @@ class _Reading:
     free: list[str]
     replaced: list[tuple[str, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    escaped: dict[str, str] = field(default_factory=dict)
 
     def stand_in(self, found: re.Match[str]) -> str:
         """What is read in the place of an address or a placeholder; nothing when there are more than stand-ins."""
@@ -100,6 +112,15 @@ class _Reading:
             return ""
         self.replaced.append((self.free[0], found[0]))
         return self.free.pop(0)
+
+    def character(self, found: re.Match[str]) -> str:
+        """What an entity says; signs are written in the same way again, letters and spaces are not."""
+        said = html.unescape(found[0])
+        if said.isspace():
+            return " "
+        if said != found[0] and len(said) == 1 and said.isprintable() and not said.isalnum():
+            self.escaped.setdefault(said, found[0])
+        return said
 
     def pictures(self, found: re.Match[str]) -> str:
         """Pictures that the vocabulary has; else what keeps the words around them apart."""

@@ -10,33 +10,34 @@ ADDRESS: Final = r"""
     | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]++ @ [A-Za-z0-9-]++ (?:\.[A-Za-z0-9-]++)++   # of mail
 """
 """Without the marks of the sentence around it. Takes a time that is linear in the text's length, as all of these do."""
-PLACEHOLDER: Final = r"""
-      [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
-    | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
-      (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
-    | (?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n]{1,80}+ (?<!\s) (?P=ticks) (?!`)         # `code`, but not `one' `other'
-"""
 TAG: Final = r"""
       [a-z][a-z0-9:-]*+                                                           # <br/> </b> <g id="1">
       (?: \s++ [A-Za-z:_-]++ \s*+=\s*+ (?: "[^"<>]*+" | '[^'<>]*+' | [^\s"'<>=/]++ ) )*+ \s*+ /?+
 """
 """What is between < and >, or </ and >."""
-SIGNS: Final = ("://", "www.", "@", "{", "%", "`")
+CODE: Final = r"< (?P<element>code|kbd|samp|tt|var) (?:\s[^<>]*+)? > [^<>]{1,200}+ </(?P=element)>"
+"""What HTML has for words of a program: <code>ls -l</code>."""
+PLACEHOLDER: Final = (
+    r"""
+      [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
+    | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
+      (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
+    | (?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n]{1,80}+ (?<!\s) (?P=ticks) (?!`)         # `code`, but not `one' `other'
+    | &lt;/? [a-z][a-z0-9:-]*+ \s*+ /?+ &gt;                                       # a tag that is spoken of
+    """
+    rf"| {CODE} | </? {TAG} >"
+)
+SIGNS: Final = ("://", "www.", "@", "{", "%", "`", "<", "&lt;")
 """One of them is in each address and each placeholder."""
 PICTURES: Final = r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 """Emoji and other pictures, for a set of a regular expression; not circles, as in 〇〇寺, nor ♭ and ♯."""
 
-_NO_WORDS: Final = re.compile(
-    rf"""
-      {ADDRESS}
-    | {PLACEHOLDER}
-    | </? {TAG} >
-    | &(?: \#x?[0-9A-Fa-f]++ | [A-Za-z][A-Za-z0-9]*+ );                           # an entity
-    """,
-    re.VERBOSE | re.ASCII,
-)
+ENTITY: Final = r"&(?: \# (?: [xX][0-9A-Fa-f]{1,6} | [0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
+"""A character of HTML or XML: &amp; &#38; &#x26;"""
+
+_NO_WORDS: Final = re.compile(f"{ADDRESS}|{PLACEHOLDER}|{ENTITY}", re.VERBOSE | re.ASCII)
 """What has letters for programs alone."""
-_SIGNS: Final = (*SIGNS, "<", "&")
+_SIGNS: Final = (*SIGNS, "&")
 
 _MAY_BE_LETTER: Final = re.compile(r"([^\W\d_])\1*+")
 """Quickly past digits, and past one letter over and over, of which a document may have megabytes."""

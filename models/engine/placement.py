@@ -44,6 +44,11 @@ _END: Final = re.compile(r"(?<=\w)(?!\w)")
 _BETWEEN_SCRIPTS: Final = re.compile(
     r"(?<=[ぁ-ゖ])(?=[^ぁ-ゖ])|(?<=[^ぁ-ゖ])(?=[ぁ-ゖ])|(?<=[ァ-ヺー])(?=[^ァ-ヺー])|(?<=[^ァ-ヺー])(?=[ァ-ヺー])"
 )
+_GAP: Final = {
+    " ": re.compile(r"\A|(?<=\s)(?=\S)|(?<=\w)(?![\w'’-])"),
+    "": re.compile(r"\A|(?<=[ぁ-ん、。，．！？」』）])(?![ぁ-ん、。，．！？」』）])"),
+}
+"""Where a word ends, for what stands between two; in Japanese behind particles and endings, for it has no spaces."""
 
 Span = tuple[int, int]
 
@@ -82,6 +87,8 @@ class _Pieces:
     tokens: list[int]
     begins: dict[int, int]
     ends: dict[int, int]
+    gaps: list[int]
+    """The places between words; all, where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,7 @@ class Placement:
         for number, pair in enumerate(pairs[:_MOST_PLACED]):
             outer, room = _room(pairs[:number], spans, pair, (len(text), len(translation)))
             span = _around_all(text, pair, outer, room, pieces.ends)
-            if span is None and scored and number < _MOST_SCORED and pair.begin < pair.end:
+            if span is None and scored and pair.wide and sum(each.wide for each in pairs[:number]) < _MOST_SCORED:
                 span = self._if_memory_does(request, self._quoting(request, text, pair), pieces, room)
             spans.append(span or _in_proportion(pair, outer, room, pieces))
         spans += [(len(translation), len(translation))] * (len(pairs) - len(spans))
@@ -129,15 +136,16 @@ class Placement:
         starts = [at - 1 for at in accumulate(map(len, pieces), initial=0)]  # a space is before the first
         if "".join(pieces).removeprefix(" ") != text:
             starts, pieces, tokens = list(range(len(text) + 1)), list(text), []
-        spaced = gap_of(self.language) != ""
         begins = {
             at + piece.startswith(" "): number for number, (at, piece) in enumerate(zip(starts, pieces, strict=False))
         }
         ends = {at: number for number, at in enumerate(starts) if at > 0}
-        if spaced:
+        gap = gap_of(self.language)
+        if gap:
             begins = {at: number for at, number in begins.items() if _BEGIN.match(text, at)}
             ends = {at: number for at, number in ends.items() if _END.match(text, at)}
-        return _Pieces(text, tokens, begins, ends)
+        places = sorted({*begins, *ends})
+        return _Pieces(text, tokens, begins, ends, [at for at in places if _GAP[gap].match(text, at)] or places)
 
     def _quoting(self, request: TokenizedRequest, text: str, pair: Pair) -> TokenizedRequest:
         """The request with quotation marks in the place of a pair of marks."""
@@ -201,7 +209,7 @@ def _room(pairs: Sequence[Pair], spans: Sequence[Span], pair: Pair, sizes: tuple
     beside: list[Span] = []
     for other, span in zip(pairs, spans, strict=True):
         within = other.begin <= pair.begin and pair.end <= other.end
-        if within and (pair.begin < pair.end or other.begin < pair.begin < other.end):
+        if within and (pair.wide or other.begin < pair.begin < other.end):
             outer, inner = (other.begin, other.end), span
         elif span[0] < span[1]:
             beside.append(span)
@@ -210,7 +218,7 @@ def _room(pairs: Sequence[Pair], spans: Sequence[Span], pair: Pair, sizes: tuple
 
 def _around_all(text: str, pair: Pair, outer: Span, room: _Room, ends: Iterable[int]) -> Span | None:
     """All of the room, for a pair without a word beside it; a full stop stays outside if it is outside."""
-    if room.taken or has_words(text[outer[0] : pair.begin] + text[pair.end : outer[1]]) or pair.begin == pair.end:
+    if room.taken or has_words(text[outer[0] : pair.begin] + text[pair.end : outer[1]]) or not pair.wide:
         return None
     inside = room.end if pair.end == outer[1] else max(room.ends(ends), default=room.end)
     return room.begin, inside
@@ -221,9 +229,9 @@ def _in_proportion(pair: Pair, outer: Span, room: _Room, pieces: _Pieces) -> Spa
     share = (room.end - room.begin) / max(1, outer[1] - outer[0])
     begin, end = (room.begin + (at - outer[0]) * share for at in (pair.begin, pair.end))
     begins, ends = room.begins(pieces.begins), room.ends(pieces.ends)
-    if pair.begin < pair.end and (spans := room.spans(_near(begin, begins), _near(end, ends))):
+    if pair.wide and (spans := room.spans(_near(begin, begins), _near(end, ends))):
         return min(spans, key=lambda span: abs(span[0] - begin) + abs(span[1] - end))
-    (at,) = _near(begin, [*begins, *ends, room.end])[:1]
+    (at,) = _near(begin, [*room.begins(pieces.gaps), *room.ends(pieces.gaps), room.end])[:1]
     return at, at
 
 

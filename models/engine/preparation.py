@@ -33,8 +33,8 @@ class Prepared:
 
     @property
     def marked(self) -> bool:
-        """Whether there are marks that have to be placed in the translation."""
-        return any(spelt.marks.pairs for spelt in self.spelt)
+        """Whether there are marks around words, which have to be found in the translation."""
+        return any(pair.wide for spelt in self.spelt for pair in spelt.marks.pairs)
 
 
 @dataclass(frozen=True, slots=True)

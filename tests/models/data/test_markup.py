@@ -19,7 +19,14 @@ from models.data.markup import Pair, Unmarked, unmarked, with_places
         ("<u>a <i>b</i></u>", Unmarked("a b", (Pair("<u>", "</u>", 0, 3), Pair("<i>", "</i>", 2, 3)))),
         ("<p>One.", Unmarked("One.", before="<p>")),
         (" <br/> <b>Two</b></p> ", Unmarked("  Two ", (Pair("<b>", "</b>", 2, 5),), before="<br/>", after="</p>")),
-        ('a <i class="x"></i>b', Unmarked("a b", (Pair('<i class="x">', "</i>", 2, 2),))),
+        ('a <i class="x"></i>b', Unmarked("a b", (Pair('<i class="x"></i>', "", 2, 2),))),
+        ("a<br/>b", Unmarked("ab", (Pair("<br/>", "", 1, 1),))),
+        ("He <b>is here.", Unmarked("He is here.", (Pair("<b>", "", 3, 3),))),
+        ("a <g id='1'/>b</g> c", Unmarked("a b c", (Pair("<g id='1'/>", "", 2, 2), Pair("</g>", "", 3, 3)))),
+        ("<u><br/>a<i></i></u>", Unmarked("a", (Pair("<u><br/>", "<i></i></u>", 0, 1),))),
+        ("<u>a</u><br/><i></i>b", Unmarked("ab", (Pair("<u>", "</u>", 0, 1), Pair("<br/><i></i>", "", 1, 1)))),
+        ("See <name>.<x/>", Unmarked("See <name>.", after="<x/>")),
+        ("a <b><code>b</code></b>", Unmarked("a <code>b</code>", (Pair("<b>", "</b>", 2, 16),))),
     ],
 )
 def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
@@ -30,7 +37,9 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a<br/>b",
+        "<name>さん",
+        'a <x id="1"/> b <y/>',
+        "run <code>ls -l</code>, <var id='1'>x</var>",
         "2 ** 3",
         "[a] (b)",
         "[a](",
@@ -63,10 +72,10 @@ def test_no_character_of_a_text_is_taken_for_a_place() -> None:
 def test_what_crosses_is_no_pair() -> None:
     """Of two that cross, the one that is closed first is one."""
     found = unmarked("<b>a <i>b</b> c</i> d")
-    assert (found.text, [pair.opens for pair in found.pairs]) == ("a <i>b c</i> d", ["<b>"])
+    assert (found.text, [pair.opens for pair in found.pairs]) == ("a b c d", ["<b>", "<i>", "</i>"])
 
 
-PIECES = ["a", "b ", "<b>", "</b>", "<i>", "</i>", "<br/>", "**", "[", "](c)", " "]
+PIECES = ["a", "b ", "<b>", "</b>", "<i>", "</i>", "<br/>", "<n>", "**", "[", "](c)", " "]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
@@ -90,7 +99,9 @@ def test_places_are_nested_as_pairs_are() -> None:
     assert found.marked(with_places("abcd", [(1, 3)] * 4)) == "a<o><l><e><r>bc</r></e></l></o>d"
 
 
-@pytest.mark.parametrize("run", ["<b>", "<b></i>", "**", "[a](b)", "[a]", "[", "<a b=c ", "<", "](", "</b>"])
+@pytest.mark.parametrize(
+    "run", ["<b>", "<b></i>", "**", "[a](b)", "[a]", "[", "<a b=c ", "<", "](", "</b>", "<x/>", "<code>", "<code>a"]
+)
 def test_no_run_of_characters_takes_long(run: str) -> None:
     """Of the same, a million: a time that grew with their square would never end here."""
     text = run * (1_000_000 // len(run))

@@ -39,6 +39,10 @@ def japanese() -> Spelling:
         "%(total).2f",
         "`make demo`",
         "``a ・ b``",
+        "<name>",
+        '<x id="1"/>',
+        "<code class='a'>ls -l</code>",
+        "&lt;br/&gt;",
     ],
 )
 @pytest.mark.parametrize("around", ["See {} for details.", "({})", "{}, then {}!", "詳細は{}を参照。", "{}。"])
@@ -70,6 +74,9 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "` a `",
         f"`{'a' * 81}`",
         "@name",
+        "R&D; AT&T, a & b",
+        "&unheardof;",
+        "a < b > c",
     ],
 )
 def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
@@ -85,6 +92,22 @@ def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
     text = run * (1_000_000 // len(run))
     spelt = japanese.of(text)
     assert len(spelt.restored(spelt.text)) > 100_000
+
+
+def test_an_entity_is_read_as_what_it_says(english: Spelling) -> None:
+    """And written again where the translation has the same; a space or a letter has no need of that."""
+    text = "Smith &amp; Sons&nbsp;say &quot;d&eacute;j&agrave; vu &#40;2 &lt; 3&#x29;&quot;"
+    spelt = english.of(text)
+    assert spelt.plain == 'Smith & Sons say "déjà vu (2 < 3)"'
+    assert spelt.restored('「déjà vu」(2 < 3) & "a"') == "「déjà vu」&#40;2 &lt; 3&#x29; &amp; &quot;a&quot;"
+    assert spelt.as_read("&quot;a&quot; &amp; &#40;b&#x29;") == '"a" & (b)'
+
+
+def test_what_an_entity_says_makes_no_tag(english: Spelling) -> None:
+    """A tag that a text speaks of stays a word, beside one that it has."""
+    spelt = english.of("Use &lt;b&gt; for <b>bold &amp; more</b>.")
+    assert spelt.text == "Use ABC for bold & more."
+    assert spelt.restored("\U000f0000太字 & その他\U000f0001はABC。") == "<b>太字 &amp; その他</b>は&lt;b&gt;。"
 
 
 def test_a_stand_in_is_none_of_the_words_of_the_sentence(english: Spelling) -> None:

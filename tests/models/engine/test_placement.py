@@ -85,6 +85,31 @@ def test_marks_around_a_whole_sentence_stay_around_it(japanese: Runtime, source:
     assert text == begins + plain.removesuffix(".") + ends
 
 
+@pytest.mark.parametrize(
+    ("source", "tag"),
+    [
+        ("京都には<br/>清水寺があり、多くの観光客が訪れる。", "<br/>"),
+        ('清水寺<img src="a.png">は有名な寺である。', '<img src="a.png">'),
+        ("彼は<b>京都で生まれた。", "<b>"),
+        ("それは東京</b>ではない。", "</b>"),
+    ],
+)
+def test_a_tag_without_a_partner_is_between_words(japanese: Runtime, source: str, tag: str) -> None:
+    """And the words are translated as they are without it."""
+    (plain, text) = translated(japanese, source.replace(tag, ""), source)
+    assert text.replace(tag, "") == plain
+    before, after = text.split(tag)
+    assert not (before[-1:].isalnum() and after[:1].isalnum())
+
+
+def test_a_tag_that_is_a_word_is_in_its_place(english: Runtime) -> None:
+    """As the subject or the object that it stands for, with the particle of one."""
+    assert translated(english, "He moved to <city> in 1867 and built <building> there.")[0].endswith(
+        "<building>を建設した。"
+    )
+    assert translated(english, 'You have <x id="1"/> from <name>.') == ['<name>の<x id="1"/>がある。']
+
+
 def test_more_pairs_than_are_looked_for_are_all_there(japanese: Runtime) -> None:
     """Beyond some they are placed by proportion; they never cross."""
     source = "、".join(f"<b>{name}</b>" for name in ("京都", "奈良", "大阪", "東京", "神戸") * 3) + "に行った。"

@@ -1,0 +1,123 @@
+"""The marks in a text, and which of them belong together."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import punctuation
+from typing import Final
+
+from models.data.words import CODE, TAG, beside
+
+SIGNS: Final = ("<", "**", "](")
+"""One of them is in each pair of marks."""
+_MARK: Final = re.compile(
+    rf"""
+      (?P<code> {CODE} )                                                # no marks, but a word
+    | < (?P<closes>/?) (?P<tag>{TAG}) >
+    | (?P<bold> (?<!\*) \*\* (?!\*) )
+    | (?P<text> \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )      # [text](https://example.org)
+    | \]\( [!\#-'*-;=?-~]++ \)
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_FOR_THE_EYE: Final = re.compile(
+    "a|abbr|address|b|bd[io]|big|blockquote|br|center|cite|code|dd|del|dfn|div|d[lt]|em|fig(?:caption|ure)|font|footer|h[1-6r]"
+    "|header|i|img|ins|kbd|li|main|mark|nav|ol|p|q|r[bpt]|ruby|s|samp|section|small|span|strike|strong|su[bp]|table|tbody|t[dhr]"
+    "|tfoot|thead|tt|u|ul|var|wbr"
+)
+"""Elements of HTML that are no words of a sentence, as <name> and <x id="1"/> may be."""
+_DEEPEST: Final = 16
+"""How many marks that are still open are looked at for the one that another closes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark in a text: marks of one name belong together."""
+
+    begin: int
+    end: int
+    text: str
+    name: str
+    opens: bool
+    closes: bool
+    says: bool = False
+    """Whether it is a word of the sentence, unless another one closes it."""
+
+    @property
+    def is_tag(self) -> bool:
+        """Whether it may do without a partner."""
+        return self.text.startswith("<")
+
+
+def marks_of(text: str) -> list[Mark]:
+    """The marks of a text, in its order."""
+    return [_mark(found) for found in _MARK.finditer(text) if found["code"] is None]
+
+
+def partners_of(marks: Sequence[Mark]) -> dict[int, int]:
+    """What opens, by its number, with what closes it; what is open within a pair that is closed stays without."""
+    partners: dict[int, int] = {}
+    still_open: list[int] = []
+    for number, mark in enumerate(marks):
+        near = range(len(still_open) - 1, max(-1, len(still_open) - 1 - _DEEPEST), -1)
+        place = next((k for k in near if marks[still_open[k]].name == mark.name), None) if mark.closes else None
+        if place is not None:
+            partners[still_open[place]] = number
+            del still_open[place:]
+        elif mark.opens:
+            still_open.append(number)
+    return partners
+
+
+def at_beginning(text: str, marks: Sequence[Mark], paired: set[int]) -> list[int]:
+    """The tags without a partner that nothing but white space parts from the beginning of the text."""
+    edge, found = 0, list[int]()
+    for number, mark in enumerate(marks):
+        if number in paired or mark.says or not mark.is_tag or text[edge : mark.begin].strip():
+            break
+        edge = mark.end
+        found.append(number)
+    return found
+
+
+def at_end(text: str, marks: Sequence[Mark], paired: set[int]) -> list[int]:
+    """The same from the end, last first; a word that follows a full stop is none of the sentence."""
+    edge, found = len(text), list[int]()
+    for number in range(len(marks) - 1, -1, -1):
+        mark = marks[number]
+        says = mark.says and text[max(0, mark.begin - 2) : mark.begin].rstrip()[-1:].isalnum()
+        if number in paired or says or not mark.is_tag or text[mark.end : edge].strip():
+            break
+        edge = mark.begin
+        found.append(number)
+    return found
+
+
+def _mark(found: re.Match[str]) -> Mark:
+    if found["tag"] is not None:
+        return _tag(found)
+    if found["bold"] is not None:
+        return Mark(*found.span(), found[0], "**", *_flanks(found))
+    opens = found["text"] is not None
+    return Mark(*found.span(), found[0], "[", opens, not opens)
+
+
+def _tag(found: re.Match[str]) -> Mark:
+    tag, closes = found["tag"], bool(found["closes"])
+    bare, alone = tag.rstrip("/").rstrip(), tag.endswith("/")
+    name = bare.split(maxsplit=1)[0]
+    apart = not any(character.isascii() and character.isalnum() for character in beside(found))
+    says = apart and not closes and not _FOR_THE_EYE.fullmatch(name) and (alone or bare == name)
+    return Mark(*found.span(), found[0], name, not closes and not alone, closes, says)
+
+
+def _flanks(found: re.Match[str]) -> tuple[bool, bool]:
+    """Whether asterisks open and close, as in CommonMark, section 6.2; not those between letters or digits: 2**3."""
+    before, after = beside(found)
+    if before.isascii() and after.isascii() and before.isalnum() and after.isalnum():
+        return False, False
+    spaces = [not character.strip() for character in (before, after)]
+    signs = [character in punctuation for character in (before, after)]
+    opens = not spaces[1] and (not signs[1] or spaces[0] or signs[0])
+    closes = not spaces[0] and (not signs[0] or spaces[1] or signs[1])
+    return opens, closes
