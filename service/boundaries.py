@@ -9,6 +9,7 @@ from itertools import chain
 
 import sentencex
 
+from models.data.markup import split_unmarked
 from models.data.spacing import primary
 
 _AFTER_STOP = re.compile(r"(?<=[。！？])[0-9]")
@@ -75,13 +76,16 @@ class Boundaries:
         held += [_ORDINAL[code]] if code in _ORDINAL else []
         self._unfinished = re.compile("|".join(held)) if held else None
 
-    def split(self, line: str, longest: int) -> Iterator[str]:
+    def split(self, line: str, longest: int) -> list[str]:
         """The sentences of a line, each with the white space after it; joined they are the line.
 
-        `longest` is what a sentence may have, in characters. The library takes quadratic time, so a line is searched
-        in windows of twice that, and what has no boundary within one is cut: too long in any case, it is for the
-        caller to refuse.
+        Tags, and other marks around words, make no difference. `longest` is what a sentence may have, in characters.
+        The library takes quadratic time, so a line is searched in windows of twice that, and what has no boundary
+        within one is cut: too long in any case, it is for the caller to refuse.
         """
+        return split_unmarked(line, lambda unmarked: self._sentences(unmarked, longest))
+
+    def _sentences(self, line: str, longest: int) -> Iterator[str]:
         whole = self._joined(self._pieces(line, longest), longest)
         for sentence in chain.from_iterable(map(self._apart, whole)):
             if opened := _opened(sentence, longest):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from models.data.markup import split_unmarked
 from models.data.spacing import gap_of
 from models.data.words import has_words
 
@@ -19,8 +20,8 @@ _CLAUSE: Final = re.compile(
 
 
 def split_clauses(text: str) -> list[str]:
-    """The clauses of a text, each with its marks; joined they are the text."""
-    return _CLAUSE.findall(text)
+    """The clauses of a text, each with its marks; joined they are the text. Tags are not divided."""
+    return split_unmarked(text, _CLAUSE.findall)
 
 
 def pack(clauses: list[str], size: Callable[[str], int], limit: int) -> list[str]:

@@ -1,7 +1,7 @@
 """The marks in a text, and which of them belong together."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import punctuation
 from typing import Final
@@ -13,6 +13,7 @@ SIGNS: Final = ("<", "**", "](")
 _MARK: Final = re.compile(
     rf"""
       (?P<code> {CODE} )                                                # no marks, but a word
+    | (?P<note> (?<=[^\w\s]) <sup (?:\s[^<>]*+)? > [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} </sup> )   # 1, of a note
     | < (?P<closes>/?) (?P<tag>{TAG}) >
     | (?P<bold> (?<!\*) \*\* (?!\*) )
     | (?P<text> \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )      # [text](https://example.org)
@@ -49,12 +50,69 @@ class Mark:
         return self.text.startswith("<")
 
 
-def marks_of(text: str) -> list[Mark]:
-    """The marks of a text, in its order."""
-    return [_mark(found) for found in _MARK.finditer(text) if found["code"] is None]
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Those of a text, in its order, and by their numbers what they are to a model that reads it without them."""
+
+    marks: Sequence[Mark]
+    partners: Mapping[int, int]
+    """What opens, with what closes it."""
+    before: Sequence[int] = ()
+    """Without a partner, and with nothing but white space between them and the beginning of the text."""
+    after: Sequence[int] = ()
+    """The same at the end."""
+    between: Sequence[int] = ()
+    """Tags without a partner between words, unless they are words themselves."""
+
+    @classmethod
+    def of(cls, text: str) -> "Marks":
+        """Find them. Takes a time that is linear in the length of the text, as all does here."""
+        marks = [_mark(found) for found in _MARK.finditer(text) if found["code"] is None]
+        partners = _partners(marks)
+        paired = {number for both in partners.items() for number in both}
+        before = list(_at_beginning(text, marks, paired))
+        after = list(_at_end(text, marks, paired.union(before)))
+        placed = paired.union(before, after)
+        between = [
+            number for number, mark in enumerate(marks) if number not in placed and mark.is_tag and not mark.says
+        ]
+        return cls(marks, partners, before, after, between)
+
+    @property
+    def paired(self) -> list[int]:
+        """Those with a partner."""
+        return [number for both in self.partners.items() for number in both]
+
+    @property
+    def unread(self) -> list[int]:
+        """All of those that are not read, in the order of the text."""
+        return sorted([*self.paired, *self.before, *self.after, *self.between])
+
+    def closes(self, number: int) -> bool:
+        """Whether it belongs to what is before it."""
+        return self.marks[number].closes and number not in self.partners
+
+    def text(self, numbers: Iterable[int]) -> str:
+        """Marks, in the order of the text."""
+        return "".join(self.marks[number].text for number in sorted(numbers))
+
+    def places(self) -> dict[int, int]:
+        """Where each that is not read stands in the text without all of those."""
+        places, taken = {}, 0
+        for number in self.unread:
+            mark = self.marks[number]
+            places[number] = mark.begin - taken
+            taken += mark.end - mark.begin
+        return places
+
+    def without(self, text: str) -> str:
+        """The text without those that are not read."""
+        unread = [self.marks[number] for number in self.unread]
+        ends, begins = [0, *(mark.end for mark in unread)], [*(mark.begin for mark in unread), len(text)]
+        return "".join(text[start:end] for start, end in zip(ends, begins, strict=True))
 
 
-def partners_of(marks: Sequence[Mark]) -> dict[int, int]:
+def _partners(marks: Sequence[Mark]) -> dict[int, int]:
     """What opens, by its number, with what closes it; what is open within a pair that is closed stays without."""
     partners: dict[int, int] = {}
     still_open: list[int] = []
@@ -69,33 +127,34 @@ def partners_of(marks: Sequence[Mark]) -> dict[int, int]:
     return partners
 
 
-def at_beginning(text: str, marks: Sequence[Mark], paired: set[int]) -> list[int]:
-    """The tags without a partner that nothing but white space parts from the beginning of the text."""
-    edge, found = 0, list[int]()
+def _at_beginning(text: str, marks: Sequence[Mark], paired: Container[int]) -> Iterable[int]:
+    edge = 0
     for number, mark in enumerate(marks):
-        if number in paired or mark.says or not mark.is_tag or text[edge : mark.begin].strip():
+        stays = mark.says or not (mark.is_tag or mark.opens)
+        if number in paired or stays or text[edge : mark.begin].strip():
             break
         edge = mark.end
-        found.append(number)
-    return found
+        yield number
 
 
-def at_end(text: str, marks: Sequence[Mark], paired: set[int]) -> list[int]:
-    """The same from the end, last first; a word that follows a full stop is none of the sentence."""
-    edge, found = len(text), list[int]()
+def _at_end(text: str, marks: Sequence[Mark], paired: Container[int]) -> Iterable[int]:
+    """From the last one on; what follows a full stop is no word of the sentence."""
+    edge = len(text)
     for number in range(len(marks) - 1, -1, -1):
         mark = marks[number]
         says = mark.says and text[max(0, mark.begin - 2) : mark.begin].rstrip()[-1:].isalnum()
-        if number in paired or says or not mark.is_tag or text[mark.end : edge].strip():
+        stays = says or not (mark.is_tag or mark.closes)
+        if number in paired or stays or text[mark.end : edge].strip():
             break
         edge = mark.begin
-        found.append(number)
-    return found
+        yield number
 
 
 def _mark(found: re.Match[str]) -> Mark:
     if found["tag"] is not None:
         return _tag(found)
+    if found["note"] is not None:
+        return Mark(*found.span(), found[0], "note", opens=False, closes=True)
     if found["bold"] is not None:
         return Mark(*found.span(), found[0], "**", *_flanks(found))
     opens = found["text"] is not None

@@ -1,12 +1,12 @@
 """Marks of a sentence: tags, bold, links, around words or between them. A model reads the text without them."""
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from typing import Final
 
-from models.data.marks import SIGNS, Mark, at_beginning, at_end, marks_of, partners_of
+from models.data.marks import SIGNS, Marks
 
 _FIRST: Final = 0xF0000
 """Of the characters for private use, which tell marks from all else that a translation may have."""
@@ -95,59 +95,60 @@ def unmarked(text: str) -> Unmarked:
     """
     if not any(sign in text for sign in SIGNS) or _PLACE.search(text):
         return Unmarked(text)
-    marks = marks_of(text)
-    partners = partners_of(marks)
-    paired = {number for both in partners.items() for number in both}
-    before = at_beginning(text, marks, paired)
-    after = at_end(text, marks, paired.union(before))
-    ends = paired.union(before, after)
-    between = [number for number, mark in enumerate(marks) if number not in ends and mark.is_tag and not mark.says]
-    if len(partners) + len(between) > _MOST:
+    marks = Marks.of(text)
+    if len(marks.partners) + len(marks.between) > _MOST:
         return Unmarked(text)
-    taken = sorted(ends.union(between))
-    places = dict(zip(taken, _offsets([marks[number] for number in taken]), strict=True))
-    alone = {number: places[number] for number in (*paired, *between)}
-    left = [text[start:end] for start, end in _between([marks[number] for number in taken], len(text))]
-    pairs = _pairs(marks, partners, alone)
-    return Unmarked("".join(left), tuple(pairs), _joined(marks, before), _joined(marks, after))
+    return Unmarked(marks.without(text), tuple(_pairs(marks)), marks.text(marks.before), marks.text(marks.after))
 
 
-def _between(marks: Sequence[Mark], length: int) -> Iterable[tuple[int, int]]:
-    """What marks leave of a text, from where to where."""
-    return zip([0, *(mark.end for mark in marks)], [*(mark.begin for mark in marks), length], strict=True)
+def split_unmarked(text: str, split: Callable[[str], Iterable[str]]) -> list[str]:
+    """Divide a text where it would be divided without its marks; what closes goes with the words before it.
+
+    Args:
+        text: in which marks may stand between a word and its full stop, or behind that.
+        split: gives pieces that make up the text that it is given.
+    """
+    marks = Marks.of(text) if any(sign in text for sign in SIGNS) else None
+    if marks is None or not marks.unread:
+        return list(split(text))
+    ends = accumulate(map(len, split(marks.without(text))))
+    cuts = [0, *list(_cuts(marks, ends))[:-1], len(text)]
+    return [text[start:end] for start, end in pairwise(cuts)]
 
 
-def _offsets(marks: Sequence[Mark]) -> list[int]:
-    """Where each mark stands in the text without all of them."""
-    offsets, taken = [], 0
-    for mark in marks:
-        offsets.append(mark.begin - taken)
-        taken += mark.end - mark.begin
-    return offsets
+def _cuts(marks: Marks, ends: Iterable[int]) -> Iterable[int]:
+    """Where in a text pieces end that end there without marks, given in order."""
+    places = [(place, marks.marks[number]) for number, place in marks.places().items()]
+    behind = {place: marks.marks[number].end for number, place in marks.places().items() if marks.closes(number)}
+    before = passed = 0
+    for end in ends:
+        while passed < len(places) and places[passed][0] < end:
+            before += len(places[passed][1].text)
+            passed += 1
+        yield behind.get(end, end + before)
 
 
-def _pairs(marks: Sequence[Mark], partners: Mapping[int, int], places: Mapping[int, int]) -> list[Pair]:
+def _pairs(marks: Marks) -> Iterable[Pair]:
     """Pairs around the same words as one, each with what it has before its first word and behind its last.
 
     What else is between the same words is one, too, around nothing.
     """
-    wide = {one: other for one, other in partners.items() if places[one] < places[other]}
-    numbers = sorted(places)
+    places = marks.places()
+    numbers = sorted([*marks.paired, *marks.between])
+    wide = {one: other for one, other in marks.partners.items() if places[one] < places[other]}
     within = _beside(numbers, wide.keys(), places) | _beside(numbers[::-1], frozenset(wide.values()), places)
     members = {number: [number] for both in wide.items() for number in both}
     for number, anchor in within.items():
         members[anchor].append(number)
     free = [number for number in numbers if number not in members and number not in within]
     spans = sorted([*wide.items(), *zip(free, free, strict=True)])
-    pairs = []
     for (begin, end), alike in groupby(spans, key=lambda span: (places[span[0]], places[span[1]])):
         opens, closes = zip(*alike, strict=True)
         if begin == end:
-            pairs.append(Pair(_joined(marks, opens), "", begin, end))
+            yield Pair(marks.text(opens), "", begin, end)
         else:
             before, after = ([number for one in side for number in members[one]] for side in (opens, closes))
-            pairs.append(Pair(_joined(marks, before), _joined(marks, after), begin, end))
-    return pairs
+            yield Pair(marks.text(before), marks.text(after), begin, end)
 
 
 def _beside(numbers: Iterable[int], anchors: Container[int], places: Mapping[int, int]) -> dict[int, int]:
@@ -162,10 +163,6 @@ def _beside(numbers: Iterable[int], anchors: Container[int], places: Mapping[int
         elif anchor is not None:
             found[number] = anchor
     return found
-
-
-def _joined(marks: Sequence[Mark], numbers: Iterable[int]) -> str:
-    return "".join(marks[number].text for number in sorted(numbers))
 
 
 def _places(number: int) -> tuple[str, str]:

@@ -54,6 +54,11 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("ja", "者（次の者を除く。）又は物だ。|彼は来た（本当。）。|（京都）は都だ。"),
         ("en", "It is old. |(It is big.) |They came. |(Why? |Who knows!) |(No, really.) |Yes."),
         ("en", "(See below.) and more. |(U.S.) Senators came. |He (a monk. Yes.) came."),
+        (
+            "en",
+            "<b>He came.</b> |See <a title='A. B'>Dr. <i>Smith</i></a>.<sup>1</sup> |**She went.** |<br/>They stayed.",
+        ),
+        ("ja", "<b>彼は来た。|帰った。</b>|<i>彼女は<b>「行く。」</b>と言った。</i>"),
         ("fr", "M. Dupont et Mme Curie sont là. |J.-C. est né. |Vraiment\u00a0? |Oui\u00a0!"),
         ("fr", "« Quoi ? » demanda-t-il. |« Rien. » |Elle partit à 3,5 km."),
         ("es", "¿Qué? |¡No! |El Sr. López y D. Juan viven en EE. UU. desde 1990."),

@@ -16,6 +16,7 @@ TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
         ("It costs 3,000.50, at 12:30; no more.", ["It costs 3,000.50,", " at 12:30;", " no more."]),
         ('He said "no." Then he left', ['He said "no."', " Then he left"]),
         ("长句子；继续：结束！", ["长句子；", "继续：", "结束！"]),
+        ('See <a title="b, c">d</a>, <i>e,</i> f', ['See <a title="b, c">d</a>,', " <i>e,</i>", " f"]),
         ("no boundary", ["no boundary"]),
         ("", []),
     ],

@@ -1,12 +1,13 @@
 """Marks around words, taken out of a text and put into its translation."""
 
+import re
 from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.markup import Pair, Unmarked, unmarked, with_places
+from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_places
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,10 @@ from models.data.markup import Pair, Unmarked, unmarked, with_places
         ("a <g id='1'/>b</g> c", Unmarked("a b c", (Pair("<g id='1'/>", "", 2, 2), Pair("</g>", "", 3, 3)))),
         ("<u><br/>a<i></i></u>", Unmarked("a", (Pair("<u><br/>", "<i></i></u>", 0, 1),))),
         ("<u>a</u><br/><i></i>b", Unmarked("ab", (Pair("<u>", "</u>", 0, 1), Pair("<br/><i></i>", "", 1, 1)))),
+        ("**One.", Unmarked("One.", before="**")),
+        ("Two](b)", Unmarked("Two", after="](b)")),
+        ("One.<sup>[1]</sup>", Unmarked("One.", after="<sup>[1]</sup>")),
+        ("1 m<sup>2</sup>.", Unmarked("1 m2.", (Pair("<sup>", "</sup>", 3, 4),))),
         ("See <name>.<x/>", Unmarked("See <name>.", after="<x/>")),
         ("a <b><code>b</code></b>", Unmarked("a <code>b</code>", (Pair("<b>", "</b>", 2, 16),))),
     ],
@@ -43,7 +48,8 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
         "2 ** 3",
         "[a] (b)",
         "[a](",
-        "a](b)",
+        "a](b) c",
+        "a ** b",
         "<She left.>",
         "a < b > c",
         "a **",
@@ -88,6 +94,39 @@ def test_what_is_taken_out_can_be_put_back(text: str) -> None:
         assert back == text
     for one, other in combinations(found.pairs, 2):
         assert other.begin >= one.end or other.end <= one.end
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<b>A.</b>|B.",
+        "<b>A.|B.</b>|C.",
+        "A <i>b.</i> |<b>C</b> d.",
+        "**A.** |**B.** |C",
+        "A.|<br/>B.",
+        "A.<sup>1</sup>|B.<sup>[2]</sup>|C",
+        "[A.|B.](c.d)|E",
+        '<a title="b. c">A.</a>|B',
+        "A.|B",
+        "<b><i></i></b>",
+    ],
+)
+def test_a_text_is_divided_as_without_its_marks(text: str) -> None:
+    """What closes stays with the words that it closes."""
+    divided = split_unmarked(text.replace("|", ""), lambda bare: re.findall(r"[^.]*\.[ ]*|[^.]+", bare))
+    assert "|".join(divided) == text
+
+
+@given(st.lists(st.sampled_from([*PIECES, "."]), max_size=12).map("".join), st.integers(1, 3))
+def test_what_is_divided_is_the_text(text: str, size: int) -> None:
+    """In as many pieces as without marks, wherever they end."""
+
+    def split(bare: str) -> list[str]:
+        return [bare[start : start + size] for start in range(0, len(bare), size)]
+
+    divided = split_unmarked(text, split)
+    assert "".join(divided) == text
+    assert len(divided) <= max(1, len(split(unmarked(text).text))) + 1
 
 
 def test_places_are_nested_as_pairs_are() -> None:
