@@ -200,7 +200,7 @@ class Documents:
         def work() -> list[Segmented]:
             return [split(text, language, longest=longest, most=most + 1) for text in texts]
 
-        found = await _beside_others(work, texts)
+        found = await beside_others(work, texts)
         check_number(sum(len(text.sentences) for text in found), most)
         return found
 
@@ -217,7 +217,7 @@ class Documents:
             found = {sentence: parts(sentence, request.source_lang) for sentence in sentences}
             return {sentence: inner for sentence, inner in found.items() if inner}
 
-        return await _beside_others(work, sentences)
+        return await beside_others(work, sentences)
 
     def _check_context(self, context: Sequence[str]) -> None:
         settings = self._settings
@@ -245,8 +245,8 @@ def _as_given(sentences: Sequence[str]) -> Segmented:
     return Segmented(tuple(sentences), ("", *between, "") if sentences else ("",))
 
 
-async def _beside_others(work: Callable[[], _T], texts: Sequence[str]) -> _T:
-    """Split texts: in a thread, unless that takes next to no time."""
+async def beside_others(work: Callable[[], _T], texts: Sequence[str]) -> _T:
+    """What is done with texts: in a thread, unless that takes next to no time."""
     return work() if sum(map(len, texts)) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
 
 

@@ -13,7 +13,8 @@ SIGNS: Final = ("<", "**", "](")
 _MARK: Final = re.compile(
     rf"""
       (?P<code> {CODE} )                                                # no marks, but a word
-    | (?P<note> (?<=[^\w\s]) <sup (?:\s[^<>]*+)? > [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} </sup> )   # 1, of a note
+    | (?P<note> (?<=[^\w\s]) <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}}
+                (?: </a[^<>]*+> )? </sup (?:\s[^<>]*+)? > )             # 1, of a note
     | < (?P<closes>/?) (?P<tag>{TAG}) >
     | (?P<bold> (?<!\*) \*\* (?!\*) )
     | (?P<text> \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )      # [text](https://example.org)
@@ -22,11 +23,11 @@ _MARK: Final = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _FOR_THE_EYE: Final = re.compile(
-    "a|abbr|address|b|bd[io]|big|blockquote|br|center|cite|code|dd|del|dfn|div|d[lt]|em|fig(?:caption|ure)|font|footer|h[1-6r]"
-    "|header|i|img|ins|kbd|li|main|mark|nav|ol|p|q|r[bpt]|ruby|s|samp|section|small|span|strike|strong|su[bp]|table|tbody|t[dhr]"
-    "|tfoot|thead|tt|u|ul|var|wbr"
+    "a|abbr|address|b|bd[io]|big|blockquote|bpt|br|bx|center|cite|code|dd|del|dfn|div|d[lt]|em|ept|ex|fig(?:caption|ure)"
+    "|font|footer|g|h[1-6r]|header|i|img|ins|it|kbd|li|main|mark|mrk|nav|ol|p|q|r[bpt]|ruby|s|samp|section|small|span"
+    "|strike|strong|su[bp]|table|tbody|t[dhr]|tfoot|thead|tt|u|ul|var|wbr"
 )
-"""Elements of HTML that are no words of a sentence, as <name> and <x id="1"/> may be."""
+"""Elements of HTML, and of translation memories, that are no words of a sentence, as <name> and <x id="1"/> may be."""
 _DEEPEST: Final = 16
 """How many marks that are still open are looked at for the one that another closes."""
 

@@ -1,16 +1,28 @@
 """Bodies of requests and answers as DeepL's clients send and read them, version 2 of its interface.
 
-What we could not do as asked, such as a glossary or tags, is no member here, and so refused by its name.
+What we could not do as asked, such as a glossary, is no member here, and so refused by its name.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from service.schemas import Body, Language, Text, Texts
 
 MOST_TEXTS = 50
 """Of a request, as DeepL has it."""
+MOST_TAGS = 1000
+
+
+def _names(value: Any) -> Any:  # noqa: ANN401 - what a client has sent
+    """Names of tags, of which a string, or an element of a list, may have several with commas between."""
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        return value
+    return tuple(name.strip() for each in listed for name in each.split(",") if name.strip())
+
+
+Tags = Annotated[tuple[Text, ...], BeforeValidator(_names), Field(max_length=MOST_TAGS)]
 
 
 class TextsRequest(Body):
@@ -23,7 +35,20 @@ class TextsRequest(Body):
     """What comes before each text, in the source language; it is not translated."""
     document_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
     """Not DeepL's: the client's own id of a document, to which these texts are the next."""
-    split_sentences: Literal["0", "1", "nonewlines"] = "1"
+    split_sentences: Literal["0", "1", "nonewlines"] | None = None
+    """How; by itself "1", and "nonewlines" in HTML, as DeepL has it."""
+    tag_handling: Literal["html", "xml"] | None = None
+    """What the texts are, unless they are text and no more."""
+    tag_handling_version: Literal["v1", "v2"] | None = None
+    """Of DeepL's ways, which are the same here."""
+    ignore_tags: Tags = ()
+    """Elements that are not translated."""
+    splitting_tags: Tags = ()
+    """Elements between which sentences end."""
+    non_splitting_tags: Tags = ()
+    """Elements within sentences."""
+    outline_detection: bool = True
+    """Whether elements of XML between which sentences end are found."""
     preserve_formatting: bool = True
     """As it is in any case."""
     formality: Literal["default", "prefer_more", "prefer_less"] = "default"
@@ -31,6 +56,17 @@ class TextsRequest(Body):
     show_billed_characters: bool = True
     model_type: str | None = None
     """Which of DeepL's models; ours is chosen by the languages."""
+
+    @property
+    def split(self) -> Literal["0", "1", "nonewlines"]:
+        """How sentences are split."""
+        return self.split_sentences or ("nonewlines" if self.tag_handling == "html" else "1")
+
+    @model_validator(mode="after")
+    def _tags_are_handled(self) -> Self:
+        if self.tag_handling is None and (self.ignore_tags or self.splitting_tags or self.non_splitting_tags):
+            raise ValueError("say what the texts are: ignore_tags and the like need tag_handling, html or xml")
+        return self
 
     @model_validator(mode="after")
     def _context_is_the_document(self) -> Self:

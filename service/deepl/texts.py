@@ -1,12 +1,14 @@
 """What DeepL's clients ask for, in terms of documents and sessions."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
 from models.data.spacing import gap_of, primary
 from service.deepl.bodies import OfferedLanguage, TextsRequest, TranslatedText
-from service.documents import Documents
+from service.deepl.tagged import Markup, Tagged
+from service.documents import Documents, beside_others
 from service.errors import InvalidInputError
 from service.inference.catalogue import Model
 from service.schemas import DocumentRequest, SessionRequest
@@ -15,8 +17,6 @@ from service.sessions import Sessions
 from service.store.context_store import KEPT_POSITIONS
 from service.store.document import DocumentKey, State
 
-OneText = tuple[DocumentRequest, Segmented]
-"""One of the texts, as a document of its own, and its sentences."""
 _VARIANTS: Final = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
 """Targets without a region that DeepL's own client refuses before it asks; the model is the same."""
 
@@ -44,49 +44,91 @@ def offered(models: Iterable[Model], *, as_source: bool) -> list[OfferedLanguage
     return [OfferedLanguage(language=code, name=code) for code in named]
 
 
-def document_of(request: TextsRequest, text: str, source_lang: str, context: list[str]) -> DocumentRequest:
-    """One of the texts, as a document of its own."""
-    text = _lines_joined(request, text, source_lang)
-    whole = request.split_sentences == "0"
-    return DocumentRequest(
-        source_lang=source_lang,
-        target_lang=request.target_lang,
-        text=None if whole else text,
-        sentences=[text] if whole else None,
-        context=context,
-    )
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """One of the texts: its sentences, and how it is made of their translations again."""
+
+    segmented: Segmented
+    tagged: Tagged | None
+    """What tags it has, unless it is text and no more."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is translated."""
+        return self.segmented.sentences
+
+    def join(self, translations: Sequence[str], target_lang: str) -> str:
+        """The text in another language."""
+        if self.tagged is not None:
+            translations = [self.tagged.restored(translation) for translation in translations]
+        return self.segmented.join(translations, gap=gap_of(target_lang))
+
+    def document(self, request: TextsRequest, source_lang: str, context: list[str]) -> DocumentRequest:
+        """The text as a document of its own."""
+        whole = request.split == "0"
+        return DocumentRequest(
+            source_lang=source_lang,
+            target_lang=request.target_lang,
+            text=None if whole else self.segmented.join(self.sentences),
+            sentences=list(self.sentences) if whole else None,
+            context=context,
+        )
 
 
-async def segmented(documents: Documents, request: TextsRequest, source_lang: str) -> list[Segmented]:
+async def read_texts(documents: Documents, request: TextsRequest, source_lang: str) -> list[ReadText]:
     """The sentences of each text, split as the client says.
 
     Raises:
-        InvalidInputError: they are, together, more than a document may have.
+        InvalidInputError: they are, together, more than a document may have, or no well-formed XML.
     """
-    if request.split_sentences == "0":
-        return [Segmented((text,), ("", "")) for text in request.text]
-    return await documents.split([_lines_joined(request, text, source_lang) for text in request.text], source_lang)
+    tagged = await beside_others(lambda: _tagged(request, source_lang), request.text)
+    blocks = [
+        [_lines_joined(request, text, source_lang)] if one is None else list(one.blocks)
+        for text, one in zip(request.text, tagged, strict=True)
+    ]
+    if request.split == "0":
+        split = [Segmented((block,), ("", "")) for block in chain.from_iterable(blocks)]
+    else:
+        split = await documents.split(list(chain.from_iterable(blocks)), source_lang)
+    of_all = iter(split)
+    return [
+        ReadText(one.segmented(own) if one is not None else own[0], one)
+        for one, own in zip(tagged, [list(islice(of_all, len(each))) for each in blocks], strict=True)
+    ]
+
+
+def _tagged(request: TextsRequest, source_lang: str) -> list[Tagged | None]:
+    if request.tag_handling is None:
+        return [None] * len(request.text)
+    markup = Markup(
+        request.tag_handling,
+        ignored=frozenset(request.ignore_tags),
+        splitting=frozenset(request.splitting_tags),
+        joining=frozenset(request.non_splitting_tags),
+        outline=request.outline_detection,
+    )
+    return [markup.read(text, source_lang, join_lines=request.split == "nonewlines") for text in request.text]
 
 
 def _lines_joined(request: TextsRequest, text: str, source_lang: str) -> str:
-    return gap_of(source_lang).join(text.splitlines()) if request.split_sentences == "nonewlines" else text
+    return gap_of(source_lang).join(text.splitlines()) if request.split == "nonewlines" else text
 
 
-def counted(texts: Iterable[Segmented]) -> int:
+def counted(texts: Iterable[ReadText]) -> int:
     """The sentences of texts, as a key's are counted: one without any has been looked through as well."""
     return sum(max(1, len(text.sentences)) for text in texts)
 
 
-def in_groups(documents: Iterable[OneText], most: int) -> list[list[OneText]]:
-    """Documents, those together that have at most so many sentences; a larger one is alone."""
-    groups: list[list[OneText]] = []
+def in_groups(texts: Iterable[ReadText], most: int) -> list[list[ReadText]]:
+    """Texts, those together that have at most so many sentences; a larger one is alone."""
+    groups: list[list[ReadText]] = []
     room = 0
-    for document in documents:
-        size = len(document[1].sentences)
+    for text in texts:
+        size = len(text.sentences)
         if not groups or size > room:
             groups.append([])
             room = most
-        groups[-1].append(document)
+        groups[-1].append(text)
         room -= size
     return groups
 
@@ -102,7 +144,7 @@ async def named(sessions: Sessions, tenant: str, request: TextsRequest, source_l
     return DocumentKey(tenant, created.session_id)
 
 
-async def append(sessions: Sessions, document: DocumentKey, texts: Sequence[Segmented], target_lang: str) -> list[str]:
+async def append(sessions: Sessions, document: DocumentKey, texts: Sequence[ReadText], target_lang: str) -> list[str]:
     """The translations of texts, whose sentences are the next of a document; or its last already, in a repeated call.
 
     Raises:
@@ -118,8 +160,7 @@ async def append(sessions: Sessions, document: DocumentKey, texts: Sequence[Segm
         answer = await sessions.translate(document, sentence, position=position, idempotency_key=None)
         found.append(answer.translation)
     translations = iter(found)
-    gap = gap_of(target_lang)
-    return [text.join(list(islice(translations, len(text.sentences))), gap=gap) for text in texts]
+    return [text.join(list(islice(translations, len(text.sentences))), target_lang) for text in texts]
 
 
 def _place(state: State, sentences: Sequence[str]) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,27 +12,29 @@ from pydantic import ValidationError
 from service.access.caller import Caller
 from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
 from service.deepl.texts import (
-    OneText,
+    ReadText,
     append,
     counted,
-    document_of,
     in_groups,
     named,
     offered,
-    segmented,
+    read_texts,
     source_of,
     translated,
 )
 from service.documents import Documents
 from service.http.form_body import members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
+from service.schemas import DocumentRequest
+
+_LISTS: Final = frozenset({"text", "ignore_tags", "splitting_tags", "non_splitting_tags"})
 
 router = APIRouter(prefix="/v2", include_in_schema=False)
 
 
 async def _body(request: Request) -> TextsRequest:
     try:
-        return TextsRequest.model_validate(await members_of(request, lists=frozenset({"text"})))
+        return TextsRequest.model_validate(await members_of(request, lists=_LISTS))
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
 
@@ -58,33 +60,43 @@ async def _each_alone(
 ) -> list[str]:
     (before,) = await parts.documents.split([body.context or ""], source_lang)
     context = list(before.sentences[max(0, len(before.sentences) - parts.limits.max_context_sentences) :])
-    texts = await segmented(parts.documents, body, source_lang)
-    documents = [document_of(body, text, source_lang, context) for text in body.text]
-    groups = in_groups(zip(documents, texts, strict=True), parts.documents.concurrency)
-    async with admitted(request, parts, who, counted(texts)):
-        return await unless_client_leaves(request, _in_turn(groups, parts.documents, among_others=len(texts) > 1))
+    texts = await read_texts(parts.documents, body, source_lang)
 
-
-async def _in_turn(groups: Sequence[Sequence[OneText]], documents: Documents, *, among_others: bool) -> list[str]:
-    return [
-        translation for group in groups for translation in await _at_once(group, documents, among_others=among_others)
-    ]
-
-
-async def _at_once(group: Sequence[OneText], documents: Documents, *, among_others: bool) -> list[str]:
-    """The translations of documents for which there are places in the queue at the same time."""
-    async with AsyncExitStack() as held:
-        prepared = [await held.enter_async_context(documents.prepare(*each)) for each in group]
-        streams = [
-            held.enter_context(documents.stream(each, awaited=False, among_others=among_others)) for each in prepared
+    async def in_turn() -> list[str]:
+        groups = in_groups(texts, parts.documents.concurrency)
+        return [
+            translation
+            for group in groups
+            for translation in await _at_once(
+                group, [text.document(body, source_lang, context) for text in group], parts.documents, len(texts)
+            )
         ]
-        return [answer.text for answer in await asyncio.gather(*(stream.whole() for stream in streams))]
+
+    async with admitted(request, parts, who, counted(texts)):
+        return await unless_client_leaves(request, in_turn())
+
+
+async def _at_once(
+    texts: Sequence[ReadText], requests: Sequence[DocumentRequest], documents: Documents, number: int
+) -> list[str]:
+    """The translations of texts for which there are places in the queue at the same time, of a number in all."""
+    async with AsyncExitStack() as held:
+        pairs = zip(texts, requests, strict=True)
+        prepared = [await held.enter_async_context(documents.prepare(each, text.segmented)) for text, each in pairs]
+        streams = [
+            held.enter_context(documents.stream(each, awaited=False, among_others=number > 1)) for each in prepared
+        ]
+        answers = await asyncio.gather(*(stream.whole() for stream in streams))
+        return [
+            text.join([sentence.translation for sentence in answer.sentences], each.target_lang)
+            for text, each, answer in zip(texts, requests, answers, strict=True)
+        ]
 
 
 async def _in_its_document(
     body: TextsRequest, source_lang: str, request: Request, who: Caller, parts: Services
 ) -> list[str]:
-    texts = await segmented(parts.documents, body, source_lang)
+    texts = await read_texts(parts.documents, body, source_lang)
     async with admitted(request, parts, who, counted(texts)):
         document = await named(parts.sessions, who.tenant, body, source_lang)
         translations = await unless_client_leaves(request, append(parts.sessions, document, texts, body.target_lang))

@@ -137,6 +137,29 @@ def test_sentences_are_split_as_asked(how: deepl.SplitSentences, translation: st
     assert named.text == translation
 
 
+def test_html_comes_back_as_html(client: deepl.DeepLClient) -> None:
+    """Paragraphs are sentences of one document, and lines of the source are none; nothing else of the page changes."""
+    page = f"<div class='a'>\n<p>{SENTENCES[0][:4]}\n{SENTENCES[0][4:]}</p>\n<!-- b --><p>{SENTENCES[1]}</p></div>"
+    result = client.translate_text(page, source_lang="JA", target_lang="EN-US", tag_handling="html")
+    first, second = expected(SENTENCES[0]), expected(SENTENCES[1], SENTENCES[:1])
+    assert result.text == f"<div class='a'>\n<p>{first}</p>\n<!-- b --><p>{second}</p></div>"
+    document = {"document_id": "a page"}
+    kept = {"source_lang": "JA", "target_lang": "EN-US", "tag_handling": "html", "extra_body_parameters": document}
+    assert client.translate_text(page, **kept).text == result.text  # type: ignore[arg-type]
+    assert client.translate_text(page, **kept).text == result.text  # type: ignore[arg-type]
+
+
+def test_xml_is_divided_as_asked(client: deepl.DeepLClient) -> None:
+    """At the elements that the client names; one that is not translated is a word to the model."""
+    text = f"<s>{SENTENCES[0]}</s><s>{SENTENCES[1]}</s><k>{SENTENCES[2]}</k>"
+    asked = {"splitting_tags": ["s"], "ignore_tags": "k,l", "outline_detection": False}
+    result = client.translate_text(text, source_lang="JA", target_lang="EN-US", tag_handling="xml", **asked)  # type: ignore[arg-type]
+    first, second = expected(SENTENCES[0]), expected(SENTENCES[1], SENTENCES[:1])
+    assert result.text == f"<s>{first}</s><s>{second}</s><k>{SENTENCES[2]}</k>"
+    with pytest.raises(deepl.DeepLException, match="not well-formed: mismatched tag, line 1"):
+        client.translate_text("<a>", source_lang="JA", target_lang="EN-US", tag_handling="xml")
+
+
 def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -> None:
     """Where one language alone is translated into another, there is nothing to guess."""
     assert client.translate_text(SENTENCES[0], target_lang="EN-US").detected_source_lang == "JA"
@@ -180,8 +203,9 @@ def test_languages_and_usage(client: deepl.DeepLClient) -> None:
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
+        ({"tag_handling": "markdown"}, "tag_handling: Input should be"),
+        ({"ignore_tags": "b"}, "ignore_tags and the like need tag_handling"),
         ({"glossary": "a-glossary"}, "glossary_id: unknown member"),
-        ({"tag_handling": "html"}, "tag_handling: unknown member"),
         ({"formality": "more"}, "formality: Input should be"),
         ({"source_lang": "FR"}, "no model serves fr-en-us; available: ja-en"),
         ({"context": "前。", "extra_body_parameters": {"document_id": "x"}}, "give context or document_id"),

@@ -29,6 +29,11 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pl
         ("**One.", Unmarked("One.", before="**")),
         ("Two](b)", Unmarked("Two", after="](b)")),
         ("One.<sup>[1]</sup>", Unmarked("One.", after="<sup>[1]</sup>")),
+        (
+            'One.<sup id="r1"><a href="#n1">2</a></sup>',
+            Unmarked("One.", after='<sup id="r1"><a href="#n1">2</a></sup>'),
+        ),
+        ("<bpt i='1'/>a<ept i='1'/> b", Unmarked("a b", (Pair("<ept i='1'/>", "", 1, 1),), before="<bpt i='1'/>")),
         ("1 m<sup>2</sup>.", Unmarked("1 m2.", (Pair("<sup>", "</sup>", 3, 4),))),
         ("See <name>.<x/>", Unmarked("See <name>.", after="<x/>")),
         ("a <b><code>b</code></b>", Unmarked("a <code>b</code>", (Pair("<b>", "</b>", 2, 16),))),

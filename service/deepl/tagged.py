@@ -1,0 +1,167 @@
+"""A text in HTML or XML as sentences with tags that any model's reading of marks knows, and back."""
+
+import html
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from typing import Final, Literal
+
+from models.data.spacing import gap_of
+from models.data.words import ENTITY
+from service.deepl.tags import Kind, Token, html_tokens, xml_tokens
+from service.segmentation import Segmented
+
+_BLOCK: Final = re.compile(
+    "address|article|aside|blockquote|body|br|button|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset"
+    "|figcaption|figure|footer|form|frameset|h[1-6]|head|header|hgroup|hr|html|iframe|label|legend|li|link|main|menu|meta"
+    "|nav|noframes|noscript|ol|optgroup|option|p|pre|section|select|summary|table|tbody|td|template|textarea|tfoot|th|thead"
+    "|title|tr|ul"
+)
+"""Elements of HTML between which sentences end."""
+_ATTRIBUTE: Final = "x-tag"
+_ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
+_NAME: Final = re.compile(r"[a-z][a-z0-9:-]*")
+_BARE: Final = re.compile(rf"(?!{ENTITY})& | <", re.VERBOSE | re.ASCII)
+"""What has a meaning of its own in HTML and XML, and is none of their marks."""
+_LINE_BREAK: Final = re.compile(r"[ \t]*[\r\n]\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """What a client says of the tags in its texts."""
+
+    kind: Literal["html", "xml"]
+    ignored: frozenset[str] = frozenset()
+    """Elements that are not translated."""
+    splitting: frozenset[str] = frozenset()
+    """Elements between which sentences end, besides those that are found."""
+    joining: frozenset[str] = frozenset()
+    """Elements within sentences, in any case."""
+    outline: bool = True
+    """Whether those of XML between which sentences end are found: they never stand beside text."""
+
+    def read(self, text: str, language: str, *, join_lines: bool) -> "Tagged":
+        """Divide a text at the tags between which sentences end; with `join_lines` a line break is but a space.
+
+        Raises:
+            InvalidInputError: it is to be XML, and is not well-formed.
+        """
+        tokens = html_tokens(text, self.ignored) if self.kind == "html" else xml_tokens(text, self.ignored)
+        found = _outline(tokens) if self.kind == "xml" and self.outline else frozenset()
+
+        def splits(name: str) -> bool:
+            by_itself = _BLOCK.fullmatch(name) is not None if self.kind == "html" else name in found
+            return (by_itself or name in self.splitting) and name not in self.joining
+
+        attribute = _ATTRIBUTE
+        while f" {attribute}=" in text:
+            attribute += "-"
+        return _tagged(tokens, splits, attribute, gap_of(language) if join_lines else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A text in blocks, within which tags have numbers, and what stands around them: one more."""
+
+    blocks: tuple[str, ...]
+    around: tuple[str, ...]
+    tags: tuple[str, ...]
+    """Those within blocks, by their numbers, as the text has them."""
+    attribute: str
+
+    def segmented(self, blocks: Sequence[Segmented]) -> Segmented:
+        """The sentences of all blocks, with their tags by numbers, and everything between them as the text has it."""
+        sentences = chain.from_iterable(block.sentences for block in blocks)
+        separators, between = list[str](), self.around[0]
+        for block, behind in zip(blocks, self.around[1:], strict=True):
+            first, *others = map(self._original, block.separators)
+            *inner, last = [between + first, *others]
+            separators += inner
+            between = last + behind
+        return Segmented(tuple(sentences), (*separators, between))
+
+    def restored(self, translation: str) -> str:
+        """A translation of a sentence in the text's language of marks, with its tags as the text has them."""
+        parts = re.split(rf"(</?[a-z][a-z0-9:-]* {self.attribute}=\"[0-9]+\"/?>)", translation)
+        parts[::2] = (_BARE.sub(lambda found: html.escape(found[0]), part) for part in parts[::2])
+        return self._original("".join(parts))
+
+    def _original(self, text: str) -> str:
+        tag = rf"</?[a-z][a-z0-9:-]* {self.attribute}=\"([0-9]+)\"/?>"
+        return re.sub(tag, lambda found: self.tags[int(found[1])], text)
+
+
+def _tagged(tokens: Iterable[Token], splits: Callable[[str], bool], attribute: str, gap: str | None) -> Tagged:
+    numbering = _Numbering(attribute)
+    blocks, around = list[str](), list[str]()
+    for splitting, some in groupby(tokens, key=lambda token: token.kind is not Kind.TEXT and splits(token.name)):
+        if splitting:
+            around.append("".join(token.raw for token in some))
+        else:
+            around += [""] * (len(around) == len(blocks))
+            blocks.append("".join(map(numbering.read, some)))
+    around += [""] * (len(around) == len(blocks))
+    joined = blocks if gap is None else (_joined(block, gap) for block in blocks)
+    return Tagged(tuple(joined), tuple(around), tuple(numbering.tags), attribute)
+
+
+def _outline(tokens: Iterable[Token]) -> frozenset[str]:
+    """The elements of XML between which sentences end: those that never stand beside text."""
+    names, beside_text = set[str](), set[str]()
+    still_open = [_Content()]
+    for token in tokens:
+        if token.kind is Kind.TEXT:
+            still_open[-1].has_text |= bool(token.raw.strip())
+        elif token.kind is Kind.CLOSES and len(still_open) > 1:
+            beside_text |= still_open.pop().beside_text
+        elif token.kind in {Kind.OPENS, Kind.ALONE, Kind.IGNORED}:
+            names.add(token.name)
+            still_open[-1].names.add(token.name)
+            still_open += [_Content()] * (token.kind is Kind.OPENS)
+    return frozenset(names.difference(beside_text, *(content.beside_text for content in still_open)))
+
+
+class _Content:
+    """What an element has directly within it."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.has_text = False
+
+    @property
+    def beside_text(self) -> set[str]:
+        return self.names if self.has_text else set()
+
+
+class _Numbering:
+    """Writes tags as those of one simple language, each with its number."""
+
+    def __init__(self, attribute: str) -> None:
+        self.tags: list[str] = []
+        self._attribute = attribute
+        self._names: dict[str, str] = {}
+
+    def read(self, token: Token) -> str:
+        if token.kind is Kind.TEXT:
+            return _ENTITY.sub(_letters, token.raw)
+        name = {Kind.APART: "wbr", Kind.IGNORED: "x"}.get(token.kind) or self._name(token.name)
+        closes, alone = token.kind is Kind.CLOSES, token.kind not in {Kind.OPENS, Kind.CLOSES}
+        self.tags.append(token.raw)
+        return f'<{"/" * closes}{name} {self._attribute}="{len(self.tags) - 1}"{"/" * alone}>'
+
+    def _name(self, name: str) -> str:
+        return name if _NAME.fullmatch(name) else self._names.setdefault(name, f"t{len(self._names)}")
+
+
+def _letters(found: re.Match[str]) -> str:
+    """A letter for its entity, so that a word is seen as one."""
+    said = html.unescape(found[0])
+    return said if said.isalnum() else found[0]
+
+
+def _joined(block: str, gap: str) -> str:
+    """A block on one line, but for white space around it."""
+    core = block.strip()
+    start = block.index(core)
+    return f"{block[:start]}{_LINE_BREAK.sub(gap, core)}{block[start + len(core) :]}"

@@ -1,0 +1,133 @@
+"""What HTML or XML consists of: text, tags, and what is not to be translated."""
+
+import re
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+from xml.parsers import expat
+
+from service.errors import InvalidInputError
+
+_APART: Final = r"<!--(?: .*?--> | .*\Z ) | <!\[CDATA\[(?: .*?\]\]> | .*\Z ) | <[!?][^>]*+(?: > | \Z )"
+_PROGRAM: Final = r"<(?P<element>script|style)(?=[\s/>])(?: .*?</(?P=element)[^>]*+(?: > | \Z ) | .*\Z )"
+_ATTRIBUTES: Final = r"""(?: =\s*+"[^"]*+(?: " | \Z ) | =\s*+'[^']*+(?: ' | \Z ) | = | [^>=]++ )*+"""
+_FLAGS: Final = re.VERBOSE | re.DOTALL | re.IGNORECASE
+_HTML: Final = re.compile(
+    rf"(?P<apart>{_APART} | {_PROGRAM} ) | <(?P<closes>/?)(?P<name>[a-z][^\s/>]*+)(?P<rest>{_ATTRIBUTES})(?: > | \Z )",
+    _FLAGS | re.ASCII,
+)
+"""What is not closed goes on to the end, as in browsers: so the time is linear in the length of the text."""
+_XML: Final = re.compile(
+    rf"(?P<apart>{_APART} ) | <(?P<closes>/?)(?P<name>[^\W\d][^\s/>]*+)(?P<rest>{_ATTRIBUTES})(?: > | \Z )", _FLAGS
+)
+_BEGINS_DOCUMENT: Final = re.compile(r"\s*<[?!]")
+_NOT_TRANSLATED: Final = re.compile(
+    r"""\b(?: translate\s*=\s*["']?no\b | class\s*=\s*(?: "[^"]*\b | '[^']*\b )? notranslate\b )""",
+    _FLAGS,
+)
+_VOID: Final = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+)
+_OF_PROGRAMS: Final = frozenset(("code", "kbd", "math", "samp", "svg", "tt", "var"))
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    TEXT = auto()
+    OPENS = auto()
+    CLOSES = auto()
+    ALONE = auto()
+    """A tag without a partner."""
+    APART = auto()
+    """No text, and no tag: a comment, a script."""
+    IGNORED = auto()
+    """An element that is not to be translated, with its tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of a text, as it stands there, and the name of its element."""
+
+    kind: Kind
+    raw: str
+    name: str = ""
+
+
+def html_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
+    """What a text in HTML consists of, in which nothing is an error."""
+    return list(_without_ignored(list(_tokens(text, html=True)), ignored | _OF_PROGRAMS, html=True))
+
+
+def xml_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
+    """What a text in XML consists of: a document, or a part of one.
+
+    Raises:
+        InvalidInputError: it is not well-formed, or has declarations of its own.
+    """
+    _check_well_formed(text)
+    return list(_without_ignored(list(_tokens(text, html=False)), ignored, html=False))
+
+
+def _check_well_formed(text: str) -> None:
+    part = _BEGINS_DOCUMENT.match(text) is None
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _check_doctype
+    try:
+        parser.Parse(f"<text>\n{text}</text>" if part else text, True)
+    except expat.ExpatError as error:
+        place = f"line {error.lineno - part}, column {error.offset + 1}"
+        raise InvalidInputError(
+            f"tag_handling is xml, and a text is not well-formed: {expat.ErrorString(error.code)}, {place}"
+        ) from None
+
+
+def _check_doctype(_name: str, _system: str | None, _public: str | None, declares: int) -> None:
+    if declares:
+        raise InvalidInputError("tag_handling is xml, and a text declares what its elements or entities are")
+
+
+def _tokens(text: str, *, html: bool) -> Iterator[Token]:
+    end = 0
+    for found in (_HTML if html else _XML).finditer(text):
+        if end < found.start():
+            yield Token(Kind.TEXT, text[end : found.start()])
+        yield _token(found, html=html)
+        end = found.end()
+    if end < len(text):
+        yield Token(Kind.TEXT, text[end:])
+
+
+def _token(found: re.Match[str], *, html: bool) -> Token:
+    if found["apart"] is not None:
+        return Token(Kind.APART, found[0])
+    name = found["name"].lower() if html else found["name"]
+    if found["closes"]:
+        return Token(Kind.CLOSES, found[0], name)
+    alone = found["rest"].endswith("/") or (html and name in _VOID)
+    return Token(Kind.ALONE if alone else Kind.OPENS, found[0], name)
+
+
+def _without_ignored(tokens: Sequence[Token], ignored: AbstractSet[str], *, html: bool) -> Iterator[Token]:
+    """The same with an element that is not to be translated as one token; unclosed, it goes on to the end."""
+    inside: list[Token] = []
+    depth = 0
+    for token in tokens:
+        begins = token.kind is Kind.OPENS and (token.name in ignored or (html and _NOT_TRANSLATED.search(token.raw)))
+        if not inside and not begins:
+            yield token
+            continue
+        inside.append(token)
+        if token.name == inside[0].name:
+            depth += {Kind.OPENS: 1, Kind.CLOSES: -1}.get(token.kind, 0)
+        if depth == 0:
+            yield _ignored(inside)
+            inside = []
+    if inside:
+        yield _ignored(inside)
+
+
+def _ignored(tokens: Sequence[Token]) -> Token:
+    return Token(Kind.IGNORED, "".join(token.raw for token in tokens), tokens[0].name)

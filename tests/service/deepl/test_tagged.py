@@ -1,0 +1,147 @@
+"""Texts in HTML and XML: where their sentences end, and that nothing but these changes."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.deepl.tagged import Markup
+from service.errors import InvalidInputError
+from service.segmentation import split
+
+PAGE = """<!DOCTYPE html><html><head><title>A page</title><style>p { a: "b<c>" }</style></head>
+<body class="x">
+  <P>It is <B>bold
+     and</B> nice &amp; R&D. Next <br>line <a href="?a=1&b=2" title="a > b">here</a>.</p>
+  <!-- no <b> --><ul><li>One<li>Two <code>ls -l</code></ul><script>if (a<b) x("</p>")</script></body></html>
+"""
+
+
+def translated(text: str, markup: Markup, language: str = "en", *, join_lines: bool = False, **texts: str) -> str:
+    """A text with other sentences: those of `texts`, by what they are without tags, else the same."""
+    tagged = markup.read(text, language, join_lines=join_lines)
+    segmented = tagged.segmented([split(block, language, longest=1000, most=1000) for block in tagged.blocks])
+    return segmented.join([tagged.restored(texts.get(each, each)) for each in segmented.sentences])
+
+
+def sentences(text: str, markup: Markup, *, join_lines: bool = False) -> list[str]:
+    """The sentences of a text, without tags."""
+    tagged = markup.read(text, "en", join_lines=join_lines)
+    found = tagged.segmented([split(block, "en", longest=1000, most=1000) for block in tagged.blocks])
+    return [re.sub("<[^<>]*>", "", sentence) for sentence in found.sentences]
+
+
+def test_sentences_of_a_page() -> None:
+    """Paragraphs, items and line breaks end one; what is bold or a link does not, nor does the end of a line."""
+    found = sentences(PAGE, Markup("html"), join_lines=True)
+    assert found == ["A page", "It is bold and nice &amp; R&D.", "Next", "line here.", "One", "Two "]
+
+
+def test_nothing_of_a_page_changes_but_its_sentences() -> None:
+    """Not a quotation mark of an attribute; only a bare & becomes what it should be."""
+    assert translated(PAGE, Markup("html")) == PAGE.replace("R&D", "R&amp;D")
+    assert translated("<p>One</p> <p id=a>Two</p>", Markup("html"), One="<1> & 2") == (
+        "<p>&lt;1> &amp; 2</p> <p id=a>Two</p>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "expected"),
+    [
+        ("A <span translate='no'>B</span> c <i class='x notranslate y'>D</i>.", {}, "A  c ."),
+        ("A <keep>B <keep>C</keep> D</keep> e.", {"ignored": frozenset({"keep"})}, "A  e."),
+        ("A <b>b</b> c<x>d", {"splitting": frozenset({"x"})}, "A b c|d"),
+        ("A <p>b</p> c", {"joining": frozenset({"p"})}, "A b c"),
+        ("&#26085;&#26412;<p>&#8230;</p>", {}, "日本"),
+        ("<pre translate=no>A b.</pre>C", {}, "C"),
+        ("A<!-- <p>b</p> -->", {}, "A"),
+        ("A <b title='c", {}, "A "),
+        ("1 < 2<p>B <3", {}, "B <3"),
+    ],
+)
+def test_what_is_translated_of_html(text: str, rules: dict[str, Any], expected: str) -> None:
+    """As a page and a client say; letters may be written by their numbers."""
+    assert sentences(text, Markup("html", **rules)) == expected.split("|")
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "expected"),
+    [
+        ("<d><t>Hello</t><p>It <b>is</b>. And <x/> more.</p><p><b>All</b></p></d>", {}, "Hello|It is.|And  more.|All"),
+        ("<d><t>Hello</t><p>You</p></d>", {"outline": False}, "HelloYou"),
+        ("<d><t>Hello</t><p>You</p></d>", {"outline": False, "splitting": frozenset({"p"})}, "Hello|You"),
+        ("Hello <Var n='1'/>, <g>you</g>", {}, "Hello , you"),
+        ('<?xml version="1.0" encoding="Shift_JIS"?>\n<d><![CDATA[no]]><p>Yes</p></d>', {}, "Yes"),
+        ("<style>Text</style>", {}, "Text"),
+    ],
+)
+def test_what_is_translated_of_xml(text: str, rules: dict[str, Any], expected: str) -> None:
+    """What stands beside text is part of its sentence, wherever it stands; names are of any case."""
+    markup = Markup("xml", **rules)
+    assert sentences(text, markup) == expected.split("|")
+    assert translated(text, markup) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a <b>c", "not well-formed: mismatched tag, line 1, column 9"),
+        ("a\nb & c", "invalid token., line 2, column 4"),
+        ("&nbsp;", "undefined entity"),
+        ('<!DOCTYPE d [<!ENTITY e "x">]><d>&e;</d>', "declares"),
+    ],
+)
+def test_what_is_no_xml_is_refused(text: str, said: str) -> None:
+    """With the place; entities of its own, of which a few lines may make gigabytes, are not read."""
+    with pytest.raises(InvalidInputError, match=said):
+        Markup("xml").read(text, "en", join_lines=False)
+
+
+def test_tags_of_a_text_are_told_from_those_of_its_sentences() -> None:
+    """Whatever attributes they have."""
+    text = '<p x-tag="7">A <b x-tag="1">b</b> x-tag="0".</p>'
+    assert translated(text, Markup("html")) == text
+
+
+PIECES = [
+    "a",
+    "b. ",
+    "\n",
+    "<b>",
+    "</b>",
+    "<p>",
+    "</P>",
+    "<br>",
+    "<i x='>'>",
+    "<!--",
+    "-->",
+    "&",
+    "&amp;",
+    "<",
+    '"',
+    "<x/>",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_any_text_is_html(text: str) -> None:
+    """Whose translation into itself is the same page."""
+    assert html.unescape(translated(text, Markup("html"))) == html.unescape(text)
+
+
+@pytest.mark.parametrize(
+    "run", ["<b>", '<b a="', "<!--", "<![CDATA[", "<script>", "<b ", "<", "&", "</b>", "<p>", "a<i>b</i>"]
+)
+@pytest.mark.parametrize("kind", ["html", "xml"])
+def test_no_run_of_characters_takes_long(run: str, kind: Any) -> None:
+    """Of the same, half a million: a time that grew with their square would never end here."""
+    text = run * (500_000 // len(run))
+    try:
+        found = Markup(kind).read(text, "en", join_lines=True)
+    except InvalidInputError:
+        assert kind == "xml"
+    else:
+        assert sum(map(len, found.around)) + len("".join(found.tags)) <= len(text)
