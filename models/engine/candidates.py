@@ -1,6 +1,7 @@
 """Log-probabilities of several translations of each sentence, which is read once with its context."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -8,6 +9,32 @@ import torch.nn.functional as F
 from models.data.batches import Batch, Tokens, pad
 from models.data.tokenizer import BOS, EOS
 from models.network.model import TranslationModel
+from models.network.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A sentence that a model has read with its context: translations of it can be scored as often as wanted."""
+
+    model: TranslationModel
+    """In evaluation mode."""
+    state: State
+    """Of a batch of one, before the first target token; nothing in it is changed."""
+
+    @classmethod
+    @torch.inference_mode()
+    def of(cls, model: TranslationModel, batch: Batch) -> "Reading":
+        """Read a batch of one sentence, which is on the model's device."""
+        return cls(model, model.start(batch, cached=False))
+
+    def score(self, candidates: Sequence[Tokens]) -> list[list[float]]:
+        """For each candidate the log-probability of every token, and of the end of sentence if there is a place."""
+        return [own for own, _ in self.score_beside(candidates, EOS)]  # or any other: what it would score is not asked
+
+    @torch.inference_mode()
+    def score_beside(self, candidates: Sequence[Tokens], token: int) -> list[tuple[list[float], list[float]]]:
+        """For each candidate what `score` gives, and the log-probability of `token` where each of these stands."""
+        return _score_beside(self.model, self.state, [candidates], token)[0]
 
 
 @torch.inference_mode()
@@ -22,24 +49,20 @@ def score(model: TranslationModel, batch: Batch, candidates: Sequence[Sequence[T
     Returns:
         For each of them the log-probability of every token, and of the end of sentence if there is a place for it.
     """
-    scored = score_beside(model, batch, candidates, EOS)  # or any other token: what it would score is not asked for
+    scored = _score_beside(model, model.start(batch, cached=False), candidates, EOS)
     return [[own for own, _ in each] for each in scored]
 
 
-@torch.inference_mode()
-def score_beside(
-    model: TranslationModel, batch: Batch, candidates: Sequence[Sequence[Tokens]], token: int
+def _score_beside(
+    model: TranslationModel, state: State, candidates: Sequence[Sequence[Tokens]], token: int
 ) -> list[list[tuple[list[float], list[float]]]]:
-    """Score the candidates of each sentence, and one token in the place of each of theirs; arguments as of `score`.
-
-    Returns:
-        For each candidate what `score` gives, and the log-probability of `token` where each of these stands.
-    """
     most = max(map(len, candidates))
     rows = [tokens for each in candidates for tokens in (*each, *[()] * (most - len(each)))]
     places = len(model.backbone.positions)
-    target = pad([[BOS, *tokens, EOS][: places + 1] for tokens in rows]).to(batch.source.device)  # (R, T + 1)
-    hidden = model.decode(target[:, :-1], model.start(batch, cached=False))
+    target = pad([[BOS, *tokens, EOS][: places + 1] for tokens in rows]).to(
+        model.backbone.positions.device
+    )  # (R, T + 1)
+    hidden = model.decode(target[:, :-1], state)
     expected = target[:, 1:]
     lengths = [min(len(tokens) + 1, places) for tokens in rows]
     # Not by what stands there: CTranslate2 may propose padding as a word.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 import torch
 
@@ -20,6 +20,7 @@ from models.data.tokenizer import UNK, Tokenizer
 from models.data.verbatim import Spelling, Spelt
 from models.data.words import has_words
 from models.engine.batching import want_of_memory
+from models.engine.candidates import Reading
 from models.engine.strategies import TokenizedRequest, TorchEngine
 
 _MOST_SCORED: Final = 4
@@ -34,6 +35,8 @@ _BEST: Final = 6
 """How many places of the first quotation mark are tried with every place of the second."""
 _TRIED: Final = 4
 """How many of these are scored whole."""
+_SURE: Final = 4.0
+"""How much more likely the first of these is than the second, in nats, when nothing is gained by scoring them whole."""
 _SOURCE_QUOTES: Final = ("“", "”")
 _QUOTES: Final = {" ": ('"', '"'), "": ("「", "」")}
 _QUOTE_PIECES: Final = {" ": ('▁"', '"'), "": ("「", "」")}
@@ -91,6 +94,13 @@ class _Pieces:
     """The places between words; all, where none is known."""
 
 
+class _Likely(NamedTuple):
+    """A span, and about how likely it is to be in quotation marks: a log-probability, but for what all have."""
+
+    value: float
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Places marks in translations, by a model that scores them; both languages are spelt as it reads them."""
@@ -108,9 +118,9 @@ class Placement:
     def place(self, request: TokenizedRequest, spelt: Spelt, translation: str, *, scored: bool = True) -> str:
         """The translation of a request, with places for the marks of the sentence that is `spelt` so.
 
-        A pair of marks around all words of its sentence is around the translation; where the model cannot say where
-        another one belongs, or is not asked (`scored`), it is where it is in the source, by proportion. None crosses
-        another.
+        A pair of marks around all words of its sentence is around the translation, and one around what the model has
+        copied around the copy; where it cannot say where another one belongs, or is not asked (`scored`), that is where
+        it is in the source, by proportion. None crosses another.
         """
         pairs, text, spans = spelt.marks.pairs, spelt.marks.text, list[Span]()
         if not pairs:
@@ -118,7 +128,7 @@ class Placement:
         pieces = self._pieces(translation)
         for number, pair in enumerate(pairs[:_MOST_PLACED]):
             outer, room = _room(pairs[:number], spans, pair, (len(text), len(translation)))
-            span = _around_all(text, pair, outer, room, pieces.ends)
+            span = _around_all(text, pair, outer, room, pieces.ends) or _around_copy(spelt, pair, room, pieces)
             if span is None and scored and pair.wide and sum(each.wide for each in pairs[:number]) < _MOST_SCORED:
                 span = self._if_memory_does(request, self._quoting(request, text, pair), pieces, room)
             spans.append(span or _in_proportion(pair, outer, room, pieces))
@@ -169,22 +179,23 @@ class Placement:
         long = max(len(asked.example.source), len(pieces.tokens) + 2) > min(self.longest, _LONGEST)
         if self.engine is None or not pieces.tokens or long or not self.engine.reads(asked):
             return None
-        likely = self._likely(self.engine, asked, pieces, room)
+        reading = self.engine.read(asked)
+        likely = self._likely(reading, pieces, room)
+        if len(likely) < 2 or likely[0].value - likely[1].value > _SURE:
+            return likely[0].span if likely else None
         quoted = self.tokenizer.encode_targets(
-            [self.target_spelling.of(_quoted(pieces.text, span, quotes)).text for span in likely]
+            [self.target_spelling.of(_quoted(pieces.text, each.span, quotes)).text for each in likely]
         )
-        if not quoted:
-            return None
-        found = self.engine.score_candidates([asked, request], [quoted, quoted])
+        found = reading.score(quoted), self.engine.read(request).score(quoted)
         values, unasked = ([sum(scores) for scores in each] for each in found)
         gains = [value - _UNASKED * other for value, other in zip(values, unasked, strict=True)]
-        return likely[gains.index(max(gains))]
+        return likely[gains.index(max(gains))].span
 
-    def _likely(self, engine: TorchEngine, asked: TokenizedRequest, pieces: _Pieces, room: _Room) -> list[Span]:
+    def _likely(self, reading: Reading, pieces: _Pieces, room: _Room) -> list["_Likely"]:
         """The most likely spans, by what is likely after each word: as if what closes changed nothing that follows."""
         opens, closes = (self.tokenizer.target.piece_to_id(piece) for piece in _QUOTE_PIECES[gap_of(self.language)])
         tokens, places = pieces.tokens, pieces.begins
-        ((own, opening),) = engine.score_beside(asked, [tokens], opens)
+        ((own, opening),) = reading.score_beside([tokens], opens)
         begins = sorted(room.begins(places), key=lambda at: own[places[at]] - opening[places[at]])[:_BEST]
         spans = [span for span in room.spans(begins, room.ends(pieces.ends)) if _WORD.search(pieces.text, *span)]
         if UNK in (opens, closes) or not spans:
@@ -193,14 +204,14 @@ class Placement:
         left = list(accumulate(reversed(own), initial=0.0))[::-1]
         opened = {
             begin: (list(accumulate(values, initial=0.0)), closing)
-            for begin, (values, closing) in zip(begins, engine.score_beside(asked, rows, closes), strict=True)
+            for begin, (values, closing) in zip(begins, reading.score_beside(rows, closes), strict=True)
         }
 
-        def value(span: Span) -> float:
+        def likely(span: Span) -> _Likely:
             (before, closing), end = opened[span[0]], pieces.ends[span[1]]
-            return before[end + 1] + closing[end + 1] + left[end]
+            return _Likely(before[end + 1] + closing[end + 1] + left[end], span)
 
-        return sorted(spans, key=value, reverse=True)[:_TRIED]
+        return sorted(map(likely, spans), reverse=True)[:_TRIED]
 
 
 def _room(pairs: Sequence[Pair], spans: Sequence[Span], pair: Pair, sizes: tuple[int, int]) -> tuple[Span, _Room]:
@@ -222,6 +233,19 @@ def _around_all(text: str, pair: Pair, outer: Span, room: _Room, ends: Iterable[
         return None
     inside = room.end if pair.end == outer[1] else max(room.ends(ends), default=room.end)
     return room.begin, inside
+
+
+def _around_copy(spelt: Spelt, pair: Pair, room: _Room, pieces: _Pieces) -> Span | None:
+    """What is in the translation as it is in the sentence, once in both: a number, a placeholder, a name in Latin."""
+    text = spelt.as_read(spelt.marks.text[pair.begin : pair.end])
+    if not (text.isascii() and len(text) > 1 and text.isalnum()):
+        return None
+    whole = re.compile(rf"(?<![A-Za-z0-9]){text}(?![A-Za-z0-9])")
+    found = [copy.span() for copy in whole.finditer(pieces.text)]
+    if len(found) != 1 or len(whole.findall(spelt.text)) != 1:
+        return None
+    ((begin, end),) = found
+    return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
 
 
 def _in_proportion(pair: Pair, outer: Span, room: _Room, pieces: _Pieces) -> Span:

@@ -10,7 +10,7 @@ import torch
 
 from models.data.batches import CONTEXT_SHARE, Batch, Example, Memory, Tokens, pad_memories, read_batch
 from models.engine.batching import batch_tokens, in_batches
-from models.engine.candidates import score, score_beside
+from models.engine.candidates import Reading, score
 from models.engine.continuous import Continuous
 from models.engine.flow import Flow, run
 from models.engine.memories import Memories
@@ -128,13 +128,10 @@ class TorchEngine:
         """Whether nothing that the model reads is missing, as its own tokenization is where no context is read."""
         return self.model.architecture.pretrained is None or request.example.own is not None
 
-    def score_beside(
-        self, request: TokenizedRequest, candidates: Sequence[Tokens], token: int
-    ) -> list[tuple[list[float], list[float]]]:
-        """For each candidate what `score_candidates` gives, and what `token` would have in the place of each token."""
+    def read(self, request: TokenizedRequest) -> Reading:
+        """Read the sentence of a request with its context, to score translations of it."""
         (memory,) = self._recall([request])
-        batch = self._batch_of([_Recalled.of(request, memory)])
-        return score_beside(self.model, batch, [candidates], token)[0]
+        return Reading.of(self.model, self._batch_of([_Recalled.of(request, memory)]))
 
     @property
     def caches(self) -> list[Recent[Any, Any]]:

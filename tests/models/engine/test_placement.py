@@ -110,6 +110,18 @@ def test_a_tag_that_is_a_word_is_in_its_place(english: Runtime) -> None:
     assert translated(english, 'You have <x id="1"/> from <name>.') == ['<name>の<x id="1"/>がある。']
 
 
+def test_what_is_copied_has_its_marks(japanese: Runtime) -> None:
+    """Numbers, placeholders and names in Latin letters, without what the model would quote with them."""
+    first, second = translated(
+        japanese, "<b>{name}</b>さんが<i>%d</i>件の文を送った。", "<b>JR</b>の<i>京都駅</i>は<u>1877</u>年に開業した。"
+    )
+    assert first.startswith("<b>{name}</b>-san ")
+    assert "<i>%d</i>" in first
+    assert second == "<b>JR</b> <i>Kyoto Station</i> opened in <u>1877</u>."
+    (twice,) = translated(japanese, "<b>JR</b>とJRは同じである。")
+    assert twice.count("<b>JR</b>") == 1
+
+
 def test_more_pairs_than_are_looked_for_are_all_there(japanese: Runtime) -> None:
     """Beyond some they are placed by proportion; they never cross."""
     source = "、".join(f"<b>{name}</b>" for name in ("京都", "奈良", "大阪", "東京", "神戸") * 3) + "に行った。"
