@@ -7,7 +7,7 @@ Of emoji it knows nothing: it reads none of them, and they follow the translatio
 
 import html
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from models.data.characters import Nearest
@@ -49,6 +49,22 @@ class Spelt:
             translation = translation.replace(entity, character)
         return translation
 
+    def lost(self, translation: str) -> int:
+        """How many stand-ins a translation of what was read lacks."""
+        return len(self.replaced) - len({found[0] for found in self._stand_ins().finditer(translation)})
+
+    def retold(self, turn: int) -> "Spelt":
+        """The same text read with other stand-ins, each another one for every turn up to the number of them all."""
+        used = [stand_in for stand_in, _ in self.replaced]
+        free = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in not in self.plain]
+        others = {stand_in: free[(free.index(stand_in) + turn) % len(free)] for stand_in in used}
+        text, plain = (re.sub("|".join(used), lambda found: others[found[0]], each) for each in (self.text, self.plain))
+        replaced = tuple((others[stand_in], verbatim) for stand_in, verbatim in self.replaced)
+        return replace(self, text=text, plain=plain, replaced=replaced)
+
+    def _stand_ins(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(stand_in for stand_in, _ in self.replaced)})(?![A-Za-z0-9])")
+
     def restored(self, translation: str) -> str:
         """A translation of what was read, with all that was not read, each as often as the text has it.
 
@@ -63,8 +79,7 @@ class Spelt:
             return _apart(missing.pop(found[0], ""), found)
 
         if missing:
-            whole = rf"(?<![A-Za-z0-9])(?:{'|'.join(missing)})(?![A-Za-z0-9])"
-            translation = re.sub(whole, original, translation)
+            translation = self._stand_ins().sub(original, translation)
         return self.marks.marked(" ".join(filter(None, [translation, *missing.values(), *self.left_out])))
 
 

@@ -91,6 +91,18 @@ class Preparation:
             self.check_length(tokens, "a sentence or its translation has {} tokens")
         return encoded
 
+    def retold(self, request: TokenizedRequest, spelt: Spelt, turn: int) -> tuple[TokenizedRequest, Spelt] | None:
+        """A part read with other stand-ins than it is, the `turn`th others; none where it is too long with them."""
+        other, example = spelt.retold(turn), request.example
+        source = self.tokenizer.encode_source(other.text)
+        if len(source) > self.manifest.limits.source_tokens:
+            return None
+        own = example.own and replace(example.own, source=(self.reader.pieces([other.plain]) or [[]])[0])
+        draft = self.tokenizer.decode_target(request.draft)
+        read = self.tokenizer.encode_target(other.as_read(spelt.restored(draft))) if draft else ()
+        told = self._request(replace(example, source=source, own=own))
+        return replace(told, draft=read), other
+
     def check_length(self, tokens: Tokens, message: str) -> None:
         """Refuse more tokens than the model has positions, with a message that has a place for their number.
 

@@ -7,7 +7,7 @@ of clients or of time.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
+from models.engine.attempts import Attempts, Best
 from models.engine.backbone import BackboneEngine
 from models.engine.bert import BundledBert
 from models.engine.computation import place, resolve_compute_type
@@ -169,16 +170,20 @@ class Runtime:
 
         Of a request that is several sentences each is translated alone, with those before it as context too, unless the
         model reads translations or blocks. A sentence longer than training has seen is translated in parts that end
-        with clauses, each with the same context. The score is that of all tokens of all parts, and alternatives are
-        made of their alternatives in turn.
+        with clauses, each with the same context. A part is tried again where stand-ins do not come back, with others.
+        The score is that of all tokens of all parts, and alternatives are made of their alternatives in turn.
 
         Raises:
             RequestError: what `check` raises for any of them.
         """
         search_options, engine = self._search_options(options), self.engine(options.strategy)
         prepared = self.prepare(requests, options)
-        results = iter(engine.translate([part for one in prepared for part in one.parts], search_options))
-        return [self._translation(one, list(islice(results, len(one.parts)))) for one in prepared]
+        tried = [self._attempts(one) for one in prepared]
+        running = list(chain.from_iterable(tried))
+        while running:
+            results = engine.translate([each.request for each in running], search_options)
+            running = [each for each, hypotheses in zip(running, results, strict=True) if each.take(hypotheses)]
+        return [self._translation(*each) for each in zip(prepared, tried, strict=True)]
 
     def flow(self, options: Options) -> Flow[TranslationRequest, Translation]:
         """A flow that translates requests as they come, each as `translate` does; they are checked before.
@@ -187,7 +192,7 @@ class Runtime:
             UnsupportedOptionError: there is no such strategy or beam.
         """
         parts = self.engine(options.strategy).flow(self._search_options(options))
-        return TextFlow(parts, lambda requests: self.prepare(requests, options), self._translation)
+        return TextFlow(parts, lambda requests: self.prepare(requests, options), self._attempts, self._translation)
 
     def score(
         self, requests: Sequence[TranslationRequest], targets: Sequence[str], options: Options = DEFAULT_OPTIONS
@@ -236,23 +241,29 @@ class Runtime:
         alpha = decoding.alpha if options.alpha is None else options.alpha
         return SearchOptions(beam_size, options.n_best, decoding.normalization, alpha, most_repeated=most_repeated)
 
-    def _translation(self, prepared: Prepared, parts: list[list[found.Hypothesis]]) -> Translation:
-        if not parts:
+    def _attempts(self, prepared: Prepared) -> list[Attempts]:
+        return Attempts.of(prepared, self._preparation.retold, self._said)
+
+    def _said(self, hypothesis: found.Hypothesis) -> str:
+        return self.tokenizer.decode_target(hypothesis.tokens)
+
+    def _translation(self, prepared: Prepared, tried: Sequence[Attempts]) -> Translation:
+        if not tried:
             return Translation(prepared.verbatim, 0.0, 0, 0, ())
-        best, *others = [
-            self._joined(prepared, list(ranked), best=rank == 0) for rank, ranked in enumerate(zip(*parts, strict=True))
-        ]
-        tokens = sum(len(part[0].tokens) for part in parts)
-        kept = sum(part[0].kept for part in parts)
+        parts = [each.best for each in tried]
+        ranks = range(min(len(hypotheses) for _, _, hypotheses in parts))
+        best, *others = [self._joined(parts, rank) for rank in ranks]
+        chosen = [hypotheses[0] for _, _, hypotheses in parts]
+        tokens, kept = sum(len(each.tokens) for each in chosen), sum(each.kept for each in chosen)
         return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others), kept)
 
-    def _joined(self, prepared: Prepared, parts: list[found.Hypothesis], *, best: bool) -> Hypothesis:
-        decoded = [self.tokenizer.decode_target(part.tokens) for part in parts]
+    def _joined(self, parts: Sequence[Best], rank: int) -> Hypothesis:
+        found = [hypotheses[rank] for _, _, hypotheses in parts]
         texts = [
-            spelt.restored(self._placement.place(request, spelt, text, scored=best))
-            for request, spelt, text in zip(prepared.parts, prepared.spelt, decoded, strict=True)
+            spelt.restored(self._placement.place(request, spelt, self._said(each), scored=rank == 0))
+            for (request, spelt, _), each in zip(parts, found, strict=True)
         ]
-        score = sum(part.log_probability for part in parts) / sum(part.length for part in parts)
+        score = sum(each.log_probability for each in found) / sum(each.length for each in found)
         return Hypothesis(join_translations(texts, self.manifest.languages.target), score)
 
 

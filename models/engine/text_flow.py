@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from models.engine.attempts import Attempts
 from models.engine.flow import Flow
 from models.engine.preparation import Prepared
 from models.engine.requests import Translation, TranslationRequest
@@ -12,17 +13,12 @@ from models.search.hypotheses import Hypothesis
 
 @dataclass
 class _Divided:
-    """A request with its parts by their numbers, and what has been found for them."""
+    """A request, the tries for its parts, and those that are in the flow by their numbers."""
 
     key: int
     prepared: Prepared
-    numbers: range
-    found: dict[int, list[Hypothesis]] = field(default_factory=dict)
-
-    @property
-    def done(self) -> bool:
-        """Whether all parts are."""
-        return len(self.found) == len(self.numbers)
+    parts: list[Attempts]
+    running: set[int] = field(default_factory=set)
 
 
 class TextFlow:
@@ -32,15 +28,17 @@ class TextFlow:
         self,
         parts: Flow[TokenizedRequest, list[Hypothesis]],
         prepare: Callable[[Sequence[TranslationRequest]], Sequence[Prepared]],
-        translation: Callable[[Prepared, list[list[Hypothesis]]], Translation],
+        attempts: Callable[[Prepared], list[Attempts]],
+        translation: Callable[[Prepared, Sequence[Attempts]], Translation],
     ) -> None:
-        """Have `prepare` divide requests, `parts` translate them, and `translation` join what was found."""
+        """Have `prepare` divide requests, `parts` translate them in `attempts`, and `translation` join the best."""
         self._parts = parts
         self._prepare = prepare
+        self._attempts = attempts
         self._translation = translation
         self._next = 0
         self._requests: dict[int, _Divided] = {}
-        self._by_part: dict[int, _Divided] = {}
+        self._by_part: dict[int, tuple[_Divided, Attempts]] = {}
 
     @property
     def running(self) -> int:
@@ -56,11 +54,8 @@ class TextFlow:
         parts: dict[int, TokenizedRequest] = {}
         prepared = self._prepare(list(requests.values()))
         for key, one in zip(requests, prepared, strict=True):
-            numbers = range(self._next, self._next + len(one.parts))
-            self._next = numbers.stop
-            parts |= zip(numbers, one.parts, strict=True)
-            self._requests[key] = divided = _Divided(key, one, numbers)
-            self._by_part |= dict.fromkeys(numbers, divided)
+            self._requests[key] = divided = _Divided(key, one, self._attempts(one))
+            parts |= {self._numbered(divided, part): part.request for part in divided.parts}
         self._parts.add(parts)
 
     def step(self) -> list[tuple[int, Translation]]:
@@ -69,22 +64,32 @@ class TextFlow:
         To place marks takes longer than many steps, and others may have come meanwhile: so one a step, of those that
         wait for it.
         """
+        again: dict[int, TokenizedRequest] = {}
         for number, hypotheses in self._parts.step() if self._parts.running else ():
-            self._by_part.pop(number).found[number] = hypotheses
-        done = [one for one in self._requests.values() if one.done]
+            divided, part = self._by_part.pop(number)
+            divided.running.remove(number)
+            if part.take(hypotheses):
+                again[self._numbered(divided, part)] = part.request
+        if again:
+            self._parts.add(again)
+        done = [one for one in self._requests.values() if not one.running]
         marked = [one for one in done if one.prepared.marked]
         finished = [one for one in done if not one.prepared.marked] + marked[:1]
         for one in finished:
             del self._requests[one.key]
-        return [
-            (one.key, self._translation(one.prepared, [one.found[number] for number in one.numbers]))
-            for one in finished
-        ]
+        return [(one.key, self._translation(one.prepared, one.parts)) for one in finished]
 
     def drop(self, keys: Collection[int]) -> None:
         """Go on without these requests."""
         left = [one for key in keys if (one := self._requests.pop(key, None)) is not None]
-        numbers = [number for one in left for number in one.numbers if number not in one.found]
+        numbers = [number for one in left for number in one.running]
         for number in numbers:
             del self._by_part[number]
         self._parts.drop(numbers)
+
+    def _numbered(self, divided: _Divided, part: Attempts) -> int:
+        """A number of its own for what is tried now."""
+        number, self._next = self._next, self._next + 1
+        divided.running.add(number)
+        self._by_part[number] = divided, part
+        return number

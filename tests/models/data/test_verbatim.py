@@ -128,6 +128,15 @@ def test_what_is_restored_stands_there_as_often_as_in_the_source() -> None:
     assert spelt.restored("") == "{JR} %s"
 
 
+def test_a_text_is_read_with_other_stand_ins(english: Spelling) -> None:
+    """None of which it has itself; each turn has others, and what is missing in a translation is known."""
+    spelt = english.of("{a} saw %s of JR.")
+    assert spelt.text == "ABC saw NHK of JR."
+    assert [spelt.retold(turn).text for turn in (1, 2)] == ["NHK saw DVD of JR.", "DVD saw ABC of JR."]
+    assert spelt.retold(1).restored("JRのDVDをNHKは見た。") == "JRの%sを{a}は見た。"
+    assert [spelt.lost(text) for text in ("NHK, ABC", "ABC, ABCD", "")] == [0, 1, 2]
+
+
 def test_more_than_there_are_stand_ins_for_come_last(english: Spelling) -> None:
     """Six in one sentence: four are read, and none is lost."""
     spelt = english.of(" and ".join(f"{{n{number}}}" for number in range(6)))

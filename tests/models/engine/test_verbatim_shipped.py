@@ -43,6 +43,56 @@ def test_an_address_stands_where_the_model_says_what_it_reads_for_it(runtime: Ru
     assert two.text.endswith(f"({ADDRESS}).")
 
 
+TRIED = "{name} sent you %d messages."
+"""Its first two words do not both come back, and others do."""
+
+
+@pytest.fixture(scope="module")
+def english() -> Runtime:
+    """The shipped English-Japanese bundle."""
+    return Runtime.load(ROOT / "models" / "pretrained" / "en-ja")
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence"])
+def test_where_a_word_does_not_come_back_another_one_is_tried(english: Runtime, strategy: Any) -> None:
+    """As often in a flow as in a call; whoever asks for nothing of that sort has the same answer beside it."""
+    (tried,) = english.translate([TranslationRequest(TRIED)], Options(strategy))
+    assert tried.text.index("{name}") < tried.text.index("%d") < len(tried.text) - 4
+    assert "ジェイアール" not in tried.text
+    asked = dict(enumerate([TRIED, "He is a monk.", TRIED.replace("%d", "")]))
+    expected = english.translate([TranslationRequest(text) for text in asked.values()], Options(strategy))
+    assert expected[0].text == tried.text
+    flow = english.flow(Options(strategy))
+    flow.add({key: TranslationRequest(text) for key, text in asked.items()})
+    found: dict[int, str] = {}
+    while flow.running:
+        found |= {key: one.text for key, one in flow.step()}
+    assert found == {key: one.text for key, one in enumerate(expected)}
+
+
+def test_what_is_tried_again_can_be_dropped(english: Runtime) -> None:
+    """After any number of steps, so also between two tries."""
+    steps, flow = 0, english.flow(Options("direct", 1))
+    flow.add({0: TranslationRequest(TRIED)})
+    while flow.running:
+        flow.step()
+        steps += 1
+    for before in range(0, steps, 3):
+        flow = english.flow(Options("direct", 1))
+        flow.add({0: TranslationRequest(TRIED)})
+        for _ in range(before):
+            flow.step()
+        flow.drop([0])
+        assert not flow.running
+
+
+def test_a_draft_with_what_was_tried_is_kept(english: Runtime) -> None:
+    """As it is read by the try that it comes from."""
+    (direct,) = english.translate([TranslationRequest(TRIED)], Options("direct", 1))
+    (verified,) = english.translate([TranslationRequest(TRIED, draft=direct.text)], Options("verify"))
+    assert (verified.text, verified.kept) == (direct.text, direct.tokens)
+
+
 def test_what_a_caller_sends_as_one_sentence_keeps_each_with_its_own(runtime: Runtime) -> None:
     """The stand-ins of one are not those of another, although both have the same."""
     parts = ("詳細は%sを参照。", "彼は{name}に行った。")
