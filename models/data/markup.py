@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
+from types import MappingProxyType
 from typing import Final
 
 from models.data.marks import SIGNS, Marks
@@ -70,19 +71,33 @@ NO_MARKS: Final = Unmarked("")
 """Of any text without marks."""
 
 
-def with_places(translation: str, spans: Sequence[tuple[int, int]]) -> str:
-    """A translation with places for marks at the ends of spans: that of each pair of marks, none crossing another."""
-    numbered = [(begin, end, number, *_places(number)) for number, (begin, end) in enumerate(spans)]
+def with_places(
+    translation: str, spans: Sequence[tuple[int, int]], within: Mapping[int, int] = MappingProxyType({})
+) -> str:
+    """A translation with places for marks at the ends of spans.
+
+    Args:
+        translation: in which there are no places.
+        spans: that of each pair of marks, none crossing another.
+        within: for pairs whose span is of no width, by number, that of the pair that they are in, if they are in one.
+    """
+    wide = [(begin, end, number) for number, (begin, end) in enumerate(spans) if begin < end]
+    alone: dict[tuple[int | None, int], str] = {}
+    for number in reversed(range(len(spans))):
+        at, end = spans[number]
+        if at == end:
+            opens, closes = _places(number)
+            outer = within.get(number)
+            key = (outer if outer is not None and at in spans[outer] else None, at)
+            alone[key] = opens + alone.pop((number, at), "") + closes + alone.get(key, "")
     inserted: dict[int, str] = {}
-    for begin, end, _, _, closes in sorted(numbered, key=lambda span: (-span[0], -span[2])):
-        if begin < end:
-            inserted[end] = inserted.get(end, "") + closes
-    for begin, end, _, opens, closes in numbered:
-        if begin == end:
-            inserted[begin] = inserted.get(begin, "") + opens + closes
-    for begin, end, _, opens, _ in sorted(numbered, key=lambda span: (-span[1], span[2])):
-        if begin < end:
-            inserted[begin] = inserted.get(begin, "") + opens
+    for _, end, number in sorted(wide, key=lambda each: (-each[0], -each[2])):
+        inserted[end] = inserted.get(end, "") + alone.pop((number, end), "") + _places(number)[1]
+    for (outer, at), marks in alone.items():
+        if outer is None:
+            inserted[at] = inserted.get(at, "") + marks
+    for begin, _, number in sorted(wide, key=lambda each: (-each[1], each[2])):
+        inserted[begin] = inserted.get(begin, "") + _places(number)[0] + alone.pop((number, begin), "")
     for place in sorted(inserted, reverse=True):
         translation = translation[:place] + inserted[place] + translation[place:]
     return translation

@@ -6,7 +6,7 @@ score without quotation marks in the source counts against them, in part: where 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -14,13 +14,22 @@ from typing import Final, NamedTuple
 
 import torch
 
-from models.data.markup import Pair, with_places
+from models.data.markup import Pair, Unmarked, with_places
 from models.data.spacing import gap_of
 from models.data.tokenizer import UNK, Tokenizer
 from models.data.verbatim import Spelling, Spelt
-from models.data.words import has_words
 from models.engine.batching import want_of_memory
 from models.engine.candidates import Reading
+from models.engine.spans import (
+    Pieces,
+    Room,
+    Span,
+    around_all,
+    around_copy,
+    gap_in_proportion,
+    in_proportion,
+    room_of,
+)
 from models.engine.strategies import TokenizedRequest, TorchEngine
 
 _MOST_SCORED: Final = 4
@@ -53,46 +62,6 @@ _GAP: Final = {
 }
 """Where a word ends, for what stands between two; in Japanese behind particles and endings, for it has no spaces."""
 
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """Where in a translation a span may be: within another one, and beside those that are there."""
-
-    begin: int
-    end: int
-    taken: Sequence[Span]
-
-    def begins(self, places: Iterable[int]) -> list[int]:
-        """Of places, those where a span may begin."""
-        return [at for at in places if self.begin <= at < self.end and not any(a <= at < b for a, b in self.taken)]
-
-    def ends(self, places: Iterable[int]) -> list[int]:
-        """Of places, those where a span may end."""
-        return [at for at in places if self.begin < at <= self.end and not any(a < at <= b for a, b in self.taken)]
-
-    def spans(self, begins: Sequence[int], ends: Sequence[int]) -> list[Span]:
-        """From each beginning to each end behind it, with nothing taken between."""
-        return [
-            (begin, end)
-            for begin in begins
-            for end in ends
-            if begin < end and not any(begin < b and a < end for a, b in self.taken)
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pieces:
-    """A translation as tokens, with the places where a span may begin, or end, and the numbers of the tokens there."""
-
-    text: str
-    tokens: list[int]
-    begins: dict[int, int]
-    ends: dict[int, int]
-    gaps: list[int]
-    """The places between words; all, where none is known."""
-
 
 class _Likely(NamedTuple):
     """A span, and about how likely it is to be in quotation marks: a log-probability, but for what all have."""
@@ -122,20 +91,38 @@ class Placement:
         copied around the copy; where it cannot say where another one belongs, or is not asked (`scored`), that is where
         it is in the source, by proportion. None crosses another.
         """
-        pairs, text, spans = spelt.marks.pairs, spelt.marks.text, list[Span]()
+        pairs = spelt.marks.pairs
         if not pairs:
             return translation
-        pieces = self._pieces(translation)
-        for number, pair in enumerate(pairs[:_MOST_PLACED]):
-            outer, room = _room(pairs[:number], spans, pair, (len(text), len(translation)))
-            span = _around_all(text, pair, outer, room, pieces.ends) or _around_copy(spelt, pair, room, pieces)
-            if span is None and scored and pair.wide and sum(each.wide for each in pairs[:number]) < _MOST_SCORED:
-                span = self._if_memory_does(request, self._quoting(request, text, pair), pieces, room)
-            spans.append(span or _in_proportion(pair, outer, room, pieces))
-        spans += [(len(translation), len(translation))] * (len(pairs) - len(spans))
-        return with_places(translation, spans)
+        pieces, spans = self._pieces(translation), dict[int, Span]()
+        for number, pair in enumerate(pairs):
+            if pair.wide:
+                spans[number] = self._around(request, spelt, pieces, spans, pair, scored=scored)
+        gaps, within = _alone(spelt.marks, pieces, spans)
+        return with_places(translation, [(spans | gaps)[number] for number in range(len(pairs))], within)
 
-    def _pieces(self, text: str) -> _Pieces:
+    def _around(
+        self,
+        request: TokenizedRequest,
+        spelt: Spelt,
+        pieces: Pieces,
+        spans: Mapping[int, Span],
+        pair: Pair,
+        *,
+        scored: bool,
+    ) -> Span:
+        """The span of a pair around words, beside those of others."""
+        text, end = spelt.marks.text, len(pieces.text)
+        if len(spans) >= _MOST_PLACED:
+            return end, end
+        number, room = room_of(spelt.marks.pairs, spans, pair, end)
+        outer = _part_of(spelt.marks, number)
+        span = around_all(text, pair, outer, room, pieces.ends) or around_copy(spelt, pair, room, pieces)
+        if span is None and scored and len(spans) < _MOST_SCORED:
+            span = self._if_memory_does(request, self._quoting(request, text, pair), pieces, room)
+        return span or in_proportion(pair, outer, room, pieces)
+
+    def _pieces(self, text: str) -> Pieces:
         """Words begin and end a span; where there are no spaces, pieces, divided where the script changes."""
         vocabulary = self.tokenizer.target
         tokens: list[int] = []
@@ -155,7 +142,7 @@ class Placement:
             begins = {at: number for at, number in begins.items() if _BEGIN.match(text, at)}
             ends = {at: number for at, number in ends.items() if _END.match(text, at)}
         places = sorted({*begins, *ends})
-        return _Pieces(text, tokens, begins, ends, [at for at in places if _GAP[gap].match(text, at)] or places)
+        return Pieces(text, tokens, begins, ends, [at for at in places if _GAP[gap].match(text, at)] or places)
 
     def _quoting(self, request: TokenizedRequest, text: str, pair: Pair) -> TokenizedRequest:
         """The request with quotation marks in the place of a pair of marks."""
@@ -164,7 +151,7 @@ class Placement:
         return replace(request, example=replace(request.example, source=source))
 
     def _if_memory_does(
-        self, request: TokenizedRequest, asked: TokenizedRequest, pieces: _Pieces, room: _Room
+        self, request: TokenizedRequest, asked: TokenizedRequest, pieces: Pieces, room: Room
     ) -> Span | None:
         """The most likely span, or none where there is too little memory: no translation is lost for a mark."""
         with suppress(torch.OutOfMemoryError), want_of_memory():
@@ -172,7 +159,7 @@ class Placement:
         return None
 
     def _most_likely(
-        self, request: TokenizedRequest, asked: TokenizedRequest, pieces: _Pieces, room: _Room
+        self, request: TokenizedRequest, asked: TokenizedRequest, pieces: Pieces, room: Room
     ) -> Span | None:
         """The span that the model would most likely put in quotation marks when it is asked so, if it can say."""
         quotes = _QUOTES[gap_of(self.language)]
@@ -191,7 +178,7 @@ class Placement:
         gains = [value - _UNASKED * other for value, other in zip(values, unasked, strict=True)]
         return likely[gains.index(max(gains))].span
 
-    def _likely(self, reading: Reading, pieces: _Pieces, room: _Room) -> list["_Likely"]:
+    def _likely(self, reading: Reading, pieces: Pieces, room: Room) -> list["_Likely"]:
         """The most likely spans, by what is likely after each word: as if what closes changed nothing that follows."""
         opens, closes = (self.tokenizer.target.piece_to_id(piece) for piece in _QUOTE_PIECES[gap_of(self.language)])
         tokens, places = pieces.tokens, pieces.begins
@@ -214,53 +201,25 @@ class Placement:
         return sorted(map(likely, spans), reverse=True)[:_TRIED]
 
 
-def _room(pairs: Sequence[Pair], spans: Sequence[Span], pair: Pair, sizes: tuple[int, int]) -> tuple[Span, _Room]:
-    """The innermost part of the source that a pair is in, and where in the translation it may be."""
-    outer, inner = (0, sizes[0]), (0, sizes[1])
-    beside: list[Span] = []
-    for other, span in zip(pairs, spans, strict=True):
-        within = other.begin <= pair.begin and pair.end <= other.end
-        if within and (pair.wide or other.begin < pair.begin < other.end):
-            outer, inner = (other.begin, other.end), span
-        elif span[0] < span[1]:
-            beside.append(span)
-    return outer, _Room(*inner, beside)
+def _alone(marks: Unmarked, pieces: Pieces, spans: Mapping[int, Span]) -> tuple[dict[int, Span], dict[int, int]]:
+    """The places of what is around nothing, and the pairs that some of it is in; within one it keeps its order."""
+    gaps, within, least = dict[int, Span](), dict[int, int](), dict[int | None, int]()
+    for number, pair in enumerate(marks.pairs):
+        if pair.wide and spans[number][0] < spans[number][1]:
+            continue
+        before = {other: span for other, span in spans.items() if other < number or not pair.wide}
+        outer, room = room_of(marks.pairs, before, pair, len(pieces.text))
+        if not pair.wide:
+            gaps[number] = gap_in_proportion(pair, _part_of(marks, outer), room, pieces, least.get(outer, 0))
+            least[outer] = gaps[number][0]
+        if outer is not None:
+            within[number] = outer
+    return gaps, within
 
 
-def _around_all(text: str, pair: Pair, outer: Span, room: _Room, ends: Iterable[int]) -> Span | None:
-    """All of the room, for a pair without a word beside it; a full stop stays outside if it is outside."""
-    if room.taken or has_words(text[outer[0] : pair.begin] + text[pair.end : outer[1]]) or not pair.wide:
-        return None
-    inside = room.end if pair.end == outer[1] else max(room.ends(ends), default=room.end)
-    return room.begin, inside
-
-
-def _around_copy(spelt: Spelt, pair: Pair, room: _Room, pieces: _Pieces) -> Span | None:
-    """What is in the translation as it is in the sentence, once in both: a number, a placeholder, a name in Latin."""
-    text = spelt.as_read(spelt.marks.text[pair.begin : pair.end])
-    if not (text.isascii() and len(text) > 1 and text.isalnum()):
-        return None
-    whole = re.compile(rf"(?<![A-Za-z0-9]){text}(?![A-Za-z0-9])")
-    found = [copy.span() for copy in whole.finditer(pieces.text)]
-    if len(found) != 1 or len(whole.findall(spelt.text)) != 1:
-        return None
-    ((begin, end),) = found
-    return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
-
-
-def _in_proportion(pair: Pair, outer: Span, room: _Room, pieces: _Pieces) -> Span:
-    """A span as far from the beginning, and as long, as in the source, as near as there is room."""
-    share = (room.end - room.begin) / max(1, outer[1] - outer[0])
-    begin, end = (room.begin + (at - outer[0]) * share for at in (pair.begin, pair.end))
-    begins, ends = room.begins(pieces.begins), room.ends(pieces.ends)
-    if pair.wide and (spans := room.spans(_near(begin, begins), _near(end, ends))):
-        return min(spans, key=lambda span: abs(span[0] - begin) + abs(span[1] - end))
-    (at,) = _near(begin, [*room.begins(pieces.gaps), *room.ends(pieces.gaps), room.end])[:1]
-    return at, at
-
-
-def _near(wanted: float, places: Sequence[int]) -> list[int]:
-    return sorted(places, key=lambda at: abs(at - wanted))[:_BEST]
+def _part_of(marks: Unmarked, number: int | None) -> Span:
+    """What a pair is around in the source; all of it, where there is no pair."""
+    return (0, len(marks.text)) if number is None else (marks.pairs[number].begin, marks.pairs[number].end)
 
 
 def _quoted(text: str, span: Span, quotes: tuple[str, str]) -> str:

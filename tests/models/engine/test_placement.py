@@ -1,15 +1,22 @@
 """Marks of a sentence in its translation, where the shipped models say that they belong."""
 
+import random
+import re
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.data.batches import Example
 from models.data.characters import Nearest
+from models.data.markup import split_unmarked
 from models.data.verbatim import Spelling
 from models.engine.placement import Placement
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
+from models.engine.spans import Pieces, Room, Span
 from models.engine.strategies import TokenizedRequest
 from tests.support.servers import ROOT
 
@@ -149,6 +156,67 @@ def test_words_with_characters_that_are_not_pieces_are_whole(english: Runtime) -
     assert spelt.restored(placement.place(request, spelt, "The café of 龘")) in {
         f"The <b>{word}</b> of 龘" if word == "café" else f"The café <b>{word}</b> 龘" for word in ("café", "of")
     }
+
+
+class Anywhere(Placement):
+    """In place of a model that says where a pair belongs: any place that is left."""
+
+    def _if_memory_does(self, request: Any, asked: Any, pieces: Pieces, room: Room) -> Span | None:
+        spans = room.spans(room.begins(pieces.begins), room.ends(pieces.ends))
+        return random.choice(spans) if spans and random.random() < 0.9 else None
+
+
+def element(depth: int) -> st.SearchStrategy[str]:
+    """Words and elements of XML, well-formed; tags without a partner among them."""
+    words = st.sampled_from(["old ", "temples ", "of Kyoto ", "and ", "<br/>", "gardens. "])
+    inner = words if depth == 0 else st.one_of(words, element(depth - 1).map(lambda text: f"<b>{text}</b>"))
+    return st.lists(inner, min_size=1, max_size=5).map("".join)
+
+
+@given(element(2), st.data())
+def test_marks_never_cross_wherever_the_model_wants_them(english: Runtime, text: str, data: st.DataObject) -> None:
+    """A text in XML, divided anywhere into two sentences: their translations make up XML again, of the same tags."""
+    tokenizer, spelling = english.tokenizer, Spelling(Nearest(english.tokenizer.source))
+    placement = Anywhere(None, tokenizer, spelling, Spelling(Nearest(tokenizer.target)), "ja", 100)
+    random.seed(data.draw(st.integers(0, 1000)))
+    at = data.draw(st.integers(0, 30))
+    translated = []
+    for sentence in split_unmarked(text, lambda bare: [piece for piece in (bare[:at], bare[at:]) if piece]):
+        spelt = spelling.of(sentence)
+        said = data.draw(st.sampled_from(["京都の古い庭園と寺院に行った。", "庭", "寺、寺、寺。"]))
+        translated.append(spelt.restored(placement.place(TokenizedRequest(Example([1]), 10), spelt, said)))
+    parsed = "".join(translated)
+    assert ET.fromstring(f"<d>{parsed}</d>") is not None
+    for tag in ("<b>", "</b>", "<br/>"):
+        assert parsed.count(tag) == text.count(tag)
+
+
+class AroundAll(Placement):
+    """In place of a model that says that all of the translation is what a pair is around."""
+
+    def _if_memory_does(self, request: Any, asked: Any, pieces: Pieces, room: Room) -> Span | None:
+        return room.begin, room.end
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("It was <b>built by <u>the emperor</u> of old.", {"<b><u>皇帝が建てた</u>", "<u>皇帝が建てた</u><b>"}),
+        ("It was <u>built</u></b> by the emperor.", {"</b><u>皇帝が建てた</u>", "<u>皇帝が建てた</u></b>"}),
+        ("It was <u>bu<br/>ilt</u> by him.", {"<u>皇帝が<br/>建てた</u>"}),
+    ],
+)
+def test_what_has_its_partner_elsewhere_is_not_within_a_pair(english: Runtime, source: str, expected: set[str]) -> None:
+    """Nor is it without, if it was within: whatever the translation is like, tags do not cross."""
+    placement = AroundAll(None, english.tokenizer, *[Spelling(Nearest(english.tokenizer.source))] * 2, "ja", 100)
+    spelt = placement.spelling.of(source)
+    assert spelt.restored(placement.place(TokenizedRequest(Example([1]), 10), spelt, "皇帝が建てた")) in expected
+
+
+def test_what_is_within_a_pair_stays_there(english: Runtime) -> None:
+    """Also where the translation of its words has no room between two of its own."""
+    (text,) = translated(english, "It is <b>old<br/>and</b> big.")
+    assert re.search("<b>[^<]*<br/>[^<]*</b>", text)
 
 
 def test_what_is_not_read_is_not_lost_where_a_caller_divides(japanese: Runtime) -> None:
