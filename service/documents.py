@@ -198,7 +198,13 @@ class Documents:
         longest, most = settings.max_sentence_characters, settings.max_document_sentences
 
         def work() -> list[Segmented]:
-            return [split(text, language, longest=longest, most=most + 1) for text in texts]
+            found, room = list[Segmented](), most + 1
+            for text in texts:
+                found.append(split(text, language, longest=longest, most=room))
+                room -= len(found[-1].sentences)
+                if room == 0:
+                    break
+            return found
 
         found = await beside_others(work, texts)
         check_number(sum(len(text.sentences) for text in found), most)

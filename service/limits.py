@@ -1,19 +1,28 @@
 """What a request may have at most, beyond what its schema says."""
 
+from typing import Final
+
+from models.data.markup import unmarked
 from models.errors import SentenceTooLongError
 from service.errors import InvalidInputError
 
+_WITH_TAGS: Final = 4
+"""How often as much there may be with tags as without, which nobody reads but which are kept."""
+
 
 def check_length(sentence: str, most: int, which: str, **extras: int) -> None:
-    """Refuse a sentence with more characters than are accepted.
+    """Refuse a sentence with more characters than are accepted; tags count only where they are most of it.
 
     `which` names it in the message, and `extras`, such as its position, in the problem.
 
     Raises:
         SentenceTooLongError: says how long it is and may be.
     """
-    if len(sentence) > most:
-        raise SentenceTooLongError(f"{which} has {len(sentence)} characters; at most {most} are accepted", **extras)
+    if len(sentence) <= most:
+        return
+    characters = max(len(unmarked(sentence).text), len(sentence) // _WITH_TAGS)
+    if characters > most:
+        raise SentenceTooLongError(f"{which} has {characters} characters; at most {most} are accepted", **extras)
 
 
 def check_number(sentences: int, most: int) -> None:

@@ -13,8 +13,9 @@ SIGNS: Final = ("<", "**", "](")
 _MARK: Final = re.compile(
     rf"""
       (?P<code> {CODE} )                                                # no marks, but a word
-    | (?P<note> (?<=[^\w\s]) <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}}
-                (?: </a[^<>]*+> )? </sup (?:\s[^<>]*+)? > )             # 1, of a note
+    | (?P<note> (?<![A-Za-z0-9)\]\s])                                 # <sup>1</sup>, of a note; not of a power
+        <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
+        </sup (?:\s[^<>]*+)? > )
     | < (?P<closes>/?) (?P<tag>{TAG}) >
     | (?P<bold> (?<!\*) \*\* (?!\*) )
     | (?P<text> \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )      # [text](https://example.org)
@@ -155,7 +156,7 @@ def _mark(found: re.Match[str]) -> Mark:
     if found["tag"] is not None:
         return _tag(found)
     if found["note"] is not None:
-        return Mark(*found.span(), found[0], "note", opens=False, closes=True)
+        return Mark(*found.span(), found[0], "<sup", opens=False, closes=True)  # a name that no tag has
     if found["bold"] is not None:
         return Mark(*found.span(), found[0], "**", *_flanks(found))
     opens = found["text"] is not None

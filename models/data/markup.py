@@ -1,6 +1,7 @@
 """Marks of a sentence: tags, bold, links, around words or between them. A model reads the text without them."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
@@ -49,11 +50,16 @@ class Unmarked:
         return bool(self.pairs or self.before or self.after)
 
     def of(self, translation: str) -> str:
-        """A translation of the text without the text's marks."""
+        """A translation of the text without the text's marks, of each as many as the text has."""
         pairs = (mark for pair in self.pairs for mark in (pair.opens, pair.closes))
-        for mark in (self.before, self.after, *pairs):
-            translation = translation.replace(mark, "", 1)
-        return translation
+        left = Counter(filter(None, (self.before, self.after, *pairs)))
+
+        def removed(found: re.Match[str]) -> str:
+            left[found[0]] -= 1
+            return "" if left[found[0]] >= 0 else found[0]
+
+        longest_first = sorted(left, key=len, reverse=True)  # one may be a part of another
+        return re.sub("|".join(map(re.escape, longest_first)), removed, translation) if left else translation
 
     def marked(self, translation: str) -> str:
         """A translation with places for marks, which `with_places` has made, with the text's marks in them."""

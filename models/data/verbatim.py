@@ -8,6 +8,7 @@ Of emoji it knows nothing: it reads none of them, and they follow the translatio
 import html
 import re
 from dataclasses import dataclass, field, replace
+from html.entities import html5
 from typing import Final
 
 from models.data.characters import Nearest
@@ -17,11 +18,13 @@ from models.data.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, bes
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
 """What is read in the place of an address or a placeholder: the words that both shipped models copy most often."""
 
-_VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|{PLACEHOLDER}", re.VERBOSE | re.ASCII)
+_VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|(?:{PLACEHOLDER})++", re.VERBOSE | re.ASCII)
+"""Placeholders without anything between them are one."""
 _PICTURES: Final = re.compile(
     rf"[{PICTURES}](?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"
 )
 """One after another, with what they are joined by and say how they look."""
+_LETTER: Final = re.compile(r"[A-Za-z0-9]")
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 
 
@@ -45,9 +48,10 @@ class Spelt:
         translation = self.marks.of(translation)
         for stand_in, verbatim in self.replaced:
             translation = translation.replace(verbatim, stand_in, 1)
-        for character, entity in self.escaped:
-            translation = translation.replace(entity, character)
-        return translation
+        said = {entity: character for character, entity in self.escaped}
+        return (
+            re.sub("|".join(map(re.escape, said)), lambda found: said[found[0]], translation) if said else translation
+        )
 
     def lost(self, translation: str) -> int:
         """How many stand-ins a translation of what was read lacks."""
@@ -93,7 +97,8 @@ class Spelling:
         """The text as the vocabulary can best spell it."""
         marks = unmarked(text)
         text = marks.text
-        reading = _Reading(self._nearest, [stand_in for stand_in in STAND_INS if stand_in not in text])
+        said = html.unescape(text)
+        reading = _Reading(self._nearest, [one for one in STAND_INS if one not in text and one not in said])
         if any(sign in text for sign in SIGNS):
             text = _VERBATIM.sub(reading.stand_in, text)
         if "&" in text:
@@ -121,19 +126,25 @@ class _Reading:
     escaped: dict[str, str] = field(default_factory=dict)
 
     def stand_in(self, found: re.Match[str]) -> str:
-        """What is read in the place of an address or a placeholder; nothing when there are more than stand-ins."""
+        """What is read in the place of an address or placeholders; nothing when there are more than stand-ins."""
         if not self.free:
             self.left_out.append(found[0])
             return ""
         self.replaced.append((self.free[0], found[0]))
-        return self.free.pop(0)
+        before, after = (" " if _LETTER.match(character) else "" for character in beside(found))
+        return f"{before}{self.free.pop(0)}{after}"
 
     def character(self, found: re.Match[str]) -> str:
         """What an entity says; signs are written in the same way again, letters and spaces are not."""
+        name = found[0][1:]
+        if not name.startswith("#") and name not in html5:  # unescape would take the beginning of one
+            return found[0]
         said = html.unescape(found[0])
         if said.isspace():
             return " "
-        if said != found[0] and len(said) == 1 and said.isprintable() and not said.isalnum():
+        if len(said) != 1 or not said.isprintable():
+            return found[0]
+        if not said.isalnum():
             self.escaped.setdefault(said, found[0])
         return said
 
@@ -142,7 +153,7 @@ class _Reading:
         if self.nearest.has(found[0]):
             return found[0]
         self.left_out.append(found[0])
-        joins = all(character.isascii() and character.isalnum() for character in beside(found))
+        joins = all(_LETTER.match(character) for character in beside(found))
         return " " if joins else ""
 
 

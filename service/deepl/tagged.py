@@ -1,6 +1,7 @@
 """A text in HTML or XML as sentences with tags that any model's reading of marks knows, and back."""
 
 import html
+import html.entities
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,12 +20,15 @@ _BLOCK: Final = re.compile(
     "|title|tr|ul"
 )
 """Elements of HTML between which sentences end."""
-_ATTRIBUTE: Final = "x-tag"
+_ATTRIBUTE: Final = "n"
+_LINES: Final = {(kind, name): by for kind, by in ((Kind.OPENS, 1), (Kind.CLOSES, -1)) for name in ("pre", "textarea")}
+"""Where elements in which a line break is one begin, and end."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _NAME: Final = re.compile(r"[a-z][a-z0-9:-]*")
-_BARE: Final = re.compile(rf"(?!{ENTITY})& | <", re.VERBOSE | re.ASCII)
-"""What has a meaning of its own in HTML and XML, and is none of their marks."""
-_LINE_BREAK: Final = re.compile(r"[ \t]*[\r\n]\s*")
+_OLD_ENTITIES: Final = "|".join(name for name in html.entities.html5 if not name.endswith(";"))
+_BARE: Final = re.compile(rf"(?!{ENTITY}|&(?:{_OLD_ENTITIES}))& | <", re.VERBOSE | re.ASCII)
+"""What has a meaning of its own in HTML and XML, and is none of their marks; browsers know some without a semicolon."""
+_LINE_BREAK: Final = re.compile(r"(?<![ \t])[ \t]*+[\r\n]\s*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +51,17 @@ class Markup:
         Raises:
             InvalidInputError: it is to be XML, and is not well-formed.
         """
-        tokens = html_tokens(text, self.ignored) if self.kind == "html" else xml_tokens(text, self.ignored)
-        found = _outline(tokens) if self.kind == "xml" and self.outline else frozenset()
+        gap = gap_of(language) if join_lines else None
+        if self.kind == "xml":
+            tokens = xml_tokens(text, self.ignored)
+            names = (_outline(tokens) if self.outline else frozenset()) | self.splitting
+            return _tagged(tokens, (names - self.joining).__contains__, text, gap)
+        ignored, splitting, joining = map(_lowered, (self.ignored, self.splitting, self.joining))
 
         def splits(name: str) -> bool:
-            by_itself = _BLOCK.fullmatch(name) is not None if self.kind == "html" else name in found
-            return (by_itself or name in self.splitting) and name not in self.joining
+            return name not in joining and (_BLOCK.fullmatch(name) is not None or name in splitting)
 
-        attribute = _ATTRIBUTE
-        while f" {attribute}=" in text:
-            attribute += "-"
-        return _tagged(tokens, splits, attribute, gap_of(language) if join_lines else None)
+        return _tagged(html_tokens(text, ignored), splits, text, gap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +77,15 @@ class Tagged:
     def segmented(self, blocks: Sequence[Segmented]) -> Segmented:
         """The sentences of all blocks, with their tags by numbers, and everything between them as the text has it."""
         sentences = chain.from_iterable(block.sentences for block in blocks)
-        separators, between = list[str](), self.around[0]
+        separators, between = list[str](), [self.around[0]]
         for block, behind in zip(blocks, self.around[1:], strict=True):
             first, *others = map(self._original, block.separators)
-            *inner, last = [between + first, *others]
-            separators += inner
-            between = last + behind
-        return Segmented(tuple(sentences), (*separators, between))
+            between.append(first)
+            for other in others:
+                separators.append("".join(between))
+                between = [other]
+            between.append(behind)
+        return Segmented(tuple(sentences), (*separators, "".join(between)))
 
     def restored(self, translation: str) -> str:
         """A translation of a sentence in the text's language of marks, with its tags as the text has them."""
@@ -92,18 +98,27 @@ class Tagged:
         return re.sub(tag, lambda found: self.tags[int(found[1])], text)
 
 
-def _tagged(tokens: Iterable[Token], splits: Callable[[str], bool], attribute: str, gap: str | None) -> Tagged:
+def _tagged(tokens: Iterable[Token], splits: Callable[[str], bool], text: str, gap: str | None) -> Tagged:
+    others = re.findall(rf" {_ATTRIBUTE}(-*)=", text)
+    attribute = _ATTRIBUTE + "-" * (max(map(len, others)) + 1 if others else 0)
     numbering = _Numbering(attribute)
     blocks, around = list[str](), list[str]()
+    lines = 0
     for splitting, some in groupby(tokens, key=lambda token: token.kind is not Kind.TEXT and splits(token.name)):
         if splitting:
-            around.append("".join(token.raw for token in some))
+            tags = list(some)
+            around.append("".join(token.raw for token in tags))
+            lines += sum(_LINES.get((token.kind, token.name), 0) for token in tags)
         else:
             around += [""] * (len(around) == len(blocks))
-            blocks.append("".join(map(numbering.read, some)))
+            block = "".join(map(numbering.read, some))
+            blocks.append(block if gap is None or lines > 0 else _joined(block, gap))
     around += [""] * (len(around) == len(blocks))
-    joined = blocks if gap is None else (_joined(block, gap) for block in blocks)
-    return Tagged(tuple(joined), tuple(around), tuple(numbering.tags), attribute)
+    return Tagged(tuple(blocks), tuple(around), tuple(numbering.tags), attribute)
+
+
+def _lowered(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names)
 
 
 def _outline(tokens: Iterable[Token]) -> frozenset[str]:
@@ -155,9 +170,9 @@ class _Numbering:
 
 
 def _letters(found: re.Match[str]) -> str:
-    """A letter for its entity, so that a word is seen as one."""
+    """A letter for its entity, so that a word is seen as one; none of which tags and entities are made."""
     said = html.unescape(found[0])
-    return said if said.isalnum() else found[0]
+    return said if said.isalnum() and not said.isascii() else found[0]
 
 
 def _joined(block: str, gap: str) -> str:

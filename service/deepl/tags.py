@@ -1,6 +1,7 @@
 """What HTML or XML consists of: text, tags, and what is not to be translated."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -10,26 +11,35 @@ from xml.parsers import expat
 
 from service.errors import InvalidInputError
 
-_APART: Final = r"<!--(?: .*?--> | .*\Z ) | <!\[CDATA\[(?: .*?\]\]> | .*\Z ) | <[!?][^>]*+(?: > | \Z )"
-_PROGRAM: Final = r"<(?P<element>script|style)(?=[\s/>])(?: .*?</(?P=element)[^>]*+(?: > | \Z ) | .*\Z )"
-_ATTRIBUTES: Final = r"""(?: =\s*+"[^"]*+(?: " | \Z ) | =\s*+'[^']*+(?: ' | \Z ) | = | [^>=]++ )*+"""
+_APART: Final = r"<!--(?: .*?--> | .*\Z ) | <!\[CDATA\[(?: .*?\]\]> | .*\Z ) | <![^>]*+(?: > | \Z )"
+_INSTRUCTION: Final = r"<\?(?: .*?\?> | .*\Z )"
+_PROGRAM: Final = (
+    r"<\?[^>]*+(?: > | \Z ) | <(?P<element>script|style)(?=[\s/>])(?: .*?</(?P=element)[^>]*+(?: > | \Z ) | .*\Z )"
+)
+_REST: Final = r"""(?P<rest>(?: =\s*+"[^"]*+(?: " | \Z ) | =\s*+'[^']*+(?: ' | \Z ) | = | [^>=]++ )*+)(?: > | \Z )"""
 _FLAGS: Final = re.VERBOSE | re.DOTALL | re.IGNORECASE
 _HTML: Final = re.compile(
-    rf"(?P<apart>{_APART} | {_PROGRAM} ) | <(?P<closes>/?)(?P<name>[a-z][^\s/>]*+)(?P<rest>{_ATTRIBUTES})(?: > | \Z )",
-    _FLAGS | re.ASCII,
+    rf"(?P<apart>{_APART} | {_PROGRAM} ) | <(?P<closes>/?)(?P<name>[a-z][^\s/>]*+){_REST}", _FLAGS | re.ASCII
 )
 """What is not closed goes on to the end, as in browsers: so the time is linear in the length of the text."""
 _XML: Final = re.compile(
-    rf"(?P<apart>{_APART} ) | <(?P<closes>/?)(?P<name>[^\W\d][^\s/>]*+)(?P<rest>{_ATTRIBUTES})(?: > | \Z )", _FLAGS
+    rf"(?P<apart>{_APART} | {_INSTRUCTION} ) | <(?P<closes>/?)(?P<name>[^\W\d][^\s/>]*+){_REST}", _FLAGS
 )
-_BEGINS_DOCUMENT: Final = re.compile(r"\s*<[?!]")
-_NOT_TRANSLATED: Final = re.compile(
-    r"""\b(?: translate\s*=\s*["']?no\b | class\s*=\s*(?: "[^"]*\b | '[^']*\b )? notranslate\b )""",
-    _FLAGS,
+_DOCUMENT: Final = re.compile(
+    r"\s*+(?: <\?xml\s | (?: (?: <!--(?>.*?-->) | <\?(?>.*?\?>) ) \s*+ )*+ <!DOCTYPE\b )", _FLAGS
 )
+"""How a text begins that is a document, and no part of one that may have several elements beside text."""
+_ATTRIBUTE: Final = re.compile(
+    r"""[\s"'/]([^\s"'<>/=]++)\s*+=\s*+(?: "([^"]*+)" | '([^']*+)' | ([^\s"'>]++) )""", _FLAGS
+)
+_ENDS_ALONE: Final = re.compile(r"""(?:^|[\s"'])/$""")
+"""What is left of a tag that closes itself; in HTML <a href=http://example.org/> does not."""
 _VOID: Final = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
 )
+_ENDED_BY_THE_NEXT: Final = frozenset(("dd", "dt", "li", "option", "p", "td", "th", "tr"))
+"""Elements of HTML that need not be closed."""
+_LISTS: Final = ("dl", "ol", "select", "table", "ul")
 _OF_PROGRAMS: Final = frozenset(("code", "kbd", "math", "samp", "svg", "tt", "var"))
 
 
@@ -72,7 +82,8 @@ def xml_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
 
 
 def _check_well_formed(text: str) -> None:
-    part = _BEGINS_DOCUMENT.match(text) is None
+    text = text.removeprefix("\ufeff")
+    part = _DOCUMENT.match(text) is None
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = _check_doctype
     try:
@@ -106,27 +117,44 @@ def _token(found: re.Match[str], *, html: bool) -> Token:
     name = found["name"].lower() if html else found["name"]
     if found["closes"]:
         return Token(Kind.CLOSES, found[0], name)
-    alone = found["rest"].endswith("/") or (html and name in _VOID)
+    alone = _ENDS_ALONE.search(found["rest"]) or (html and name in _VOID)
     return Token(Kind.ALONE if alone else Kind.OPENS, found[0], name)
 
 
 def _without_ignored(tokens: Sequence[Token], ignored: AbstractSet[str], *, html: bool) -> Iterator[Token]:
     """The same with an element that is not to be translated as one token; unclosed, it goes on to the end."""
     inside: list[Token] = []
-    depth = 0
+    still_open = Counter[str]()
     for token in tokens:
-        begins = token.kind is Kind.OPENS and (token.name in ignored or (html and _NOT_TRANSLATED.search(token.raw)))
-        if not inside and not begins:
+        if inside and html and _is_behind(token, inside[0].name, still_open):
+            yield _ignored(inside)
+            inside, still_open = [], Counter()
+        if not inside and not (token.kind is Kind.OPENS and (token.name in ignored or (html and _says_no(token)))):
             yield token
             continue
         inside.append(token)
-        if token.name == inside[0].name:
-            depth += {Kind.OPENS: 1, Kind.CLOSES: -1}.get(token.kind, 0)
-        if depth == 0:
+        still_open[token.name] += {Kind.OPENS: 1, Kind.CLOSES: -1}.get(token.kind, 0)
+        if still_open[inside[0].name] == 0:
             yield _ignored(inside)
-            inside = []
+            inside, still_open = [], Counter()
     if inside:
         yield _ignored(inside)
+
+
+def _is_behind(token: Token, name: str, still_open: Counter[str]) -> bool:
+    """Whether an element of HTML has ended before a token, without having been closed."""
+    if token.kind is Kind.CLOSES:
+        return still_open[token.name] <= 0
+    again = token.kind is Kind.OPENS and token.name == name and name in _ENDED_BY_THE_NEXT
+    return again and not any(still_open[each] for each in _LISTS if each != name)
+
+
+def _says_no(token: Token) -> bool:
+    """Whether an element says that it is not to be translated."""
+    if "translate" not in token.raw.lower():
+        return False
+    said = {name.lower(): (a or b or c).lower() for name, a, b, c in _ATTRIBUTE.findall(token.raw)}
+    return said.get("translate") == "no" or "notranslate" in said.get("class", "").split()
 
 
 def _ignored(tokens: Sequence[Token]) -> Token:

@@ -6,6 +6,7 @@ from itertools import chain, islice
 from typing import Final
 
 from models.data.spacing import gap_of, primary
+from models.data.words import has_words
 from service.deepl.bodies import OfferedLanguage, TextsRequest, TranslatedText
 from service.deepl.tagged import Markup, Tagged
 from service.documents import Documents, beside_others
@@ -87,14 +88,28 @@ async def read_texts(documents: Documents, request: TextsRequest, source_lang: s
         for text, one in zip(request.text, tagged, strict=True)
     ]
     if request.split == "0":
-        split = [Segmented((block,), ("", "")) for block in chain.from_iterable(blocks)]
+        split = [_whole(block) for block in chain.from_iterable(blocks)]
     else:
         split = await documents.split(list(chain.from_iterable(blocks)), source_lang)
     of_all = iter(split)
-    return [
-        ReadText(one.segmented(own) if one is not None else own[0], one)
-        for one, own in zip(tagged, [list(islice(of_all, len(each))) for each in blocks], strict=True)
-    ]
+    parts = [list(islice(of_all, len(each))) for each in blocks]
+    return await beside_others(
+        lambda: [
+            ReadText(own[0] if one is None else one.segmented(own), one) for one, own in zip(tagged, parts, strict=True)
+        ],
+        request.text,
+    )
+
+
+def _whole(text: str) -> Segmented:
+    """A text as one sentence, if it has words, and what is around it."""
+    sentence = text.strip()
+    start = text.index(sentence)
+    return (
+        Segmented((sentence,), (text[:start], text[start + len(sentence) :]))
+        if has_words(text)
+        else Segmented((), (text,))
+    )
 
 
 def _tagged(request: TextsRequest, source_lang: str) -> list[Tagged | None]:

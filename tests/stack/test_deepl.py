@@ -160,6 +160,26 @@ def test_xml_is_divided_as_asked(client: deepl.DeepLClient) -> None:
         client.translate_text("<a>", source_lang="JA", target_lang="EN-US", tag_handling="xml")
 
 
+def test_a_block_is_one_sentence_if_nothing_is_to_be_split(client: deepl.DeepLClient) -> None:
+    """White space around it is not of it, and a block without words is none."""
+    both = "".join(SENTENCES[:2])
+    page = f"<d>\n <p> {both} </p>\n <p>1</p>\n</d>"
+    asked = {"source_lang": "JA", "target_lang": "EN-US", "tag_handling": "xml", "split_sentences": "0"}
+    translation = client.translate_text(both, source_lang="JA", target_lang="EN-US", split_sentences="0").text
+    assert client.translate_text(page, **asked).text == page.replace(both, translation)  # type: ignore[arg-type]
+    assert client.translate_text("\n", **asked).text == "\n"  # type: ignore[arg-type]
+
+
+def test_tags_do_not_count_as_the_length_of_a_sentence(client: deepl.DeepLClient) -> None:
+    """They are not read; but what is nearly all tags is refused."""
+    tags = "".join(f"<b>{number:03}</b>" for number in range(300))
+    asked = {"source_lang": "JA", "target_lang": "EN-US", "tag_handling": "html", "split_sentences": "0"}
+    result = client.translate_text(f"<p>{SENTENCES[0]}{tags}</p>", **asked)  # type: ignore[arg-type]
+    assert result.text.count("</b>") == 300
+    with pytest.raises(deepl.DeepLException, match="characters; at most"):
+        client.translate_text(f"<p>{SENTENCES[0]}{tags * 3}</p>", **asked)  # type: ignore[arg-type]
+
+
 def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -> None:
     """Where one language alone is translated into another, there is nothing to guess."""
     assert client.translate_text(SENTENCES[0], target_lang="EN-US").detected_source_lang == "JA"

@@ -35,6 +35,11 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pl
         ),
         ("<bpt i='1'/>a<ept i='1'/> b", Unmarked("a b", (Pair("<ept i='1'/>", "", 1, 1),), before="<bpt i='1'/>")),
         ("1 m<sup>2</sup>.", Unmarked("1 m2.", (Pair("<sup>", "</sup>", 3, 4),))),
+        ("(a)<sup>2</sup>", Unmarked("(a)2", (Pair("<sup>", "</sup>", 3, 4),))),
+        (
+            "<note>A.<sup>1</sup> b</note>",
+            Unmarked("A. b", (Pair("<note>", "</note>", 0, 4), Pair("<sup>1</sup>", "", 2, 2))),
+        ),
         ("See <name>.<x/>", Unmarked("See <name>.", after="<x/>")),
         ("a <b><code>b</code></b>", Unmarked("a <code>b</code>", (Pair("<b>", "</b>", 2, 16),))),
     ],

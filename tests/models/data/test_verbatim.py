@@ -1,8 +1,11 @@
 """What a model does not read, and what has to be in the translation all the same."""
 
+import re
+
 import pytest
 
 from models.data.characters import Nearest
+from models.data.markup import with_places
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling, Spelt
 from tests.support.servers import ROOT
@@ -76,6 +79,8 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "@name",
         "R&D; AT&T, a & b",
         "&unheardof;",
+        "x = &timestamp; &region;",
+        "&#xF0000; &#1; &nvlt;",
         "a < b > c",
     ],
 )
@@ -101,6 +106,26 @@ def test_an_entity_is_read_as_what_it_says(english: Spelling) -> None:
     assert spelt.plain == 'Smith & Sons say "déjà vu (2 < 3)"'
     assert spelt.restored('「déjà vu」(2 < 3) & "a"') == "「déjà vu」&#40;2 &lt; 3&#x29; &amp; &quot;a&quot;"
     assert spelt.as_read("&quot;a&quot; &amp; &#40;b&#x29;") == '"a" & (b)'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You have <x id='1'/><x id='2'/> from {a}{b}.",
+        "a&lt;b&gt; c",
+        "<code>ls</code><code>cat</code>",
+        "&#65;BC is at www.example.org.",
+        "List&lt;int&gt;s &amp;lt; and &lt;",
+        "1 &lt; 2 &#x0000026; 3",
+        "One<br/> two<br/><img src='a'> three<br/>",
+    ],
+)
+def test_a_translation_can_be_read_again(english: Spelling, text: str) -> None:
+    """As it was written: what is one word to a model is one, and stands apart from others."""
+    spelt = english.of(text)
+    marked = with_places(spelt.text, [(pair.begin, pair.end) for pair in spelt.marks.pairs])
+    assert re.sub(r"\s", "", spelt.restored(marked)) == re.sub(r"\s", "", text).replace("&#65;", "A")
+    assert spelt.as_read(spelt.restored(marked)) == spelt.text
 
 
 def test_what_an_entity_says_makes_no_tag(english: Spelling) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from service.deepl.tagged import Markup
 from service.errors import InvalidInputError
-from service.segmentation import split
+from service.segmentation import Segmented, split
 
 PAGE = """<!DOCTYPE html><html><head><title>A page</title><style>p { a: "b<c>" }</style></head>
 <body class="x">
@@ -60,6 +60,12 @@ def test_nothing_of_a_page_changes_but_its_sentences() -> None:
         ("A<!-- <p>b</p> -->", {}, "A"),
         ("A <b title='c", {}, "A "),
         ("1 < 2<p>B <3", {}, "B <3"),
+        ("<a href='/?translate=no'>A</a> <i class='notranslate-x'>b</i>", {}, "A b"),
+        ("<li TRANSLATE=NO>A<li>B<ul><li class=notranslate>C<ul><li>D</ul>E</ul><p>F", {}, "B|F"),
+        ("A <KEEP>b <i>c</i></KEEP> d", {"ignored": frozenset({"Keep"})}, "A  d"),
+        ("A <Q>b</Q> c", {"splitting": frozenset({"Q"})}, "A|b|c"),
+        ("A <P>b</P> c", {"joining": frozenset({"P"})}, "A b c"),
+        ("A<img src=a>b <a href=http://x.org/>c</a>", {}, "Ab c"),
     ],
 )
 def test_what_is_translated_of_html(text: str, rules: dict[str, Any], expected: str) -> None:
@@ -76,6 +82,17 @@ def test_what_is_translated_of_html(text: str, rules: dict[str, Any], expected: 
         ("Hello <Var n='1'/>, <g>you</g>", {}, "Hello , you"),
         ('<?xml version="1.0" encoding="Shift_JIS"?>\n<d><![CDATA[no]]><p>Yes</p></d>', {}, "Yes"),
         ("<style>Text</style>", {}, "Text"),
+        ("<d>\n <p>One</p>\n <p>Two</p>\n</d>", {}, "One|Two"),
+        ("<d>Hello <?php if ($a->b) echo 1 ?> world</d>", {}, "Hello  world"),
+        ("<!-- c -->Hello <b>x</b>", {}, "Hello x"),
+        ("<![CDATA[c]]> Hello <b>x</b>", {}, " Hello x"),
+        (
+            '\ufeff<?xml version="1.0"?><!-- c --><!DOCTYPE d><d><k>A <b>b</b> C</k></d>',
+            {"ignored": frozenset({"b"})},
+            "A  C",
+        ),
+        ("Hello <Var/><keep><a/><b>c</b></keep>", {"ignored": frozenset({"keep"})}, "Hello "),
+        ("A &#x0000026; &#00000038; b", {}, "A &#x0000026; &#00000038; b"),
     ],
 )
 def test_what_is_translated_of_xml(text: str, rules: dict[str, Any], expected: str) -> None:
@@ -100,10 +117,36 @@ def test_what_is_no_xml_is_refused(text: str, said: str) -> None:
         Markup("xml").read(text, "en", join_lines=False)
 
 
-def test_tags_of_a_text_are_told_from_those_of_its_sentences() -> None:
-    """Whatever attributes they have."""
-    text = '<p x-tag="7">A <b x-tag="1">b</b> x-tag="0".</p>'
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<p n="7">A <b n="1">b</b> <i n-="0">n="0"</i>.</p>',
+        '<p>A <!-- <b n="1"> --><b>b</b> <i n="0">c</i>.</p>',
+        '<p>a &lt;b n="1"> <i>c</i></p>',
+    ],
+)
+def test_tags_of_a_text_are_told_from_those_of_its_sentences(text: str) -> None:
+    """Whatever attributes they have; nor does a translation get a tag by what it says."""
     assert translated(text, Markup("html")) == text
+    tagged = Markup("html").read(text, "en", join_lines=False)
+    assert not any(f" {tagged.attribute}=" in each for each in (text, html.unescape(text)))
+
+
+def test_letters_that_are_entities_make_no_tag() -> None:
+    """What a reader of the page sees as text stays text."""
+    text = '<p>a <&#98; &#110;="9"> <&#98; n="9"> b <i>c</i> &&#108;t;</p>'
+    assert html.unescape(translated(text, Markup("html"))) == html.unescape(text)
+
+
+def test_old_entities_stay_entities() -> None:
+    """As browsers read them, without a semicolon."""
+    assert translated("<p>&copy 2020 a&nbsp b AT&T</p>", Markup("html")) == "<p>&copy 2020 a&nbsp b AT&amp;T</p>"
+
+
+def test_lines_are_kept_where_they_are_lines() -> None:
+    """In preformatted text, and in what a user has entered; elsewhere they are white space."""
+    text = "<p>a\nb</p><pre>One\n  <b>two</b>\n</pre><p>c\n  d</p><textarea>e\nf</textarea>"
+    assert translated(text, Markup("html"), join_lines=True) == text.replace("a\nb", "a b").replace("c\n  d", "c d")
 
 
 PIECES = [
@@ -133,14 +176,36 @@ def test_any_text_is_html(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "run", ["<b>", '<b a="', "<!--", "<![CDATA[", "<script>", "<b ", "<", "&", "</b>", "<p>", "a<i>b</i>"]
+    "run",
+    [
+        "<b>",
+        '<b a="',
+        "<!--",
+        "<![CDATA[",
+        "<script>",
+        "<b ",
+        "<",
+        "&",
+        "</b>",
+        "<p>",
+        "1<br>",
+        " ",
+        "\n",
+        "<li translate=no>",
+        "<?",
+        "<!DOCTYPE",
+        "<a='",
+        " n-=",
+        "a<i>b</i>",
+    ],
 )
 @pytest.mark.parametrize("kind", ["html", "xml"])
 def test_no_run_of_characters_takes_long(run: str, kind: Any) -> None:
     """Of the same, half a million: a time that grew with their square would never end here."""
-    text = run * (500_000 // len(run))
+    text = f"a{run * (500_000 // len(run))}b"
     try:
         found = Markup(kind).read(text, "en", join_lines=True)
+        found.segmented([Segmented((), (block,)) for block in found.blocks])
     except InvalidInputError:
         assert kind == "xml"
     else:
