@@ -146,7 +146,7 @@ def _is_behind(token: Token, name: str, still_open: Counter[str]) -> bool:
     if token.kind is Kind.CLOSES:
         return still_open[token.name] <= 0
     again = token.kind is Kind.OPENS and token.name == name and name in _ENDED_BY_THE_NEXT
-    return again and not any(still_open[each] for each in _LISTS if each != name)
+    return again and not any(still_open[each] for each in _LISTS)
 
 
 def _says_no(token: Token) -> bool:
