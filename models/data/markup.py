@@ -11,7 +11,7 @@ from typing import Final
 from models.data.marks import SIGNS, Marks
 
 _FIRST: Final = 0xF0000
-"""Of the characters for private use, which tell marks from all else that a translation may have."""
+"""Of the characters for private use, which no model reads or writes, so that they tell marks from all else."""
 _PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
 _MOST: Final = 1000
 """Pairs of a text; with more it is read as it is."""
@@ -61,8 +61,11 @@ class Unmarked:
         longest_first = sorted(left, key=len, reverse=True)  # one may be a part of another
         return re.sub("|".join(map(re.escape, longest_first)), removed, translation) if left else translation
 
-    def marked(self, translation: str) -> str:
-        """A translation with places for marks, which `with_places` has made, with the text's marks in them."""
+    def marked(self, translation: str, *behind: str) -> str:
+        """A translation with places for marks, which `with_places` has made, with the text's marks in them.
+
+        What follows the translation is before what is at the end of the text, and has no places.
+        """
         marks = {
             place: mark
             for number, pair in enumerate(self.pairs)
@@ -70,7 +73,7 @@ class Unmarked:
         }
         if marks:
             translation = _PLACE.sub(lambda found: marks.get(found[0], ""), translation)
-        return f"{self.before}{translation}{self.after}"
+        return f"{self.before}{' '.join(filter(None, [translation, *behind]))}{self.after}"
 
 
 NO_MARKS: Final = Unmarked("")
@@ -114,7 +117,7 @@ def unmarked(text: str) -> Unmarked:
 
     Other marks without a partner stay in the text. Takes a time that is linear in its length.
     """
-    if not any(sign in text for sign in SIGNS) or _PLACE.search(text):
+    if not any(sign in text for sign in SIGNS):
         return Unmarked(text)
     marks = Marks.of(text)
     if len(marks.partners) + len(marks.between) > _MOST:

@@ -84,7 +84,7 @@ class Spelt:
 
         if missing:
             translation = self._stand_ins().sub(original, translation)
-        return self.marks.marked(" ".join(filter(None, [translation, *missing.values(), *self.left_out])))
+        return self.marks.marked(translation, *missing.values(), *self.left_out)
 
 
 class Spelling:

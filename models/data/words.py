@@ -15,22 +15,26 @@ TAG: Final = r"""
       (?: \s++ [A-Za-z:_-]++ \s*+=\s*+ (?: "[^"<>]*+" | '[^'<>]*+' | [^\s"'<>=/]++ ) )*+ \s*+ /?+
 """
 """What is between < and >, or </ and >."""
-CODE: Final = r"< (?P<element>code|kbd|samp|tt|var) (?:\s[^<>]*+)? > [^<>]{1,200}+ </(?P=element)>"
+CODE: Final = r"< (?P<element>code|kbd|samp|tt|var) (?:\s[^<>]*+)? > [^<>\U000f0000-\U0010ffff]{1,200}+ </(?P=element)>"
 """What HTML has for words of a program: <code>ls -l</code>."""
 PLACEHOLDER: Final = (
     r"""
       [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
-    | (?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n]{1,80}+ (?<!\s) (?P=ticks) (?!`)         # `code`, but not `one' `other'
+    | (?<!`) (?P<ticks>`{1,2}) (?![`\s])                                          # `code`, but not `one' `other'
+      [^`\n\U000f0000-\U0010ffff]{1,80}+ (?<!\s) (?P=ticks) (?!`)
     | &lt;/? [a-z][a-z0-9:-]*+ \s*+ /?+ &gt;                                       # a tag that is spoken of
     """
     rf"| {CODE} | </? {TAG} >"
 )
 SIGNS: Final = ("://", "www.", "@", "{", "%", "`", "<", "&lt;")
 """One of them is in each address and each placeholder."""
-PICTURES: Final = r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
-"""Emoji and other pictures, for a set of a regular expression; not circles, as in 〇〇寺, nor ♭ and ♯."""
+PICTURES: Final = (
+    r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"
+)
+"""Emoji and other pictures, also of fonts of their own, for a set of a regular expression; not circles, as in 〇〇寺, nor ♭
+and ♯."""
 
 ENTITY: Final = r"&(?: \# (?: [xX]0*+[0-9A-Fa-f]{1,6} | 0*+[0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
 """A character of HTML or XML: &amp; &#38; &#x26;"""

@@ -79,10 +79,10 @@ def test_asterisks_are_bold_beside_other_signs(text: str) -> None:
     assert [(pair.opens, pair.closes) for pair in unmarked(text).pairs] == [("**", "**")]
 
 
-def test_no_character_of_a_text_is_taken_for_a_place() -> None:
-    """Nor is one in a tag: such a text is read as it is."""
-    text = "<b title='\U000f0002'>a</b> **b**"
-    assert unmarked(text) == Unmarked(text)
+def test_a_tag_may_have_any_character() -> None:
+    """Also one of those that stand for places, which it is not taken for."""
+    found = unmarked("<b title='\U000f0002'>a</b> **b**")
+    assert found.marked(with_places("c d", [(0, 1), (2, 3)])) == "<b title='\U000f0002'>c</b> **d**"
 
 
 def test_what_crosses_is_no_pair() -> None:

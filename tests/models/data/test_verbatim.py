@@ -187,6 +187,15 @@ def test_emoji_in_a_sentence_are_not_read_and_follow_its_translation(
     assert english.of(f"Kyoto{emoji}is old{emoji}.").text == "Kyoto is old."
 
 
+def test_a_picture_of_a_font_of_its_own_is_one(english: Spelling) -> None:
+    """Whatever tags are beside it, and although marks are told by such characters."""
+    spelt = english.of("<b>Kyoto</b> \U000f0001 is \ue001<i>old</i>.")
+    assert spelt.text == "Kyoto  is old."
+    assert (
+        spelt.restored(with_places("京都は古い。", [(0, 2), (3, 5)])) == "<b>京都</b>は<i>古い</i>。 \U000f0001 \ue001"
+    )
+
+
 def test_a_picture_that_the_vocabulary_has_is_read(japanese: Spelling) -> None:
     """The corpus has one in the names of its people."""
     assert japanese.of("つのだ☆ひろ") == Spelt("つのだ☆ひろ", "つのだ☆ひろ")
