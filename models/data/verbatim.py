@@ -7,8 +7,10 @@ Of emoji it knows nothing: it reads none of them, and they follow the translatio
 
 import html
 import re
+import unicodedata
 from dataclasses import dataclass, field, replace
 from html.entities import html5
+from itertools import pairwise
 from typing import Final
 
 from models.data.characters import Nearest
@@ -18,8 +20,8 @@ from models.data.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, bes
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
 """What is read in the place of an address or a placeholder: the words that both shipped models copy most often."""
 
-_VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|(?:{PLACEHOLDER})++", re.VERBOSE | re.ASCII)
-"""Placeholders without anything between them are one."""
+_VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|(?:{PLACEHOLDER})+", re.VERBOSE | re.ASCII)
+"""Placeholders without anything between them are one; possessive, such a repetition of groups fails in Python 3.11."""
 _PICTURES: Final = re.compile(
     rf"[{PICTURES}](?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"
 )
@@ -57,10 +59,13 @@ class Spelt:
         """How many stand-ins a translation of what was read lacks."""
         return len(self.replaced) - len({found[0] for found in self._stand_ins().finditer(translation)})
 
-    def retold(self, turn: int) -> "Spelt":
-        """The same text read with other stand-ins, each another one for every turn up to the number of them all."""
+    def retold(self, turn: int) -> "Spelt | None":
+        """The same text read with other stand-ins, each another one for every turn; none where there is no other."""
         used = [stand_in for stand_in, _ in self.replaced]
-        free = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in not in self.plain]
+        plain = _as_tokenized(self.plain)
+        free = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in not in plain]
+        if turn >= len(free):
+            return None
         others = {stand_in: free[(free.index(stand_in) + turn) % len(free)] for stand_in in used}
         text, plain = (re.sub("|".join(used), lambda found: others[found[0]], each) for each in (self.text, self.plain))
         replaced = tuple((others[stand_in], verbatim) for stand_in, verbatim in self.replaced)
@@ -97,8 +102,9 @@ class Spelling:
         """The text as the vocabulary can best spell it."""
         marks = unmarked(text)
         text = marks.text
-        said = html.unescape(text)
-        reading = _Reading(self._nearest, [one for one in STAND_INS if one not in text and one not in said])
+        said = _as_tokenized(_ENTITY.sub(lambda found: html.unescape(found[0]), text))
+        free = [one for one in STAND_INS if one not in text and one not in said]
+        reading = _Reading(self._nearest, free, {at for pair in marks.pairs for at in (pair.begin, pair.end)})
         if any(sign in text for sign in SIGNS):
             text = _VERBATIM.sub(reading.stand_in, text)
         if "&" in text:
@@ -121,18 +127,27 @@ class _Reading:
 
     nearest: Nearest
     free: list[str]
+    edges: set[int]
+    """Where marks stand in the text: what is on either side of one is not one."""
     replaced: list[tuple[str, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     escaped: dict[str, str] = field(default_factory=dict)
 
     def stand_in(self, found: re.Match[str]) -> str:
-        """What is read in the place of an address or placeholders; nothing when there are more than stand-ins."""
-        if not self.free:
-            self.left_out.append(found[0])
-            return ""
-        self.replaced.append((self.free[0], found[0]))
+        """What is read in the place of an address or placeholders, apart from letters beside it."""
+        start, end = found.span()
+        cuts = [start, *sorted(at for at in self.edges if start < at < end), end]
+        read = filter(None, (self._stand_in(found.string[a:b]) for a, b in pairwise(cuts)))
         before, after = (" " if _LETTER.match(character) else "" for character in beside(found))
-        return f"{before}{self.free.pop(0)}{after}"
+        return f"{before}{' '.join(read)}{after}"
+
+    def _stand_in(self, verbatim: str) -> str:
+        """A word for it; nothing when there are more than stand-ins."""
+        if not self.free:
+            self.left_out.append(verbatim)
+            return ""
+        self.replaced.append((self.free[0], verbatim))
+        return self.free.pop(0)
 
     def character(self, found: re.Match[str]) -> str:
         """What an entity says; signs are written in the same way again, letters and spaces are not."""
@@ -155,6 +170,11 @@ class _Reading:
         self.left_out.append(found[0])
         joins = all(_LETTER.match(character) for character in beside(found))
         return " " if joins else ""
+
+
+def _as_tokenized(text: str) -> str:
+    """A text as SentencePiece reads it, to which ＡＢＣ is ABC."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def _apart(verbatim: str, found: re.Match[str]) -> str:

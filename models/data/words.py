@@ -33,10 +33,9 @@ SIGNS: Final = ("://", "www.", "@", "{", "%", "`", "<", "&lt;")
 PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"
 )
-"""Emoji and other pictures, also of fonts of their own, for a set of a regular expression; not circles, as in 〇〇寺, nor ♭
-and ♯."""
+"""Emoji and other pictures, also of fonts of their own, for a set of a regular expression; not 〇〇寺, ♭, ♯."""
 
-ENTITY: Final = r"&(?: \# (?: [xX]0*+[0-9A-Fa-f]{1,6} | 0*+[0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
+ENTITY: Final = r"&(?: \# (?: [xX]0{0,8}+[0-9A-Fa-f]{1,6} | 0{0,8}+[0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
 """A character of HTML or XML: &amp; &#38; &#x26;"""
 
 _NO_WORDS: Final = re.compile(f"{ADDRESS}|{PLACEHOLDER}|{ENTITY}", re.VERBOSE | re.ASCII)

@@ -56,6 +56,8 @@ _END: Final = re.compile(r"(?<=\w)(?!\w)")
 _BETWEEN_SCRIPTS: Final = re.compile(
     r"(?<=[ぁ-ゖ])(?=[^ぁ-ゖ])|(?<=[^ぁ-ゖ])(?=[ぁ-ゖ])|(?<=[ァ-ヺー])(?=[^ァ-ヺー])|(?<=[^ァ-ヺー])(?=[ァ-ヺー])"
 )
+_IN_LATIN: Final = re.compile(r"(?<=[A-Za-z0-9])(?=[A-Za-z0-9])")
+"""Within a word in Latin letters, which in Japanese may be several pieces, and what something else is written for."""
 _GAP: Final = {
     " ": re.compile(r"\A|(?<=\s)(?=\S)|(?<=\w)(?![\w'’-])"),
     "": re.compile(r"\A|(?<=[ぁ-ん、。，．！？」』）])(?![ぁ-ん、。，．！？」』）])"),
@@ -137,6 +139,7 @@ class Placement:
             at + piece.startswith(" "): number for number, (at, piece) in enumerate(zip(starts, pieces, strict=False))
         }
         ends = {at: number for number, at in enumerate(starts) if at > 0}
+        begins, ends = ({at: n for at, n in each.items() if not _IN_LATIN.match(text, at)} for each in (begins, ends))
         gap = gap_of(self.language)
         if gap:
             begins = {at: number for at, number in begins.items() if _BEGIN.match(text, at)}

@@ -92,15 +92,17 @@ class Preparation:
         return encoded
 
     def retold(self, request: TokenizedRequest, spelt: Spelt, turn: int) -> tuple[TokenizedRequest, Spelt] | None:
-        """A part read with other stand-ins than it is, the `turn`th others; none where it is too long with them."""
+        """A part read with other stand-ins, the `turn`th others; none where there are none, or it is too long so."""
         other, example = spelt.retold(turn), request.example
+        if other is None:
+            return None
         source = self.tokenizer.encode_source(other.text)
         if len(source) > self.manifest.limits.source_tokens:
             return None
         own = example.own and replace(example.own, source=(self.reader.pieces([other.plain]) or [[]])[0])
         draft = self.tokenizer.decode_target(request.draft)
         read = self.tokenizer.encode_target(other.as_read(spelt.restored(draft))) if draft else ()
-        told = self._request(replace(example, source=source, own=own))
+        told = self._request(self.reader.select(replace(example, source=source, own=own)))
         return replace(told, draft=read), other
 
     def check_length(self, tokens: Tokens, message: str) -> None:

@@ -53,10 +53,11 @@ class TextFlow:
         """
         parts: dict[int, TokenizedRequest] = {}
         prepared = self._prepare(list(requests.values()))
-        for key, one in zip(requests, prepared, strict=True):
-            self._requests[key] = divided = _Divided(key, one, self._attempts(one))
+        added = {key: _Divided(key, one, self._attempts(one)) for key, one in zip(requests, prepared, strict=True)}
+        for divided in added.values():
             parts |= {self._numbered(divided, part): part.request for part in divided.parts}
         self._parts.add(parts)
+        self._requests |= added
 
     def step(self) -> list[tuple[int, Translation]]:
         """Go on by a step; gives the requests that are done with it.

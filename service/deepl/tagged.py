@@ -5,7 +5,7 @@ import html.entities
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain, count, groupby
 from typing import Final, Literal
 
 from models.data.spacing import gap_of
@@ -26,8 +26,11 @@ _LINES: Final = {(kind, name): by for kind, by in ((Kind.OPENS, 1), (Kind.CLOSES
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _NAME: Final = re.compile(r"[a-z][a-z0-9:-]*")
 _OLD_ENTITIES: Final = "|".join(name for name in html.entities.html5 if not name.endswith(";"))
-_BARE: Final = re.compile(rf"(?!{ENTITY}|&(?:{_OLD_ENTITIES}))& | <", re.VERBOSE | re.ASCII)
-"""What has a meaning of its own in HTML and XML, and is none of their marks; browsers know some without a semicolon."""
+_BARE: Final = {
+    "html": re.compile(rf"(?!{ENTITY}|&(?:{_OLD_ENTITIES}))& | <", re.VERBOSE | re.ASCII),
+    "xml": re.compile(r"&(?!(?: amp | lt | gt | quot | apos | \#[0-9]+ | \#x[0-9A-Fa-f]+ );) | <", re.VERBOSE),
+}
+"""What has a meaning of its own, and is none of their marks; browsers know some entities without a semicolon."""
 _LINE_BREAK: Final = re.compile(r"(?<![ \t])[ \t]*+[\r\n]\s*+")
 
 
@@ -55,13 +58,13 @@ class Markup:
         if self.kind == "xml":
             tokens = xml_tokens(text, self.ignored)
             names = (_outline(tokens) if self.outline else frozenset()) | self.splitting
-            return _tagged(tokens, (names - self.joining).__contains__, text, gap)
+            return _tagged(tokens, (names - self.joining).__contains__, text, gap, self.kind)
         ignored, splitting, joining = map(_lowered, (self.ignored, self.splitting, self.joining))
 
         def splits(name: str) -> bool:
             return name not in joining and (_BLOCK.fullmatch(name) is not None or name in splitting)
 
-        return _tagged(html_tokens(text, ignored), splits, text, gap)
+        return _tagged(html_tokens(text, ignored), splits, text, gap, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Tagged:
     tags: tuple[str, ...]
     """Those within blocks, by their numbers, as the text has them."""
     attribute: str
+    kind: Literal["html", "xml"]
 
     def segmented(self, blocks: Sequence[Segmented]) -> Segmented:
         """The sentences of all blocks, with their tags by numbers, and everything between them as the text has it."""
@@ -90,7 +94,7 @@ class Tagged:
     def restored(self, translation: str) -> str:
         """A translation of a sentence in the text's language of marks, with its tags as the text has them."""
         parts = re.split(rf"(</?[a-z][a-z0-9:-]* {self.attribute}=\"[0-9]+\"/?>)", translation)
-        parts[::2] = (_BARE.sub(lambda found: html.escape(found[0]), part) for part in parts[::2])
+        parts[::2] = (_BARE[self.kind].sub(lambda found: html.escape(found[0]), part) for part in parts[::2])
         return self._original("".join(parts))
 
     def _original(self, text: str) -> str:
@@ -98,9 +102,11 @@ class Tagged:
         return re.sub(tag, lambda found: self.tags[int(found[1])], text)
 
 
-def _tagged(tokens: Iterable[Token], splits: Callable[[str], bool], text: str, gap: str | None) -> Tagged:
-    others = re.findall(rf" {_ATTRIBUTE}(-*)=", text)
-    attribute = _ATTRIBUTE + "-" * (max(map(len, others)) + 1 if others else 0)
+def _tagged(
+    tokens: Iterable[Token], splits: Callable[[str], bool], text: str, gap: str | None, kind: Literal["html", "xml"]
+) -> Tagged:
+    used = {len(dashes) for dashes in re.findall(rf" {_ATTRIBUTE}(-*)=", text)}
+    attribute = _ATTRIBUTE + "-" * next(number for number in count() if number not in used)
     numbering = _Numbering(attribute)
     blocks, around = list[str](), list[str]()
     lines = 0
@@ -114,7 +120,7 @@ def _tagged(tokens: Iterable[Token], splits: Callable[[str], bool], text: str, g
             block = "".join(map(numbering.read, some))
             blocks.append(block if gap is None or lines > 0 else _joined(block, gap))
     around += [""] * (len(around) == len(blocks))
-    return Tagged(tuple(blocks), tuple(around), tuple(numbering.tags), attribute)
+    return Tagged(tuple(blocks), tuple(around), tuple(numbering.tags), attribute, kind)
 
 
 def _lowered(names: Iterable[str]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from service.errors import InvalidInputError
 
-_APART: Final = r"<!--(?: .*?--> | .*\Z ) | <!\[CDATA\[(?: .*?\]\]> | .*\Z ) | <![^>]*+(?: > | \Z )"
+_APART: Final = r"<!--(?: -?> | .*?--> | .*\Z ) | <!\[CDATA\[(?: .*?\]\]> | .*\Z ) | <![^>]*+(?: > | \Z )"
 _INSTRUCTION: Final = r"<\?(?: .*?\?> | .*\Z )"
 _PROGRAM: Final = (
     r"<\?[^>]*+(?: > | \Z ) | <(?P<element>script|style)(?=[\s/>])(?: .*?</(?P=element)[^>]*+(?: > | \Z ) | .*\Z )"
@@ -23,7 +23,7 @@ _HTML: Final = re.compile(
 )
 """What is not closed goes on to the end, as in browsers: so the time is linear in the length of the text."""
 _XML: Final = re.compile(
-    rf"(?P<apart>{_APART} | {_INSTRUCTION} ) | <(?P<closes>/?)(?P<name>[^\W\d][^\s/>]*+){_REST}", _FLAGS
+    rf"(?P<apart>{_APART} | {_INSTRUCTION} ) | <(?P<closes>/?)(?P<name>(?:[^\W\d]|:)[^\s/>]*+){_REST}", _FLAGS
 )
 _DOCUMENT: Final = re.compile(
     r"\s*+(?: <\?xml\s | (?: (?: <!--(?>.*?-->) | <\?(?>.*?\?>) ) \s*+ )*+ <!DOCTYPE\b )", _FLAGS

@@ -118,6 +118,8 @@ def test_an_entity_is_read_as_what_it_says(english: Spelling) -> None:
         "List&lt;int&gt;s &amp;lt; and &lt;",
         "1 &lt; 2 &#x0000026; 3",
         "One<br/> two<br/><img src='a'> three<br/>",
+        "Run `ls`{a}<ph/> now.",
+        "`ls`{a}<ph/><code>x</code><ph/>{a}`b`",
     ],
 )
 def test_a_translation_can_be_read_again(english: Spelling, text: str) -> None:
@@ -157,9 +159,38 @@ def test_a_text_is_read_with_other_stand_ins(english: Spelling) -> None:
     """None of which it has itself; each turn has others, and what is missing in a translation is known."""
     spelt = english.of("{a} saw %s of JR.")
     assert spelt.text == "ABC saw NHK of JR."
-    assert [spelt.retold(turn).text for turn in (1, 2)] == ["NHK saw DVD of JR.", "DVD saw ABC of JR."]
-    assert spelt.retold(1).restored("JRのDVDをNHKは見た。") == "JRの%sを{a}は見た。"
+    first, second, third = (spelt.retold(turn) for turn in (1, 2, 3))
+    assert first is not None
+    assert second is not None
+    assert third is None
+    assert (first.text, second.text) == ("NHK saw DVD of JR.", "DVD saw ABC of JR.")
+    assert first.restored("JRのDVDをNHKは見た。") == "JRの%sを{a}は見た。"
     assert [spelt.lost(text) for text in ("NHK, ABC", "ABC, ABCD", "")] == [0, 1, 2]
+
+
+def test_what_marks_divide_is_not_one(english: Spelling) -> None:
+    """The pair is around one placeholder, and the next follows it."""
+    assert english.of("<b>{count}</b>{unit} of %s%d").replaced == (
+        ("ABC", "{count}"),
+        ("JR", "{unit}"),
+        ("NHK", "%s%d"),
+    )
+
+
+def test_wide_letters_of_a_text_are_its_own(japanese: Spelling) -> None:
+    """The tokenizer reads ＡＢＣ as ABC, so it is no stand-in there."""
+    spelt = japanese.of("ＡＢＣの{name}をＪＲに保存する。")
+    assert [stand_in for stand_in, _ in spelt.replaced] == ["NHK"]
+    retold = spelt.retold(1)
+    assert retold is not None
+    assert [stand_in for stand_in, _ in retold.replaced] == ["DVD"]
+    assert spelt.retold(2) is None
+
+
+def test_a_number_of_any_length_is_no_error(english: Spelling) -> None:
+    """As an entity, which no character has."""
+    for text in ("&#" + "0" * 5000 + "65;", "&#" + "1" * 5000 + ";", "&#x" + "f" * 5000 + ";"):
+        assert english.of(f"a {text} b").plain == f"a {text} b"
 
 
 def test_more_than_there_are_stand_ins_for_come_last(english: Spelling) -> None:

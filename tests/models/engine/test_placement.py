@@ -213,6 +213,21 @@ def test_what_has_its_partner_elsewhere_is_not_within_a_pair(english: Runtime, s
     assert spelt.restored(placement.place(TokenizedRequest(Example([1]), 10), spelt, "皇帝が建てた")) in expected
 
 
+@given(st.integers(0, 1000))
+def test_no_mark_is_within_a_word_in_latin_letters(english: Runtime, seed: int) -> None:
+    """Which in Japanese is several pieces: a placeholder is found again whatever is around its letters."""
+    random.seed(seed)
+    placement = Anywhere(None, english.tokenizer, *[Spelling(Nearest(english.tokenizer.source))] * 2, "ja", 100)
+    spelt = placement.spelling.of(
+        "<b>I</b> <i>saw</i> {place} <u>with</u> <s>%d</s> of <q>his</q> <b>wives</b> and <i>sons</i>."
+    )
+    text = spelt.restored(placement.place(TokenizedRequest(Example([1]), 10), spelt, "ABCでJRと龘をDVDで見た"))
+    assert "{place}" in re.sub("<[^<>]*>", "", text.split(" ")[0])
+    assert re.search("{place}", text)
+    assert re.search("%d", text)
+    assert re.search("DVD", text)
+
+
 def test_what_is_within_a_pair_stays_there(english: Runtime) -> None:
     """Also where the translation of its words has no room between two of its own."""
     (text,) = translated(english, "It is <b>old<br/>and</b> big.")

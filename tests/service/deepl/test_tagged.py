@@ -65,6 +65,7 @@ def test_nothing_of_a_page_changes_but_its_sentences() -> None:
         ("A <KEEP>b <i>c</i></KEEP> d", {"ignored": frozenset({"Keep"})}, "A  d"),
         ("A <Q>b</Q> c", {"splitting": frozenset({"Q"})}, "A|b|c"),
         ("A <P>b</P> c", {"joining": frozenset({"P"})}, "A b c"),
+        ("<!-->A<!-- x -->b <!--->c", {}, "Ab c"),
         ("A<img src=a>b <a href=http://x.org/>c</a>", {}, "Ab c"),
     ],
 )
@@ -92,6 +93,7 @@ def test_what_is_translated_of_html(text: str, rules: dict[str, Any], expected: 
             "A  C",
         ),
         ("Hello <Var/><keep><a/><b>c</b></keep>", {"ignored": frozenset({"keep"})}, "Hello "),
+        ("A <:a>b</:a> c", {}, "A b c"),
         ("A &#x0000026; &#00000038; b", {}, "A &#x0000026; &#00000038; b"),
     ],
 )
@@ -141,6 +143,20 @@ def test_letters_that_are_entities_make_no_tag() -> None:
 def test_old_entities_stay_entities() -> None:
     """As browsers read them, without a semicolon."""
     assert translated("<p>&copy 2020 a&nbsp b AT&T</p>", Markup("html")) == "<p>&copy 2020 a&nbsp b AT&amp;T</p>"
+
+
+def test_xml_has_five_entities() -> None:
+    """Any other that a model writes would be none."""
+    assert (
+        translated("<p>A</p>", Markup("xml"), A="&nbsp; &lt &amp; &#8230; <")
+        == "<p>&amp;nbsp; &amp;lt &amp; &#8230; &lt;</p>"
+    )
+
+
+def test_tags_stay_short() -> None:
+    """Whatever attributes a text has."""
+    tagged = Markup("html").read(f"a n{'-' * 3000}= {'<b>' * 3000}", "en", join_lines=True)
+    assert sum(map(len, tagged.blocks)) < 100_000
 
 
 def test_lines_are_kept_where_they_are_lines() -> None:
