@@ -8,6 +8,7 @@ Of emoji it knows nothing: it reads none of them, and they follow the translatio
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html.entities import html5
 from itertools import pairwise
@@ -50,10 +51,10 @@ class Spelt:
         translation = self.marks.of(translation)
         for stand_in, verbatim in self.replaced:
             translation = translation.replace(verbatim, stand_in, 1)
+        if not self.escaped:
+            return translation
         said = {entity: character for character, entity in self.escaped}
-        return (
-            re.sub("|".join(map(re.escape, said)), lambda found: said[found[0]], translation) if said else translation
-        )
+        return re.sub("|".join(map(re.escape, said)), lambda found: said[found[0]], translation)
 
     def lost(self, translation: str) -> int:
         """How many stand-ins a translation of what was read lacks."""
@@ -66,8 +67,18 @@ class Spelt:
         free = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in not in plain]
         if turn >= len(free):
             return None
-        others = {stand_in: free[(free.index(stand_in) + turn) % len(free)] for stand_in in used}
-        text, plain = (re.sub("|".join(used), lambda found: others[found[0]], each) for each in (self.text, self.plain))
+        return self._with([free[(free.index(stand_in) + turn) % len(free)] for stand_in in used])
+
+    def read_like(self, other: "Spelt") -> "Spelt":
+        """The same text with the stand-ins of another one, in which they stand for the same."""
+        same = [verbatim for _, verbatim in self.replaced] == [verbatim for _, verbatim in other.replaced]
+        return self._with([stand_in for stand_in, _ in other.replaced]) if same and self.replaced else self
+
+    def _with(self, stand_ins: Sequence[str]) -> "Spelt":
+        """The same text with these, one for each of its own."""
+        others = {stand_in: other for (stand_in, _), other in zip(self.replaced, stand_ins, strict=True)}
+        own = re.compile("|".join(others))
+        text, plain = (own.sub(lambda found: others[found[0]], each) for each in (self.text, self.plain))
         replaced = tuple((others[stand_in], verbatim) for stand_in, verbatim in self.replaced)
         return replace(self, text=text, plain=plain, replaced=replaced)
 

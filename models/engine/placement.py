@@ -121,7 +121,7 @@ class Placement:
         outer = _part_of(spelt.marks, number)
         span = around_all(text, pair, outer, room, pieces.ends) or around_copy(spelt, pair, room, pieces)
         if span is None and scored and len(spans) < _MOST_SCORED:
-            span = self._if_memory_does(request, self._quoting(request, text, pair), pieces, room)
+            span = self._if_memory_does(request, self._quoting(request, spelt, pair), pieces, room)
         return span or in_proportion(pair, outer, room, pieces)
 
     def _pieces(self, text: str) -> Pieces:
@@ -147,10 +147,10 @@ class Placement:
         places = sorted({*begins, *ends})
         return Pieces(text, tokens, begins, ends, [at for at in places if _GAP[gap].match(text, at)] or places)
 
-    def _quoting(self, request: TokenizedRequest, text: str, pair: Pair) -> TokenizedRequest:
-        """The request with quotation marks in the place of a pair of marks."""
-        quoted = _quoted(text, (pair.begin, pair.end), _SOURCE_QUOTES)
-        source = self.tokenizer.encode_source(self.spelling.of(quoted).text)
+    def _quoting(self, request: TokenizedRequest, spelt: Spelt, pair: Pair) -> TokenizedRequest:
+        """The request with quotation marks in the place of a pair of marks, and read like the sentence otherwise."""
+        quoted = self.spelling.of(_quoted(spelt.marks.text, (pair.begin, pair.end), _SOURCE_QUOTES))
+        source = self.tokenizer.encode_source(quoted.read_like(spelt).text)
         return replace(request, example=replace(request.example, source=source))
 
     def _if_memory_does(

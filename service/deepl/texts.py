@@ -103,13 +103,11 @@ async def read_texts(documents: Documents, request: TextsRequest, source_lang: s
 
 def _whole(text: str) -> Segmented:
     """A text as one sentence, if it has words, and what is around it."""
+    if not has_words(text):
+        return Segmented((), (text,))
     sentence = text.strip()
     start = text.index(sentence)
-    return (
-        Segmented((sentence,), (text[:start], text[start + len(sentence) :]))
-        if has_words(text)
-        else Segmented((), (text,))
-    )
+    return Segmented((sentence,), (text[:start], text[start + len(sentence) :]))
 
 
 def _tagged(request: TextsRequest, source_lang: str) -> list[Tagged | None]:

@@ -168,6 +168,15 @@ def test_a_text_is_read_with_other_stand_ins(english: Spelling) -> None:
     assert [spelt.lost(text) for text in ("NHK, ABC", "ABC, ABCD", "")] == [0, 1, 2]
 
 
+def test_a_text_is_read_like_another(english: Spelling) -> None:
+    """With the words that the other has for the same things; where these are not the same, with its own."""
+    told = english.of("{a} saw <b>it</b> of %s.").retold(1)
+    assert told is not None
+    assert english.of('{a} saw "it" of %s.').read_like(told).text == 'JR saw "it" of NHK.'
+    assert english.of("{a} saw it.").read_like(told).text == "ABC saw it."
+    assert english.of("He saw it.").read_like(english.of("It.")).text == "He saw it."
+
+
 def test_what_marks_divide_is_not_one(english: Spelling) -> None:
     """The pair is around one placeholder, and the next follows it."""
     assert english.of("<b>{count}</b>{unit} of %s%d").replaced == (
