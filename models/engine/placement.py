@@ -16,8 +16,9 @@ import torch
 
 from models.data.markup import Pair, Unmarked, with_places
 from models.data.spacing import gap_of
+from models.data.spelt import Spelt
 from models.data.tokenizer import UNK, Tokenizer
-from models.data.verbatim import Spelling, Spelt
+from models.data.verbatim import Spelling
 from models.engine.batching import want_of_memory
 from models.engine.candidates import Reading
 from models.engine.spans import (
@@ -149,8 +150,8 @@ class Placement:
 
     def _quoting(self, request: TokenizedRequest, spelt: Spelt, pair: Pair) -> TokenizedRequest:
         """The request with quotation marks in the place of a pair of marks, and read like the sentence otherwise."""
-        quoted = self.spelling.of(_quoted(spelt.marks.text, (pair.begin, pair.end), _SOURCE_QUOTES))
-        source = self.tokenizer.encode_source(quoted.read_like(spelt).text)
+        quoted = _quoted(spelt.marks.text, (pair.begin, pair.end), _SOURCE_QUOTES)
+        source = self.tokenizer.encode_source(self.spelling.like(quoted, spelt).text)
         return replace(request, example=replace(request.example, source=source))
 
     def _if_memory_does(

@@ -1,19 +1,22 @@
 """Requests in text into requests in token ids: what is read of the context, and where a long sentence is divided."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from models.bundle.manifest import Manifest
 from models.data.batches import ContextReader, Example, Tokens
 from models.data.clauses import attach, pack, split_clauses
+from models.data.glossary import Glossary, Term
+from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling, Spelt
+from models.data.verbatim import Spelling
 from models.data.words import has_words
 from models.engine.requests import TranslationRequest
 from models.engine.strategies import TokenizedRequest
 from models.errors import SentenceTooLongError
-from models.search.hypotheses import max_target_length
+from models.search.hypotheses import Hypothesis, max_target_length
 
 _LENGTH_STEP = 16
 
@@ -91,9 +94,16 @@ class Preparation:
             self.check_length(tokens, "a sentence or its translation has {} tokens")
         return encoded
 
-    def retold(self, request: TokenizedRequest, spelt: Spelt, turn: int) -> tuple[TokenizedRequest, Spelt] | None:
-        """A part read with other stand-ins, the `turn`th others; none where there are none, or it is too long so."""
-        other, example = spelt.retold(turn), request.example
+    def retold(
+        self, request: TokenizedRequest, spelt: Spelt, turn: int, missing: Collection[Term]
+    ) -> tuple[TokenizedRequest, Spelt] | None:
+        """A part read with other stand-ins, the `turn`th others, and at first with some for the terms that are missing.
+
+        None where there are no others, or it is too long so.
+        """
+        example = request.example
+        standing_in = self.spelling.with_terms(spelt, missing) if missing else spelt
+        other = standing_in.retold(turn if standing_in.replaced == spelt.replaced else turn - 1)
         if other is None:
             return None
         source = self.tokenizer.encode_source(other.text)
@@ -104,6 +114,17 @@ class Preparation:
         read = self.tokenizer.encode_target(other.as_read(spelt.restored(draft))) if draft else ()
         told = self._request(self.reader.select(replace(example, source=source, own=own)))
         return replace(told, draft=read), other
+
+    def alone(self, term: Term) -> TokenizedRequest | None:
+        """A term as a sentence of its own, if it can be one."""
+        with suppress(SentenceTooLongError):
+            (prepared,) = self.prepare([TranslationRequest(term.source)], in_context=True)
+            return prepared.parts[0] if len(prepared.parts) == 1 else None
+        return None
+
+    def said(self, hypothesis: Hypothesis) -> str:
+        """What a hypothesis says, as the model spells it."""
+        return self.tokenizer.decode_target(hypothesis.tokens)
 
     def check_length(self, tokens: Tokens, message: str) -> None:
         """Refuse more tokens than the model has positions, with a message that has a place for their number.
@@ -158,7 +179,8 @@ class Preparation:
         sentences = self._sentences(texts, example, in_turn=in_turn)
         clauses = [clause for pair in zip(texts, sentences, strict=True) for clause in self._clauses(*pair)]
         read = [self._request(clause) for _, clause in clauses if clause.source]
-        spelt = [self.spelling.of(text) for text, clause in clauses if clause.source]
+        glossary = Glossary(request.terms)
+        spelt = [replace(self.spelling.of(text), terms=glossary.of(text)) for text, clause in clauses if clause.source]
         if not read:
             return Prepared([], [], 0, request.source.strip())
         unread = [text.strip() for text, clause in clauses if not clause.source]

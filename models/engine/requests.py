@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from models.data.documents import Sentence
+from models.data.glossary import Term
 
 Strategy = Literal["direct", "sentence", "rerank", "verify"]
 """How a model translates.
@@ -28,6 +29,8 @@ class TranslationRequest:
     """What the translation may be, which only the strategy `verify` reads."""
     parts: tuple[str, ...] = ()
     """Where `source` is more than one sentence, which they are; joined they are the source."""
+    terms: tuple[Term, ...] = ()
+    """Of a glossary those that the source has, which the translation has to say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,6 @@ from models.engine.strategies import Engine, TorchEngine
 from models.engine.text_flow import TextFlow
 from models.errors import BundleError, CheckpointError, DataError, UnsupportedOptionError
 from models.network.model import TranslationModel
-from models.search import hypotheses as found
 from models.search.hypotheses import SearchOptions
 from models.training.checkpoints import is_checkpoint, load_checkpoint, load_model, load_weights
 
@@ -242,10 +241,7 @@ class Runtime:
         return SearchOptions(beam_size, options.n_best, decoding.normalization, alpha, most_repeated=most_repeated)
 
     def _attempts(self, prepared: Prepared) -> list[Attempts]:
-        return Attempts.of(prepared, self._preparation.retold, self._said)
-
-    def _said(self, hypothesis: found.Hypothesis) -> str:
-        return self.tokenizer.decode_target(hypothesis.tokens)
+        return Attempts.of(prepared, self._preparation)
 
     def _translation(self, prepared: Prepared, tried: Sequence[Attempts]) -> Translation:
         if not tried:
@@ -260,8 +256,8 @@ class Runtime:
     def _joined(self, parts: Sequence[Best], rank: int) -> Hypothesis:
         found = [hypotheses[rank] for _, _, hypotheses in parts]
         texts = [
-            spelt.restored(self._placement.place(request, spelt, self._said(each), scored=rank == 0))
-            for (request, spelt, _), each in zip(parts, found, strict=True)
+            spelt.restored(self._placement.place(request, spelt, spelt.in_terms(said), scored=rank == 0))
+            for (request, spelt, _), said in zip(parts, map(self._preparation.said, found), strict=True)
         ]
         score = sum(each.log_probability for each in found) / sum(each.length for each in found)
         return Hypothesis(join_translations(texts, self.manifest.languages.target), score)

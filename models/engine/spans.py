@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from models.data.markup import Pair
-from models.data.verbatim import Spelt
+from models.data.spelt import Spelt
 from models.data.words import has_words
 
 Span = tuple[int, int]

@@ -6,8 +6,9 @@ import pytest
 
 from models.data.characters import Nearest
 from models.data.markup import with_places
+from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
-from models.data.verbatim import Spelling, Spelt
+from models.data.verbatim import Spelling
 from tests.support.servers import ROOT
 
 PRETRAINED = ROOT / "models" / "pretrained"

@@ -1,0 +1,146 @@
+"""Which terms a text has, and whether a translation says one."""
+
+import pytest
+
+from models.data.characters import Nearest
+from models.data.glossary import Glossary, Term
+from models.data.spelt import Spelt
+from models.data.tokenizer import Tokenizer
+from models.data.verbatim import Spelling
+from tests.support.servers import ROOT
+
+
+def terms(*sources: str) -> Glossary:
+    """Terms that say in the other language what they say."""
+    return Glossary(Term(source, f"<{source}>") for source in sources)
+
+
+@pytest.mark.parametrize(
+    ("text", "sources", "found"),
+    [
+        ("紫式部は源氏物語を書いた。", ["源氏物語", "紫式部", "枕草子"], ["紫式部", "源氏物語"]),
+        ("東京都と京都に行った。", ["京都", "東京都"], ["東京都", "京都"]),  # the longest from where it begins
+        ("アイスランドのアイスを食べた。", ["アイス"], ["アイス"]),
+        ("アイスランドに行った。", ["アイス"], []),
+        ("ラーメンやそばを食べた。", ["ラー", "そば"], ["そば"]),
+        ("The temples of a temple in Templeton.", ["temple"], ["temple"]),
+        ("Temple of heaven", ["temple"], ["temple"]),  # at the beginning of a sentence
+        ("It was a fast of one day.", ["FAST"], []),
+        ("FAST it was, and Fast", ["FAST"], ["FAST"]),
+        ("A tea ceremony, tea.", ["tea", "tea ceremony"], ["tea ceremony", "tea"]),
+        ("C++ and C", ["C", "C++"], ["C++", "C"]),
+        ("JRの駅", ["JR", "駅"], ["JR", "駅"]),
+        ("<b>紫</b>式部", ["紫式部"], ["紫式部"]),  # without its marks
+        ("naïve", ["na", "nai"], []),
+        ("हिन्दी", ["ह", "हिन"], []),  # signs of vowels are of the word
+        ("İstanbul", ["istanbul"], []),  # its small letter is two characters
+        ("", ["x"], []),
+    ],
+)
+def test_words_are_found_and_no_parts_of_them(text: str, sources: list[str], found: list[str]) -> None:
+    """In the order of the text, each once."""
+    assert [term.source for term in terms(*sources).of(text)] == found
+
+
+def test_of_two_terms_for_the_same_the_first_counts() -> None:
+    """As of two entries of a list."""
+    assert Glossary([Term("寺", "temple"), Term("寺", "tera")]).of("寺") == (Term("寺", "temple"),)
+
+
+def test_no_terms_are_found_by_none() -> None:
+    """Which costs nothing."""
+    assert Glossary(()).of("紫式部") == ()
+
+
+@pytest.mark.parametrize(
+    ("target", "translation", "said"),
+    [
+        ("Lady Murasaki", "It was Lady Murasaki.", True),
+        ("Lady Murasaki", "It was lady Murasaki.", False),
+        ("shrine", "Shrines stood there.", True),
+        ("shrine", "It was enshrined.", False),
+        ("tea", "A team of teachers", True),  # an ending may be anything of two letters
+        ("tea", "A teapot of teachers", False),
+        ("ABC", "(ABC)", True),
+        ("神社", "大神社である。", True),
+        ("アイス", "アイスランドである。", False),
+        ("アイス", "アイスである。", True),
+    ],
+)
+def test_a_translation_says_a_term_as_a_word(target: str, translation: str, said: bool) -> None:
+    """Perhaps in the plural."""
+    assert Term("x", target).is_said(translation) is said
+
+
+@pytest.fixture(scope="module")
+def japanese() -> Spelling:
+    """How the shipped Japanese-English model reads."""
+    return Spelling(Nearest(Tokenizer.load(ROOT / "models" / "pretrained" / "ja-en").source))
+
+
+LADY, TALE = Term("紫式部", "Lady Murasaki"), Term("源氏物語", "Genji's Story")
+
+
+def read(spelling: Spelling, text: str, *asked: Term) -> Spelt:
+    """A text with stand-ins for all of its terms."""
+    spelt = spelling.of(text)
+    return spelling.with_terms(Spelt(spelt.text, spelt.plain, spelt.replaced, terms=asked), asked)
+
+
+def test_a_stand_in_is_read_for_a_term_and_the_term_is_said_for_it(japanese: Spelling) -> None:
+    """Beside those for what is no word, and apart from what would make another word of it."""
+    spelt = read(japanese, "紫式部源氏物語と{name}と紫式部X", LADY, TALE)
+    assert spelt.text == "JR NHKとABCとDVD X"
+    assert (
+        spelt.restored("JR wrote NHK, ABC and DVDs.") == "Lady Murasaki wrote Genji's Story, {name} and Lady Murasaki."
+    )
+    assert spelt.as_read("Lady Murasaki wrote Genji's Story, {name}.") == "JR wrote NHK, ABC."
+
+
+def test_what_is_missing_is_told(japanese: Spelling) -> None:
+    """A term in other words once, one that is dropped twice: only then nothing of it is left."""
+    own = Spelt("紫式部", "紫式部", terms=(LADY,))
+    assert (own.lost("Murasaki Shikibu"), own.missing("Murasaki Shikibu")) == (1, [LADY])
+    assert (own.lost("Lady Murasaki"), own.missing("Lady Murasaki")) == (0, [])
+    spelt = read(japanese, "紫式部", LADY)
+    assert (spelt.lost("ABC"), spelt.lost("She")) == (0, 2)
+    assert spelt.restored("She") == "She"  # an address would follow, a term is no sentence's end
+
+
+@pytest.mark.parametrize(
+    ("translation", "in_terms"),
+    [
+        ("The Tale of Genji by Murasaki", "Genji's Story by Murasaki"),
+        ("In the tale of genji", "In Genji's Story"),
+        ("The tale of Genjis", "The tale of Genjis"),  # another word
+        ("The Tale of Genji and the Tale of Genji", None),  # of which one is the term?
+        ("Genji's Story is the Tale of Genji", None),  # there already
+    ],
+)
+def test_what_the_model_says_for_a_term_makes_way_for_it(translation: str, in_terms: str | None) -> None:
+    """Where it is said as often as the text has the term."""
+    spelt = Spelt("源氏物語。", "源氏物語。", terms=(TALE,), worded=(("The Tale of Genji", TALE),))
+    assert spelt.in_terms(translation) == (in_terms or translation)
+
+
+def test_a_term_in_small_letters_may_begin_a_sentence(japanese: Spelling) -> None:
+    """In either way that it comes into a translation."""
+    term = Term("寺", "sacred place")
+    own = Spelt("寺", "寺", terms=(term,), worded=(("Temple", term),))
+    assert own.in_terms('"Temple" of it') == '"Sacred place" of it'
+    assert own.in_terms("Its temple") == "Its sacred place"
+    spelt = read(japanese, "寺と{npm}", term)
+    assert spelt.restored("JR and ABC") == "Sacred place and {npm}"
+
+
+def test_there_are_only_so_many_stand_ins(japanese: Spelling) -> None:
+    """The other terms are read as they are."""
+    spelt = read(japanese, "紫式部、源氏物語、紫式部、源氏物語、紫式部", LADY, TALE)
+    assert spelt.text == "ABC、JR、NHK、DVD、紫式部"
+
+
+def test_with_marks_elsewhere_a_text_is_read_the_same(japanese: Spelling) -> None:
+    """As one is that is asked where its marks belong."""
+    spelt = read(japanese, "紫式部は%sに源氏物語を書いた。", TALE)
+    assert spelt.text == "紫式部はABCにJRを書いた。"
+    assert japanese.like("“紫式部”は%sに“源氏物語”を書いた。", spelt).text == "“紫式部”はABCに“JR”を書いた。"

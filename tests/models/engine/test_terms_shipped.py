@@ -1,0 +1,81 @@
+"""Terms through the shipped model: they are in the translation as they are asked for."""
+
+from typing import Any
+
+import pytest
+
+from models.data.documents import Sentence
+from models.data.glossary import Term
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from tests.support.servers import ROOT
+
+LADY, TALE, COURT = Term("紫式部", "Lady Murasaki"), Term("源氏物語", "Genji's Story"), Term("宮廷", "the palace")
+TEXT = "紫式部は宮廷に仕え、源氏物語を書いた。"
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Runtime:
+    """The shipped Japanese-English bundle."""
+    return Runtime.load(ROOT / "models" / "pretrained" / "ja-en")
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
+def test_terms_are_said_and_the_model_says_the_rest(runtime: Runtime, strategy: Any) -> None:
+    """Whatever it would have said for them."""
+    beam = 1 if strategy == "verify" else 4
+    plain, asked = runtime.translate(
+        [TranslationRequest(TEXT), TranslationRequest(TEXT, terms=(LADY, TALE))], Options(strategy, beam)
+    )
+    assert "Murasaki Shikibu" in plain.text
+    assert "The Tale of Genji" in plain.text or "the Tale of Genji" in plain.text
+    assert "Lady Murasaki" in asked.text
+    assert "Genji's Story" in asked.text
+    assert "Shikibu" not in asked.text
+    assert "Tale of Genji" not in asked.text
+    assert "Court" in asked.text
+
+
+def test_a_sentence_that_says_its_terms_by_itself_stays_as_it_is(runtime: Runtime) -> None:
+    """It has read all of its words, which are worth more than stand-ins."""
+    own = (Term("紫式部", "Murasaki Shikibu"),)
+    plain, asked = runtime.translate([TranslationRequest(TEXT), TranslationRequest(TEXT, terms=own)], Options())
+    assert asked == plain
+
+
+def test_terms_are_of_use_with_marks_context_and_drafts(runtime: Runtime) -> None:
+    """The same words are in bold, what precedes is read as it is, and drafts change nothing."""
+    request = TranslationRequest(
+        f"<b>紫式部</b>{TEXT[3:]}", (Sentence("紫式部は女流歌人である。"),), terms=(LADY, TALE)
+    )
+    (found,) = runtime.translate([request], Options("direct", 1))
+    assert "<b>Lady Murasaki</b>" in found.text
+    draft = TranslationRequest(request.source, request.preceding, draft=found.text, terms=request.terms)
+    (verified,) = runtime.translate([draft], Options("verify"))
+    assert verified.text == found.text
+
+
+def test_each_part_of_a_long_sentence_has_its_own(runtime: Runtime) -> None:
+    """It is divided into clauses, and a clause has four stand-ins at most."""
+    text = "、".join([TEXT.removesuffix("。")] * 12) + "。"
+    (found,) = runtime.translate([TranslationRequest(text, terms=(LADY, TALE, COURT))], Options("direct", 1))
+    assert found.text.count("the palace") > 2
+    assert not {"ABC", "JR", "NHK", "DVD"} & set(found.text.replace(",", " ").replace(".", " ").split())
+
+
+def test_in_a_flow_they_are_what_they_are_alone(runtime: Runtime) -> None:
+    """Beside others, in any order."""
+    requests = [
+        TranslationRequest(TEXT, terms=(LADY, TALE)),
+        TranslationRequest(TEXT),
+        TranslationRequest("紫式部は{name}と源氏物語を書いた。", terms=(LADY,)),
+        TranslationRequest("今日は晴れた。", terms=(LADY,)),
+    ]
+    expected = [runtime.translate([each], Options())[0].text for each in requests]
+    flow = runtime.flow(Options())
+    flow.add(dict(enumerate(requests)))
+    found: dict[int, str] = {}
+    while flow.running:
+        found |= {key: one.text for key, one in flow.step()}
+    assert [found[key] for key in range(len(requests))] == expected
+    assert "{name}" in found[2]
