@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any, TypeVar
 
+from models.data.glossary import Term
 from models.data.spacing import gap_of
 from models.engine.requests import Options, Translation, TranslationRequest
 from service.errors import InvalidInputError
+from service.glossary import glossary_of
 from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
-from service.limits import check_length, check_number
+from service.limits import check_length, check_number, check_terms
 from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence, TranslatedSentence
 from service.segmentation import Segmented, parts, split
 from service.settings import Settings
@@ -36,6 +38,8 @@ class PreparedDocument:
     segmented: Segmented
     parts: Mapping[str, tuple[str, ...]]
     """Of the caller's sentences, what those consist of that are several; a text has been split."""
+    terms: Mapping[str, tuple[Term, ...]]
+    """Of the glossary, those that sentences have, for those that have any."""
     place: Place
 
     @property
@@ -133,14 +137,15 @@ class Documents:
         model = self._catalogue.choose(request.source_lang, request.target_lang, request.model)
         with model.hold():
             self._check_context(request.context)
+            check_terms(len(request.glossary), self._settings.max_glossary_terms)
             if segmented is None:
                 with self._admission.reserve(document, self._places(self._fewest(request))):
                     segmented = await self._segmented(request)
             self._check_sentences(segmented.sentences)
             self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
-                inner = await self._parts(request)
-                yield PreparedDocument(document, request, model, segmented, inner, place)
+                inner, terms = await self._parts(request), await _terms(request, segmented.sentences)
+                yield PreparedDocument(document, request, model, segmented, inner, terms, place)
 
     @contextmanager
     def stream(
@@ -171,7 +176,7 @@ class Documents:
         return DocumentQueue(
             prepared.sentences,
             request.context,
-            lambda sentence: model.batcher.enqueue(_in_parts(sentence, prepared.parts), options, next(turns)),
+            lambda sentence: model.batcher.enqueue(_as_found(sentence, prepared), options, next(turns)),
             drafts=request.drafts,
             around=manifest.window.around if in_context else _alone,
             room=lambda: self._places(self._admission.share()),
@@ -256,9 +261,19 @@ async def beside_others(work: Callable[[], _T], texts: Sequence[str]) -> _T:
     return work() if sum(map(len, texts)) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
 
 
-def _in_parts(sentence: TranslationRequest, parts_of: Mapping[str, tuple[str, ...]]) -> TranslationRequest:
-    inner = parts_of.get(sentence.source)
-    return sentence if inner is None else replace(sentence, parts=inner)
+async def _terms(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, tuple[Term, ...]]:
+    def work() -> Mapping[str, tuple[Term, ...]]:
+        glossary = glossary_of(request.glossary)
+        found = {sentence: glossary.of(sentence) for sentence in sentences}
+        return {sentence: terms for sentence, terms in found.items() if terms}
+
+    return await beside_others(work, sentences) if request.glossary else {}
+
+
+def _as_found(sentence: TranslationRequest, prepared: PreparedDocument) -> TranslationRequest:
+    """A sentence with what it consists of, and its terms."""
+    inner, terms = prepared.parts.get(sentence.source), prepared.terms.get(sentence.source)
+    return replace(sentence, parts=inner or (), terms=terms or ()) if inner or terms else sentence
 
 
 def _alone(position: int) -> tuple[int, int]:

@@ -25,6 +25,16 @@ def check_length(sentence: str, most: int, which: str, **extras: int) -> None:
         raise SentenceTooLongError(f"{which} has {characters} characters; at most {most} are accepted", **extras)
 
 
+def check_terms(terms: int, most: int) -> None:
+    """Refuse a glossary with more terms than are accepted.
+
+    Raises:
+        InvalidInputError: says how many it has, and may have.
+    """
+    if terms > most:
+        raise InvalidInputError(f"the glossary has {terms} terms; at most {most} are accepted")
+
+
 def check_number(sentences: int, most: int) -> None:
     """Refuse a document with more sentences than are accepted.
 

@@ -1,8 +1,9 @@
 """Bodies of requests and answers, HTTP version 1. Unknown members are refused; positions start at 0."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 MAX_BEAM = 8
 MAX_POSITION = MAX_SECONDS = 2**31
@@ -25,6 +26,12 @@ def _number(value: object) -> object:
     return value
 
 
+def _on_one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must not contain line breaks, tabs or other characters that are not printed")
+    return text
+
+
 _IS_NUMBER = BeforeValidator(_number)
 BeamSize = Annotated[int, Field(ge=1, le=MAX_BEAM), _IS_NUMBER]
 Seconds = Annotated[int, Field(ge=1, le=MAX_SECONDS), _IS_NUMBER]
@@ -34,6 +41,12 @@ Text = Annotated[str, AfterValidator(_encodable)]
 Texts = Annotated[list[Text], Field(fail_fast=True)]
 """Only the first that is wrong is told: an error for each of a million would take gigabytes."""
 Drafts = Annotated[list[Text | None], Field(fail_fast=True)]
+TermText = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
+    AfterValidator(_encodable),
+    AfterValidator(_on_one_line),
+]
 Language = Annotated[
     str,
     Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=32, description="ISO 639 code.", examples=["ja"]),
@@ -54,6 +67,25 @@ class Body(BaseModel):
     """Base of everything that comes and goes as JSON."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class GlossaryTerm(Body):
+    """What a word or a phrase is to be in the translation."""
+
+    source: TermText = Field(examples=["源氏物語"])
+    target: TermText = Field(examples=["The Tale of Genji"])
+
+
+def _each_once(terms: Sequence[GlossaryTerm]) -> Sequence[GlossaryTerm]:
+    known = set[str]()
+    for number, term in enumerate(terms):
+        if term.source in known:
+            raise ValueError(f"term {number} has the source of one before it")
+        known.add(term.source)
+    return terms
+
+
+GlossaryTerms = Annotated[list[GlossaryTerm], Field(fail_fast=True), AfterValidator(_each_once)]
 
 
 class DocumentRequest(Body):
@@ -84,6 +116,11 @@ class DocumentRequest(Body):
 
     Drafts do not change the result, which is the same as without them and with `beam_size` 1. The part of a draft that
     agrees with the result is kept, and only what comes after it is decoded.
+    """
+    glossary: GlossaryTerms = []
+    """Terms that the translation uses wherever a sentence has their source as a word.
+
+    Of terms that begin at the same place the longest counts. Capitals do not matter for a source in small letters.
     """
     deadline_seconds: Deadline | None = None
     """How long the client waits for the answer. After that, the work ends, with the error `own_deadline_exceeded`.
@@ -159,6 +196,8 @@ class SessionRequest(Body):
     model: ModelName | None = None
     ttl_seconds: Seconds | None = None
     """The session expires this long after its last call. Default: the service's setting."""
+    glossary: GlossaryTerms = []
+    """Terms that the translation of each sentence uses, as those of a document."""
 
 
 class SessionCreated(Body):
@@ -210,6 +249,7 @@ class SessionState(Body):
     window: int
     next_position: int
     ttl_seconds: int
+    glossary: list[GlossaryTerm]
     sentences: list[KeptSentence]
 
 
@@ -268,6 +308,7 @@ class Limits(Body):
     max_body_bytes: int
     max_session_sentences: int
     session_max_ttl_seconds: int
+    max_glossary_terms: int
     stream_message_bytes: int
     stream_in_flight: int
 

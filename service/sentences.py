@@ -22,6 +22,7 @@ from service.errors import (
     StoreUnavailableError,
     WorkerDiedError,
 )
+from service.glossary import kept
 from service.inference.backlog import Turn
 from service.inference.catalogue import Model
 from service.model_changes import Models
@@ -158,8 +159,13 @@ class Sentences:
     async def _translate(
         self, model: Model, document: DocumentKey, appended: Appended, read: tuple[Entry, ...], lease: Lease
     ) -> Answer:
-        said = parts(appended.source, model.manifest.languages.source)
-        request = TranslationRequest(appended.source, tuple(map(_sentence, read)), growing=True, parts=said)
+        request = TranslationRequest(
+            appended.source,
+            tuple(map(_sentence, read)),
+            growing=True,
+            parts=parts(appended.source, model.manifest.languages.source),
+            terms=kept(appended.glossary).of(appended.source),
+        )
         turn = Turn(document.session_id, "interactive")
         with model.hold():
             work = model.batcher.submit(request, Options(), turn)

@@ -14,8 +14,9 @@ from service.errors import (
     SessionNotFoundError,
     SessionsNotServedError,
 )
+from service.glossary import written
 from service.inference.admission import Admission
-from service.limits import check_length
+from service.limits import check_length, check_terms
 from service.model_changes import Models
 from service.schemas import SessionCreated, SessionRequest, TranslatedSentence
 from service.sentences import Sentences
@@ -62,7 +63,7 @@ class Sessions:
         is gone by now, or the queue is full.
 
         Raises:
-            InvalidInputError: a time-to-live longer than allowed.
+            InvalidInputError: a time-to-live longer than allowed, or a glossary.
             SessionConflictError: what the tenant has begun with this key is another document.
             SessionsNotServedError: the model translates whole documents only.
             QueueFullError: sessions that are under way need the queue.
@@ -71,6 +72,7 @@ class Sessions:
         ttl = request.ttl_seconds or self._settings.session_ttl_seconds
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds must be at most {self._settings.session_max_ttl_seconds}")
+        check_terms(len(request.glossary), self._settings.max_glossary_terms)
         session_id = self._new_id() if idempotency_key is None else _id_of(tenant, idempotency_key)
         document = DocumentKey(tenant, session_id)
         state = None if idempotency_key is None else await self._begun(document)
@@ -96,7 +98,15 @@ class Sessions:
         if not model.manifest.serves_sessions:
             raise SessionsNotServedError(model.name)
         self._admission.welcome()
-        return Session(model.name, model.fingerprint, request.source_lang, request.target_lang, model.window, ttl)
+        return Session(
+            model.name,
+            model.fingerprint,
+            request.source_lang,
+            request.target_lang,
+            model.window,
+            ttl,
+            written(request.glossary),
+        )
 
     async def translate(
         self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None
@@ -210,4 +220,5 @@ def _asked_for(found: Session, request: SessionRequest) -> bool:
         (found.source_lang, found.target_lang) == (request.source_lang, request.target_lang)
         and request.model in (None, found.model)
         and request.ttl_seconds in (None, found.ttl_seconds)
+        and written(request.glossary) == found.glossary
     )

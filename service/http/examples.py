@@ -10,6 +10,7 @@ _SOURCES: Final = ("紫式部は宮廷に仕えた。", "源氏物語を書い�
 _TRANSLATIONS: Final = ("Murasaki Shikibu served at the court.", "She wrote The Tale of Genji.")
 _PAIR: Final = {"source_lang": "ja", "target_lang": "en"}
 _MODEL: Final = "ja-en"
+_TERM: Final = {"source": "源氏物語", "target": "The Tale of Genji"}
 _FIRST: Final[dict[str, Any]] = {
     "position": 0,
     "source": _SOURCES[0],
@@ -45,6 +46,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_body_bytes": 4194304,
     "max_session_sentences": 10000,
     "session_max_ttl_seconds": 604800,
+    "max_glossary_terms": 1000,
     "stream_message_bytes": 65536,
     "stream_in_flight": 32,
 }
@@ -62,6 +64,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
         "TranslatedSentence": _SECOND,
         "StreamedSentence": {**_SECOND, "before": " "},
         "DocumentEnd": {"id": ID, "model": _MODEL, "sentences": 2, "after": ""},
+        "GlossaryTerm": _TERM,
         "SessionRequest": {**_PAIR, "ttl_seconds": 3600},
         "SessionCreated": {"session_id": ID, "model": _MODEL, "window": 5, "next_position": 0},
         "SentenceRequest": {"text": _SOURCES[1], "position": 1},
@@ -74,6 +77,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "window": 5,
             "next_position": 2,
             "ttl_seconds": 3600,
+            "glossary": [_TERM],
             "sentences": [_FIRST, _SECOND],
         },
         "ModelRequest": {"bundle": _MODEL},

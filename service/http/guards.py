@@ -50,4 +50,5 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
 def _json_limits(settings: Settings) -> JsonLimits:
     """Twice as many values as the largest document has: one that is a little larger is told so by its own error."""
     sentences = settings.max_document_sentences + settings.max_context_sentences
-    return JsonLimits(settings.max_json_depth, 2 * sentences + 100)
+    values = sentences + 2 * settings.max_glossary_terms  # a term is two
+    return JsonLimits(settings.max_json_depth, 2 * values + 100)

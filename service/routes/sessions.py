@@ -24,6 +24,7 @@ from service.errors import (
     SessionsNotServedError,
     StoreUnavailableError,
 )
+from service.glossary import terms_of
 from service.http.json_body import StrictRoute
 from service.http.responses import links, problems
 from service.routes.dependencies import CallerDep, DocumentDep, ServicesDep, admitted, unless_client_leaves
@@ -169,6 +170,7 @@ async def read_session(session_id: str, document: DocumentDep, parts: ServicesDe
         window=session.window,
         next_position=state.next_position,
         ttl_seconds=session.ttl_seconds,
+        glossary=terms_of(session.glossary),
         sentences=[_kept(entry) for entry in state.entries],
     )
 

@@ -49,6 +49,7 @@ class ContextStore:
             "window": session.window,
             "horizon": max(session.window, KEPT_POSITIONS),
             "ttl": session.ttl_seconds,
+            "glossary": session.glossary,
             "next": 0,
         }
         found = await self._run("create", self._create, document, list(chain.from_iterable(fields.items())))

@@ -25,6 +25,8 @@ class Session:
     target_lang: str
     window: int
     ttl_seconds: int
+    glossary: str = ""
+    """What `service.glossary` has written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Appended:
     """A sentence in its place: with its answer, or with what its translation needs.
 
     `wait_seconds` is how long somebody else has the lease; at 0 it is the caller's, and `preceding` is there, oldest
-    first.
+    first, and the session's `glossary`.
     """
 
     position: int
@@ -70,6 +72,7 @@ class Appended:
     answer: Answer | None
     wait_seconds: float
     preceding: tuple[Entry, ...]
+    glossary: str = ""
 
 
 @dataclass(frozen=True, slots=True)

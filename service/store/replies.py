@@ -53,7 +53,7 @@ def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
 
 def appended(reply: Sequence[Any]) -> Appended:
     """What `claim` in `lua/entries.lua` gives."""
-    position, source, following, model, fingerprint, ttl, answer, wait, flat = reply
+    position, source, following, model, fingerprint, ttl, answer, wait, flat, glossary = reply
     sources, answers = flat[::2], flat[1::2]
     first = int(position) - len(sources)
     return Appended(
@@ -69,6 +69,7 @@ def appended(reply: Sequence[Any]) -> Appended:
             Entry(first + at, source, stored_answer(found))
             for at, (source, found) in enumerate(zip(sources, answers, strict=True))
         ),
+        glossary,
     )
 
 
@@ -84,6 +85,7 @@ def state(session: Sequence[str], entries: Sequence[str]) -> State:
             fields["target_lang"],
             int(fields["window"]),
             int(fields["ttl"]),
+            fields.get("glossary", ""),  # a session of an earlier release has none
         ),
         int(fields["next"]),
         tuple(Entry(at, kept[f"s{at}"], stored_answer(kept.get(f"a{at}"))) for at in positions),

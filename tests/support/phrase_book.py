@@ -18,6 +18,8 @@ PHRASES = {
     "源氏物語を書いた。": "She wrote the Tale of Genji.",
     "晩年は山科で静かに暮らしたと伝えられる。": "It is said that he lived quietly in Yamashina in his later years.",
 }
+WORDINGS = {"源氏物語": "the Tale of Genji"}
+"""What it says for terms where nothing else is asked for."""
 
 
 class PhraseBook(WithoutModel):
@@ -25,7 +27,14 @@ class PhraseBook(WithoutModel):
 
     def translate(self, requests: Sequence[TranslationRequest], options: Options) -> list[Translation]:
         """Look each sentence up."""
-        return [Translation(PHRASES[request.source], -0.5, len(request.preceding), 10, ()) for request in requests]
+        return [Translation(_in_terms(request), -0.5, len(request.preceding), 10, ()) for request in requests]
+
+
+def _in_terms(request: TranslationRequest) -> str:
+    text = PHRASES[request.source]
+    for term in request.terms:
+        text = text.replace(WORDINGS[term.source], term.target)
+    return text
 
 
 def load(folder: Path, *, device: str, compute_type: str, tested: bool) -> PhraseBook:

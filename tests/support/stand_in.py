@@ -1,7 +1,7 @@
 """A runtime without a model, for tests of the service: deterministic, quick, and ill-behaved when asked to be.
 
-A translation is the source in capitals and, in brackets, the preceding sentences; where the bundle reads target
-context, each with its translation. Run as a module, it is the whole service on this runtime:
+A translation is the source in capitals, but for its terms, and in brackets the preceding sentences; where the bundle
+reads target context, each with its translation. Run as a module, it is the whole service on this runtime:
 `python -m tests.support.stand_in`.
 """
 
@@ -53,7 +53,10 @@ class StandIn(WithoutModel):
     def _translate(self, request: TranslationRequest, options: Options) -> Translation:
         read: Sequence[Sentence] = request.preceding if options.strategy != "sentence" else ()
         targets = [sentence.target for sentence in read] if self._reads_target_context else None
-        text = expected(request.source, [sentence.source for sentence in read], targets) + self._accent
+        source = request.source
+        for term in request.terms:
+            source = source.replace(term.source, term.target)
+        text = expected(source, [sentence.source for sentence in read], targets) + self._accent
         return Translation(text, -0.1 * len(text), len(read), len(text.split()), ())
 
 

@@ -1,0 +1,32 @@
+"""The terms of a request, as they are kept with a session and as they are found in its sentences."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import orjson
+
+from models.data.glossary import Glossary, Term
+from service.schemas import GlossaryTerm
+
+
+def written(terms: Iterable[GlossaryTerm]) -> str:
+    """Terms as a session keeps them; empty where there are none."""
+    pairs = [(term.source, term.target) for term in terms]
+    return orjson.dumps(pairs).decode() if pairs else ""
+
+
+def terms_of(written: str) -> list[GlossaryTerm]:
+    """Terms that a session keeps."""
+    pairs = orjson.loads(written) if written else []
+    return [GlossaryTerm.model_construct(source=source, target=target) for source, target in pairs]
+
+
+@lru_cache(maxsize=128)
+def kept(written: str) -> Glossary:
+    """The same, to be found in sentences, of which a session may have many."""
+    return glossary_of(terms_of(written))
+
+
+def glossary_of(terms: Iterable[GlossaryTerm]) -> Glossary:
+    """Terms, to be found in sentences."""
+    return Glossary(Term(term.source, term.target) for term in terms)
