@@ -27,13 +27,14 @@ from service.inference.launcher import Launcher
 from service.inference.wire import PRIORITIES
 from service.inference.worker_process import TRANSLATOR
 from service.model_changes import Models
-from service.routes import deepl, documents, health, models, sessions, streams
+from service.routes import deepl, deepl_glossaries, documents, health, models, sessions, streams
 from service.routes.dependencies import Services
 from service.schemas import Limits
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
 from service.store.context_store import ContextStore
+from service.store.glossaries import Glossaries
 from service.store.model_record import ModelRecords
 from service.store.opening import open_redis
 from service.streams.open_streams import OpenStreams, StreamLimits
@@ -75,8 +76,8 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
     guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
     api_page.install(app)
-    for router in (documents.router, sessions.router, streams.router, models.router, health.router, deepl.router):
-        app.include_router(router)
+    for routes in (documents, sessions, streams, models, health, deepl, deepl_glossaries):
+        app.include_router(routes.router)
     return app
 
 
@@ -120,11 +121,13 @@ def _services(
         redis=redis,
         documents=Documents(catalogue, admission, settings, _new_id),
         sessions=Sessions(models, admission, store, settings, metrics, _new_id),
+        glossaries=Glossaries(redis, settings.max_glossaries),
         limiter=_limiter(redis, settings),
         streams=OpenStreams(settings.stream_limit, limits, metrics),
         limits=Limits.model_validate(settings, from_attributes=True),
         metrics=metrics,
         tracer=tracer,
+        new_id=_new_id,
     )
 
 

@@ -194,13 +194,35 @@ class SessionNotFoundError(ServiceError):
 
 
 class SessionConflictError(ServiceError):
-    """The idempotency key belongs to a session with another model, language pair or time-to-live."""
+    """The idempotency key belongs to a session with another model, language pair, time-to-live or glossary."""
 
     code = "session_conflict"
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("this idempotency key belongs to another session: its model, languages or time-to-live differ")
+        super().__init__(
+            "this idempotency key belongs to another session: its model, languages, time-to-live or glossary differ"
+        )
+
+
+class GlossaryNotFoundError(ServiceError):
+    """There is no glossary of that id."""
+
+    code = "glossary_not_found"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("no such glossary: it never existed, or was deleted")
+
+
+class TooManyGlossariesError(ServiceError):
+    """The tenant keeps as many glossaries as it may."""
+
+    code = "too_many_glossaries"
+    status = 409
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"there are {most} glossaries already, which is the maximum: delete one first")
 
 
 class PositionConflictError(ServiceError):

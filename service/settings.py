@@ -154,6 +154,8 @@ class Settings(BaseSettings):
     """Most sentences in the `context` of a document."""
     max_glossary_terms: int = Field(1000, ge=0)
     """Most terms in a glossary."""
+    max_glossaries: int = Field(100, ge=0)
+    """Most glossaries that are kept for a tenant."""
     max_sentence_characters: int = Field(1000, ge=1)
     """Most characters in a sentence."""
     max_translation_characters: int = Field(8000, ge=1)

@@ -1,6 +1,6 @@
 """Bodies of requests and answers as DeepL's clients send and read them, version 2 of its interface.
 
-What we could not do as asked, such as a glossary, is no member here, and so refused by its name.
+What we could not do as asked, such as a style, is no member here, and so refused by its name.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -35,6 +35,8 @@ class TextsRequest(Body):
     """What comes before each text, in the source language; it is not translated."""
     document_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
     """Not DeepL's: the client's own id of a document, to which these texts are the next."""
+    glossary_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
+    """Whose terms the translations have."""
     split_sentences: Literal["0", "1", "nonewlines"] | None = None
     """How; by itself "1", and "nonewlines" in HTML, as DeepL has it."""
     tag_handling: Literal["html", "xml"] | None = None
@@ -73,6 +75,47 @@ class TextsRequest(Body):
         if self.context is not None and self.document_id is not None:
             raise ValueError("give context or document_id: the context of a document's texts are those before them")
         return self
+
+
+class GlossaryRequest(Body):
+    """A glossary to keep; its entries are lines of two terms."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=1024)]
+    source_lang: Language
+    target_lang: Language
+    entries: Text
+    entries_format: Literal["tsv", "csv"]
+
+
+class GlossaryAnswer(Body):
+    """What there is to know of a glossary but its terms."""
+
+    glossary_id: str
+    name: str
+    ready: bool = True
+    source_lang: str
+    target_lang: str
+    creation_time: str
+    entry_count: int
+
+
+class GlossariesAnswer(Body):
+    """All glossaries of a tenant, the oldest first."""
+
+    glossaries: list[GlossaryAnswer]
+
+
+class GlossaryPair(Body):
+    """Languages that a glossary may have."""
+
+    source_lang: str
+    target_lang: str
+
+
+class GlossaryPairs(Body):
+    """All of them."""
+
+    supported_languages: list[GlossaryPair]
 
 
 class TranslatedText(Body):

@@ -12,7 +12,7 @@ from service.deepl.tagged import Markup, Tagged
 from service.documents import Documents, beside_others
 from service.errors import InvalidInputError
 from service.inference.catalogue import Model
-from service.schemas import DocumentRequest, SessionRequest
+from service.schemas import DocumentRequest, GlossaryTerm, SessionRequest
 from service.segmentation import Segmented
 from service.sessions import Sessions
 from service.store.context_store import KEPT_POSITIONS
@@ -64,7 +64,9 @@ class ReadText:
             translations = [self.tagged.restored(translation) for translation in translations]
         return self.segmented.join(translations, gap=gap_of(target_lang))
 
-    def document(self, request: TextsRequest, source_lang: str, context: list[str]) -> DocumentRequest:
+    def document(
+        self, request: TextsRequest, source_lang: str, context: list[str], glossary: list[GlossaryTerm]
+    ) -> DocumentRequest:
         """The text as a document of its own."""
         whole = request.split == "0"
         return DocumentRequest(
@@ -73,6 +75,7 @@ class ReadText:
             text=None if whole else self.segmented.join(self.sentences),
             sentences=list(self.sentences) if whole else None,
             context=context,
+            glossary=glossary,
         )
 
 
@@ -146,14 +149,19 @@ def in_groups(texts: Iterable[ReadText], most: int) -> list[list[ReadText]]:
     return groups
 
 
-async def named(sessions: Sessions, tenant: str, request: TextsRequest, source_lang: str) -> DocumentKey:
+async def named(
+    sessions: Sessions, tenant: str, request: TextsRequest, source_lang: str, glossary: list[GlossaryTerm]
+) -> DocumentKey:
     """The document that a client of this tenant calls so; it begins, if it is not there yet or has expired.
+
+    With another glossary it is another document.
 
     Raises:
         AntecedentError: see `Sessions.create`.
     """
-    begun = SessionRequest(source_lang=source_lang, target_lang=request.target_lang)
-    created = await sessions.create(tenant, begun, f"deepl\0{request.document_id}")
+    begun = SessionRequest(source_lang=source_lang, target_lang=request.target_lang, glossary=glossary)
+    ids = filter(None, ("deepl", request.document_id, request.glossary_id))
+    created = await sessions.create(tenant, begun, "\0".join(ids))
     return DocumentKey(tenant, created.session_id)
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from service.access.caller import Caller
 from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
+from service.deepl.glossaries import asked_for
 from service.deepl.texts import (
     ReadText,
     append,
@@ -25,7 +26,7 @@ from service.deepl.texts import (
 from service.documents import Documents
 from service.http.form_body import members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
-from service.schemas import DocumentRequest
+from service.schemas import DocumentRequest, GlossaryTerm
 
 _LISTS: Final = frozenset({"text", "ignore_tags", "splitting_tags", "non_splitting_tags"})
 
@@ -45,8 +46,9 @@ async def translate_texts(
 ) -> TextsAnswer:
     """Translates each text by itself, or as the next of the document that the client names."""
     source_lang = source_of(body, parts.models.catalogue.models)
+    glossary = await asked_for(parts.glossaries, who.tenant, body.glossary_id, source_lang, body.target_lang)
     alone = body.document_id is None
-    translations = await (_each_alone if alone else _in_its_document)(body, source_lang, request, who, parts)
+    translations = await (_each_alone if alone else _in_its_document)(body, source_lang, glossary, request, who, parts)
     return TextsAnswer(
         translations=[
             translated(text, source_lang, translation)
@@ -56,7 +58,12 @@ async def translate_texts(
 
 
 async def _each_alone(
-    body: TextsRequest, source_lang: str, request: Request, who: Caller, parts: Services
+    body: TextsRequest,
+    source_lang: str,
+    glossary: list[GlossaryTerm],
+    request: Request,
+    who: Caller,
+    parts: Services,
 ) -> list[str]:
     (before,) = await parts.documents.split([body.context or ""], source_lang)
     context = list(before.sentences[max(0, len(before.sentences) - parts.limits.max_context_sentences) :])
@@ -68,7 +75,10 @@ async def _each_alone(
             translation
             for group in groups
             for translation in await _at_once(
-                group, [text.document(body, source_lang, context) for text in group], parts.documents, len(texts)
+                group,
+                [text.document(body, source_lang, context, glossary) for text in group],
+                parts.documents,
+                len(texts),
             )
         ]
 
@@ -94,11 +104,16 @@ async def _at_once(
 
 
 async def _in_its_document(
-    body: TextsRequest, source_lang: str, request: Request, who: Caller, parts: Services
+    body: TextsRequest,
+    source_lang: str,
+    glossary: list[GlossaryTerm],
+    request: Request,
+    who: Caller,
+    parts: Services,
 ) -> list[str]:
     texts = await read_texts(parts.documents, body, source_lang)
     async with admitted(request, parts, who, counted(texts)):
-        document = await named(parts.sessions, who.tenant, body, source_lang)
+        document = await named(parts.sessions, who.tenant, body, source_lang, glossary)
         translations = await unless_client_leaves(request, append(parts.sessions, document, texts, body.target_lang))
     parts.metrics.session_sentences.labels("request").inc(sum(len(text.sentences) for text in texts))
     return translations

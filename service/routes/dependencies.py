@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -22,6 +22,7 @@ from service.schemas import Limits
 from service.sessions import Sessions
 from service.store.commands import Commands
 from service.store.document import DocumentKey
+from service.store.glossaries import Glossaries
 from service.streams.open_streams import OpenStreams
 from service.telemetry.metrics import Metrics
 
@@ -38,11 +39,13 @@ class Services:
     redis: Commands
     documents: Documents
     sessions: Sessions
+    glossaries: Glossaries
     limiter: Limiter
     streams: OpenStreams
     limits: Limits
     metrics: Metrics
     tracer: Tracer
+    new_id: Callable[[], str]
     draining: bool = False
 
 

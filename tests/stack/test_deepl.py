@@ -199,7 +199,7 @@ def test_more_sentences_than_a_repeated_call_could_find_are_refused(client: deep
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("POST", "document", 404), ("GET", "glossaries", 404), ("PUT", "usage", 405), ("POST", "translate", 415)],
+    [("POST", "document", 404), ("GET", "glossaries/none", 404), ("PUT", "usage", 405), ("POST", "translate", 415)],
 )
 def test_every_error_has_what_clients_read(method: str, path: str, status: int, server: Replica) -> None:
     """Also of what there is not."""
@@ -225,7 +225,7 @@ def test_languages_and_usage(client: deepl.DeepLClient) -> None:
     [
         ({"tag_handling": "markdown"}, "tag_handling: Input should be"),
         ({"ignore_tags": "b"}, "ignore_tags and the like need tag_handling"),
-        ({"glossary": "a-glossary"}, "glossary_id: unknown member"),
+        ({"style_rule": "a-style"}, "style_id: unknown member"),
         ({"formality": "more"}, "formality: Input should be"),
         ({"source_lang": "FR"}, "no model serves fr-en-us; available: ja-en"),
         ({"context": "前。", "extra_body_parameters": {"document_id": "x"}}, "give context or document_id"),

@@ -26,8 +26,9 @@ Route = tuple[str, str]
 Call = Callable[[httpx.Client, str], httpx.Response]
 
 NOBODYS = "A" * 22
-"""The id of a session that never was."""
+"""The id of a session, or a glossary, that never was."""
 SENTENCES = ("彼女は来た。", "座った。")
+GLOSSARY = PAIR | {"name": "names", "entries": "彼女\tthe lady", "entries_format": "tsv"}
 
 OPEN: dict[Route, str] = {
     ("GET", "/openapi.json"): "the description of the API, which is in the repository as well",
@@ -63,14 +64,26 @@ OF_A_TENANT: dict[Route, Call] = {
     ("POST", "/v2/translate"): lambda client, _: client.post(
         "/v2/translate", json={"text": ["座った。"], "target_lang": "EN"}
     ),
+    ("POST", "/v2/glossaries"): lambda client, _: client.post("/v2/glossaries", json=GLOSSARY),
+    ("GET", "/v2/glossaries"): lambda client, _: client.get("/v2/glossaries"),
 }
 """Other routes for whoever translates."""
+
+OF_A_GLOSSARY: dict[Route, Call] = {
+    ("GET", "/v2/glossaries/{glossary_id}"): lambda client, glossary: client.get(f"/v2/glossaries/{glossary}"),
+    ("GET", "/v2/glossaries/{glossary_id}/entries"): lambda client, glossary: client.get(
+        f"/v2/glossaries/{glossary}/entries"
+    ),
+    ("DELETE", "/v2/glossaries/{glossary_id}"): lambda client, glossary: client.delete(f"/v2/glossaries/{glossary}"),
+}
+"""Routes that name a glossary."""
 
 OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v1/models"): lambda client, _: client.get("/v1/models"),
     ("GET", "/v1/info"): lambda client, _: client.get("/v1/info"),
     ("GET", "/v2/languages"): lambda client, _: client.get("/v2/languages"),
     ("GET", "/v2/usage"): lambda client, _: client.get("/v2/usage"),
+    ("GET", "/v2/glossary-language-pairs"): lambda client, _: client.get("/v2/glossary-language-pairs"),
 }
 """Routes that show what the service is."""
 
@@ -83,7 +96,7 @@ OF_AN_ADMINISTRATOR: dict[Route, Call] = {
 NO_KEY = {"v1": 401, "v2": 403}
 """What is answered without a key; in the second, as DeepL does."""
 _OF_THE_MOMENT = {"connection", "date", "x-request-id"}
-PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_ANY_KEY | OF_AN_ADMINISTRATOR
+PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_ANY_KEY | OF_AN_ADMINISTRATOR
 
 
 @dataclass(frozen=True)
@@ -183,6 +196,35 @@ def test_session_is_there_for_all_keys_of_its_tenant(clients: Clients, session: 
     assert OF_A_SESSION[route](clients.colleague, session).status_code in {101, 200, 204}
 
 
+@pytest.fixture
+def glossary(clients: Clients) -> Iterator[str]:
+    """The id of a glossary of the owner's."""
+    glossary = clients.owner.post("/v2/glossaries", json=GLOSSARY).json()["glossary_id"]
+    yield glossary
+    clients.owner.delete(f"/v2/glossaries/{glossary}")
+
+
+def _translate_with(client: httpx.Client, glossary: str) -> httpx.Response:
+    body = {"text": ["彼女は来た。"], "source_lang": "JA", "target_lang": "EN", "glossary_id": glossary}
+    return client.post("/v2/translate", json=body)
+
+
+def _listed(client: httpx.Client) -> list[str]:
+    return [each["glossary_id"] for each in client.get("/v2/glossaries").json()["glossaries"]]
+
+
+@pytest.mark.parametrize("route", OF_A_GLOSSARY, ids=" ".join)
+def test_glossary_of_another_tenant_looks_like_none(clients: Clients, glossary: str, route: Route) -> None:
+    """Read, delete, translate with it: the stranger is told what is said of one that never was."""
+    for call in (OF_A_GLOSSARY[route], _translate_with):
+        answer = call(clients.stranger, glossary)
+        assert (answer.status_code, answer.json()["code"]) == (404, "glossary_not_found")
+        assert look(answer) == look(call(clients.stranger, NOBODYS))
+    assert glossary not in _listed(clients.stranger)
+    assert glossary in _listed(clients.owner)
+    assert OF_A_GLOSSARY[route](clients.colleague, glossary).status_code in {200, 204}
+
+
 def test_idempotency_key_of_another_tenant(clients: Clients, session: str) -> None:
     """A key that one tenant has used says nothing to another, in that session or in its own."""
     header = {"Idempotency-Key": "mine"}
@@ -205,7 +247,7 @@ def test_session_that_another_tenant_has_begun_with_the_same_key(clients: Client
     assert found == ours != theirs
 
 
-@pytest.mark.parametrize("route", OF_A_SESSION | OF_A_TENANT, ids=" ".join)
+@pytest.mark.parametrize("route", OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY, ids=" ".join)
 def test_administrator_does_not_translate(clients: Clients, session: str, route: Route) -> None:
     """The scope admin holds no other: even of its own tenant's documents it sees nothing, nor whether they exist."""
     answer = PROTECTED[route](clients.administrator, session)

@@ -1,0 +1,63 @@
+"""Glossaries by DeepL's interface, which its clients make once and name in each call that translates."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response, status
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from service.deepl.bodies import GlossariesAnswer, GlossaryAnswer, GlossaryPairs, GlossaryRequest
+from service.deepl.glossaries import as_lines, keep, pairs, shown
+from service.http.form_body import members_of
+from service.routes.dependencies import CallerDep, KeyHolderDep, ServicesDep, admitted
+
+router = APIRouter(prefix="/v2", include_in_schema=False)
+_READ = ["GET", "HEAD"]
+
+
+async def _body(request: Request) -> GlossaryRequest:
+    try:
+        return GlossaryRequest.model_validate(await members_of(request))
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
+
+
+@router.post("/glossaries", status_code=status.HTTP_201_CREATED)
+async def create_glossary(
+    body: Annotated[GlossaryRequest, Depends(_body)], request: Request, who: CallerDep, parts: ServicesDep
+) -> GlossaryAnswer:
+    """Keeps terms under a new id, until they are deleted. It counts as one sentence."""
+    models, most = parts.models.catalogue.models, parts.limits.max_glossary_terms
+    async with admitted(request, parts, who, 1):
+        return await keep(parts.glossaries, who.tenant, body, parts.new_id(), models, most)
+
+
+@router.api_route("/glossaries", methods=_READ)
+async def list_glossaries(who: CallerDep, parts: ServicesDep) -> GlossariesAnswer:
+    """All of the caller's tenant."""
+    return GlossariesAnswer(glossaries=[shown(each) for each in await parts.glossaries.all(who.tenant)])
+
+
+@router.api_route("/glossaries/{glossary_id}", methods=_READ)
+async def read_glossary(glossary_id: str, who: CallerDep, parts: ServicesDep) -> GlossaryAnswer:
+    """What there is to know of one, but its terms."""
+    return shown(await parts.glossaries.find(who.tenant, glossary_id))
+
+
+@router.api_route("/glossaries/{glossary_id}/entries", methods=_READ)
+async def read_entries(glossary_id: str, who: CallerDep, parts: ServicesDep) -> Response:
+    """Its terms."""
+    terms = await parts.glossaries.terms(who.tenant, glossary_id)
+    return Response(as_lines(terms), media_type="text/tab-separated-values; charset=utf-8")
+
+
+@router.delete("/glossaries/{glossary_id}", status_code=status.HTTP_204_NO_CONTENT)
+async def delete_glossary(glossary_id: str, who: CallerDep, parts: ServicesDep) -> None:
+    """Forgets it."""
+    await parts.glossaries.delete(who.tenant, glossary_id)
+
+
+@router.api_route("/glossary-language-pairs", methods=_READ)
+async def list_pairs(_who: KeyHolderDep, parts: ServicesDep) -> GlossaryPairs:
+    """The languages that a glossary may have."""
+    return GlossaryPairs(supported_languages=pairs(parts.models.catalogue.models))
