@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models.data.documents import Document, Sentence
+from models.data.glossary import Glossary, Term
 from models.data.replacement import Replacement
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime, WindowTranslator
@@ -35,6 +36,8 @@ class Settings:
     device: str
     compute_type: str
     threads: int
+    terms: tuple[Term, ...] = ()
+    """Of a glossary."""
 
     @property
     def key(self) -> str:
@@ -76,6 +79,7 @@ class PartTranslator:
         if self._runtime.manifest.fingerprint != settings.fingerprint:
             raise BundleError(f"{settings.bundle}: the bundle on this node is not the one where the job was started")
         self._settings = settings
+        self._glossary = Glossary(settings.terms)
         self._begin = begin
         self._runtime.check(TranslationRequest("."), settings.options)
 
@@ -94,7 +98,7 @@ class PartTranslator:
 
     def _translated(self, lines: Sequence[str]) -> Iterator[str]:
         documents = [Document(tuple(map(Sentence, group))) for full, group in groupby(lines, bool) if full]
-        translator = WindowTranslator(self._runtime, self._settings.options)
+        translator = WindowTranslator(self._runtime, self._settings.options, self._glossary)
         window, replacement = self._runtime.manifest.window, self._settings.replacement
         translations = iter(translate_documents(translator, documents, window, replacement=replacement))
         for line in lines:

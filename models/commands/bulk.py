@@ -9,6 +9,7 @@ import typer
 from models.bundle.manifest import Manifest
 from models.commands.context import options_of
 from models.commands.options import with_folder
+from models.data.glossary import Term
 from models.data.replacement import ContextKind, Replacement
 from models.engine.requests import Strategy
 from models.errors import ConfigError
@@ -47,6 +48,8 @@ class Decoding:
     compute_type: str
     threads: int
     strategy: Strategy | None = None
+    terms: tuple[Term, ...] = ()
+    """Of a glossary."""
 
 
 def translate_on_cluster(
@@ -81,6 +84,7 @@ def translate_on_cluster(
         how.device,
         how.compute_type,
         how.threads,
+        how.terms,
     )
     with tqdm(unit="sentence") as bar:
 

@@ -25,6 +25,7 @@ from models.commands.options import (
 )
 from models.config import load_config
 from models.data.documents import read_documents
+from models.data.glossary import Glossary, read_terms
 
 
 def export(
@@ -104,6 +105,12 @@ def translate(
     drafts: Annotated[
         Path | None, typer.Option(metavar="F", help="Draft translations, line for line; empty where there is none.")
     ] = None,
+    glossary: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="F", help="Terms that translations use: each a line, source and target with a tab between."
+        ),
+    ] = None,
     beam: Beam = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
@@ -119,8 +126,9 @@ def translate(
                 "--drafts goes with --strategy verify, which is then the default, and not with --ray"
             )
         strategy = "verify"
+    terms = () if glossary is None else read_terms(glossary)
     if ray is not None:
-        how = Decoding(context, beam, device, compute_type, threads, strategy)
+        how = Decoding(context, beam, device, compute_type, threads, strategy, terms)
         translate_on_cluster(bundle, source, out, how, ray, workers, part)
         return
     if workers is not None or part is not None:
@@ -132,7 +140,7 @@ def translate(
     from models.evaluation.document_translation import Piecewise
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-    translator = translator_of(runtime, context, beam, strategy)
+    translator = translator_of(runtime, context, beam, strategy, glossary=Glossary(terms))
     replacement = replacement_of(runtime, context, seed)
     with readable(source) as file, writable(out) as stream, tqdm(unit="sentence") as bar:
         require_translatable(runtime, file)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from models.config import ContextWindow
+from models.data.glossary import NO_TERMS, Glossary
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 from models.engine.requests import Options, Strategy
 
@@ -64,11 +65,12 @@ def translator_of(
     beam: int | None,
     strategy: Strategy | None = None,
     alpha: float | None = None,
+    glossary: Glossary = NO_TERMS,
 ) -> "WindowTranslator":
     """The model as evaluation sees it."""
     from models.engine.runtime import WindowTranslator
 
-    return WindowTranslator(runtime, options_of(context, beam, strategy, alpha))
+    return WindowTranslator(runtime, options_of(context, beam, strategy, alpha), glossary)
 
 
 def replacement_of(runtime: "Runtime", context: ContextKind, seed: int) -> Replacement:

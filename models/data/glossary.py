@@ -4,9 +4,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from models.data.documents import decode_line, read_lines
 from models.data.markup import unmarked
+from models.errors import DataError
 
 _KATAKANA: Final = re.compile(r"[ァ-ヺー]")
 _RUNS_ON: Final = re.compile(r"[ぁ-ゟ々〆\u3400-\u9fff\uf900-\ufaff\u0e00-\u109f\u1780-\u17ff\U00020000-\U0003ffff]")
@@ -97,6 +100,28 @@ class Glossary:
             if term is not None and _parts(text, at) and _parts(text, at + length):
                 return term
         return None
+
+
+NO_TERMS: Final = Glossary(())
+
+
+def read_terms(path: Path) -> tuple[Term, ...]:
+    """The terms of a file: a line for each, source and target with a tab between.
+
+    Raises:
+        DataError: there is no such file, or a line is no such term, or has the source of one before it.
+    """
+    terms: dict[str, Term] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        text = decode_line(path, number, line)
+        source, _, target = (part.strip() for part in text.partition("\t"))
+        if text and not (source and target.isprintable() and target):
+            raise DataError("is no source and target with a tab between", path, number)
+        if source in terms:
+            raise DataError("has the source of a line before it", path, number)
+        if text:
+            terms[source] = Term(source, target)
+    return tuple(terms.values())
 
 
 def _in_small_letters(text: str) -> bool:

@@ -6,7 +6,7 @@ of clients or of time.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from models.data.batches import ContextReader
 from models.data.characters import Nearest
 from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
+from models.data.glossary import NO_TERMS, Glossary
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
 from models.engine.attempts import Attempts, Best
@@ -267,11 +268,14 @@ class Runtime:
 class WindowTranslator:
     """A runtime as evaluation sees it: translates and scores windows of documents, always with the same options.
 
+    Translations have the terms of the glossary.
+
     A window's current sentence may have a draft as its target, which the strategy `verify` reads.
     """
 
     runtime: Runtime
     options: Options = DEFAULT_OPTIONS
+    glossary: Glossary = NO_TERMS
 
     @property
     def reads_target(self) -> bool:
@@ -280,7 +284,9 @@ class WindowTranslator:
 
     def translate(self, windows: Sequence[Window]) -> list[Translation]:
         """A translation of each window's current sentence."""
-        return self.runtime.translate([_request_of(window) for window in windows], self.options)
+        requests = [_request_of(window) for window in windows]
+        asked = [replace(request, terms=self.glossary.of(request.source)) for request in requests]
+        return self.runtime.translate(asked, self.options)
 
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
         """The log-probability of each target as the translation of its window's current sentence."""

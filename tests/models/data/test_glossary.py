@@ -1,12 +1,15 @@
 """Which terms a text has, and whether a translation says one."""
 
+from pathlib import Path
+
 import pytest
 
 from models.data.characters import Nearest
-from models.data.glossary import Glossary, Term
+from models.data.glossary import Glossary, Term, read_terms
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
+from models.errors import DataError
 from tests.support.servers import ROOT
 
 
@@ -50,6 +53,31 @@ def test_of_two_terms_for_the_same_the_first_counts() -> None:
 def test_no_terms_are_found_by_none() -> None:
     """Which costs nothing."""
     assert Glossary(()).of("紫式部") == ()
+
+
+def test_terms_of_a_file(tmp_path: Path) -> None:
+    """A line each, with a tab; as a table program writes it, also with a byte order mark and line ends of Windows."""
+    file = tmp_path / "terms.tsv"
+    file.write_bytes("\ufeff寺\ttemple\r\n\r\n 神 社 \t shrine \r\n".encode())
+    assert read_terms(file) == (Term("寺", "temple"), Term("神 社", "shrine"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("寺\ttemple\n寺 temple\n", "terms.tsv:2: is no source and target with a tab between"),
+        ("\ttemple\n", "terms.tsv:1: is no source"),
+        ("寺\t \n", "terms.tsv:1: is no source"),
+        ("寺\ttemple\ttera\n", "terms.tsv:1: is no source"),
+        ("寺\ttemple\n\n寺\ttera\n", "terms.tsv:3: has the source of a line before it"),
+    ],
+)
+def test_a_line_that_is_no_term_is_named(tmp_path: Path, text: str, said: str) -> None:
+    """With its number."""
+    file = tmp_path / "terms.tsv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        read_terms(file)
 
 
 @pytest.mark.parametrize(

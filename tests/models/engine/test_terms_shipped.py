@@ -1,14 +1,21 @@
 """Terms through the shipped model: they are in the translation as they are asked for."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from models.bulk.worker import PartTranslator
 from models.data.documents import Sentence
-from models.data.glossary import Term
+from models.data.glossary import Term, read_terms
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
+from tests.support.bulk import settings_of
+from tests.support.command_line import run
 from tests.support.servers import ROOT
+
+PRETRAINED = ROOT / "models" / "pretrained"
 
 LADY, TALE, COURT = Term("紫式部", "Lady Murasaki"), Term("源氏物語", "Genji's Story"), Term("宮廷", "the palace")
 TEXT = "紫式部は宮廷に仕え、源氏物語を書いた。"
@@ -17,7 +24,7 @@ TEXT = "紫式部は宮廷に仕え、源氏物語を書いた。"
 @pytest.fixture(scope="module")
 def runtime() -> Runtime:
     """The shipped Japanese-English bundle."""
-    return Runtime.load(ROOT / "models" / "pretrained" / "ja-en")
+    return Runtime.load(PRETRAINED / "ja-en")
 
 
 @pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
@@ -61,6 +68,20 @@ def test_each_part_of_a_long_sentence_has_its_own(runtime: Runtime) -> None:
     (found,) = runtime.translate([TranslationRequest(text, terms=(LADY, TALE, COURT))], Options("direct", 1))
     assert found.text.count("the palace") > 2
     assert not {"ABC", "JR", "NHK", "DVD"} & set(found.text.replace(",", " ").replace(".", " ").split())
+
+
+def test_terms_of_a_file_are_used_on_one_machine_and_on_many(tmp_path: Path) -> None:
+    """By the command, and by a worker of a cluster; both give the same."""
+    bundle, source, terms = PRETRAINED / "ja-en", tmp_path / "source", tmp_path / "terms.tsv"
+    source.write_text(f"{TEXT}\n\n源氏物語を書いた。\n", encoding="utf-8")
+    terms.write_text("".join(f"{term.source}\t{term.target}\n" for term in (LADY, TALE)), encoding="utf-8")
+    done = run("translate", bundle, "--in", source, "--glossary", terms)
+    first, _, last = done.stdout.splitlines()
+    assert ("Lady Murasaki" in first, "Genji's Story" in first, "Genji's Story" in last) == (True, True, True)
+    settings = replace(settings_of(bundle), options=Options(), terms=read_terms(terms))
+    row = {"key": "k", "line": 1, "sentences": 2, "text": source.read_bytes()}
+    assert PartTranslator(settings, lambda _: 0)(row)["text"] == done.stdout
+    assert settings.key != replace(settings, terms=()).key
 
 
 def test_in_a_flow_they_are_what_they_are_alone(runtime: Runtime) -> None:
