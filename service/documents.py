@@ -137,7 +137,7 @@ class Documents:
         model = self._catalogue.choose(request.source_lang, request.target_lang, request.model)
         with model.hold():
             self._check_context(request.context)
-            check_terms(len(request.glossary), self._settings.max_glossary_terms)
+            check_terms(request.glossary, self._settings.max_glossary_terms)
             if segmented is None:
                 with self._admission.reserve(document, self._places(self._fewest(request))):
                     segmented = await self._segmented(request)
@@ -264,7 +264,7 @@ async def beside_others(work: Callable[[], _T], texts: Sequence[str]) -> _T:
 async def _terms(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, tuple[Term, ...]]:
     def work() -> Mapping[str, tuple[Term, ...]]:
         glossary = glossary_of(request.glossary)
-        found = {sentence: glossary.of(sentence) for sentence in sentences}
+        found = {sentence: glossary.may_be_in(sentence) for sentence in sentences}
         return {sentence: terms for sentence, terms in found.items() if terms}
 
     return await beside_others(work, sentences) if request.glossary else {}

@@ -21,7 +21,7 @@ def terms_of(written: str) -> list[GlossaryTerm]:
     return [GlossaryTerm.model_construct(source=source, target=target) for source, target in pairs]
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def kept(written: str) -> Glossary:
     """The same, to be found in sentences, of which a session may have many."""
     return glossary_of(terms_of(written))

@@ -1,11 +1,15 @@
 """What a request may have at most, beyond what its schema says."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from models.data.markup import unmarked
 from models.errors import SentenceTooLongError
 from service.errors import InvalidInputError
+from service.schemas import GlossaryTerm
 
+MOST_GLOSSARY_CHARACTERS: Final = 65_536
+"""Of a glossary in all: a session's comes from Redis with each sentence."""
 _WITH_TAGS: Final = 4
 """How often as much there may be with tags as without, which nobody reads but which are kept."""
 
@@ -25,14 +29,19 @@ def check_length(sentence: str, most: int, which: str, **extras: int) -> None:
         raise SentenceTooLongError(f"{which} has {characters} characters; at most {most} are accepted", **extras)
 
 
-def check_terms(terms: int, most: int) -> None:
-    """Refuse a glossary with more terms than are accepted.
+def check_terms(terms: Sequence[GlossaryTerm], most: int) -> None:
+    """Refuse a glossary with more terms, or longer ones, than are accepted.
 
     Raises:
-        InvalidInputError: says how many it has, and may have.
+        InvalidInputError: says how many there may be, or characters.
     """
-    if terms > most:
-        raise InvalidInputError(f"the glossary has {terms} terms; at most {most} are accepted")
+    if len(terms) > most:
+        raise InvalidInputError(f"the glossary has more than {most} terms, which is the maximum")
+    characters = sum(len(term.source) + len(term.target) for term in terms)
+    if characters > MOST_GLOSSARY_CHARACTERS:
+        raise InvalidInputError(
+            f"the glossary has {characters} characters; at most {MOST_GLOSSARY_CHARACTERS} are accepted"
+        )
 
 
 def check_number(sentences: int, most: int) -> None:

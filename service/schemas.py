@@ -5,6 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from models.data.glossary import UNFIT
+
 MAX_BEAM = 8
 MAX_POSITION = MAX_SECONDS = 2**31
 Strategy = Literal["direct", "sentence", "rerank"]
@@ -27,8 +29,8 @@ def _number(value: object) -> object:
 
 
 def _on_one_line(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("must not contain line breaks, tabs or other characters that are not printed")
+    if UNFIT.search(text):
+        raise ValueError("must not contain line breaks, tabs or other control characters")
     return text
 
 

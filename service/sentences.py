@@ -164,7 +164,7 @@ class Sentences:
             tuple(map(_sentence, read)),
             growing=True,
             parts=parts(appended.source, model.manifest.languages.source),
-            terms=kept(appended.glossary).of(appended.source),
+            terms=kept(appended.glossary).may_be_in(appended.source),
         )
         turn = Turn(document.session_id, "interactive")
         with model.hold():

@@ -1,21 +1,30 @@
 """Terms, and what a translation has to have for each: which of them a text has, and whether a translation says one."""
 
+import html
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from models.data.documents import decode_line, read_lines
 from models.data.markup import unmarked
+from models.data.words import ADDRESS
 from models.errors import DataError
 
+UNFIT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\U000f0000-\U0010ffff]")
+"""What no term may have: ends of lines, other controls, and what stands for marks in a translation."""
+
+_IDEOGRAPH: Final = re.compile(r"[々〆\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_RUNS_ON: Final = re.compile(rf"{_IDEOGRAPH.pattern}|[ぁ-ゟ\u0e00-\u109f\u1780-\u17ff]")
+"""Where nothing shows where a word ends: Chinese characters, hiragana, Thai, Lao, Tibetan, Burmese, Khmer."""
 _KATAKANA: Final = re.compile(r"[ァ-ヺー]")
-_RUNS_ON: Final = re.compile(r"[ぁ-ゟ々〆\u3400-\u9fff\uf900-\ufaff\u0e00-\u109f\u1780-\u17ff\U00020000-\U0003ffff]")
-"""Where nothing shows where a word ends: hiragana, Chinese characters, Thai, Lao, Tibetan, Burmese, Khmer."""
 _ENDING: Final = 2
 """Letters that may follow a term in a translation, as in shrines."""
+_ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,31 +35,25 @@ class Term:
     target: str
 
     def is_said(self, translation: str) -> bool:
-        """Whether a translation has it as a word, perhaps with an ending of one or two letters.
+        """Whether a translation has it as a word; one in letters perhaps with an ending of one or two more.
 
         Capitals do not matter where the term has none: it may begin a sentence.
         """
         capitals = re.IGNORECASE if _in_small_letters(self.target) else 0
         found = [each.span() for each in re.finditer(re.escape(self.target), translation, capitals)]
+        endings = range(_ENDING + 1 if _kind(self.target[-1]) == "letters" else 1)
         return any(
-            _parts(translation, begin) and any(_parts(translation, end + more) for more in range(_ENDING + 1))
+            _parts(translation, begin) and any(_parts(translation, end + more) for more in endings)
             for begin, end in found
         )
-
-    def count(self, text: str) -> int:
-        """How often a text in the source language has it."""
-        return sum(1 for _ in Glossary([self]).found(text))
 
     def at(self, translation: str, place: int) -> str:
         """As it is written at a place of a translation: one without capitals with one where it begins the sentence."""
         begins = not any(character.isalnum() for character in translation[:place])
-        return self.target[0].upper() + self.target[1:] if begins and _in_small_letters(self.target) else self.target
-
-
-def places_of(words: str, text: str) -> list[tuple[int, int]]:
-    """Where a text has some words, whatever their capitals, unless they are part of other ones."""
-    found = [each.span() for each in re.finditer(re.escape(words), text, re.IGNORECASE)]
-    return [(begin, end) for begin, end in found if _parts(text, begin) and _parts(text, end)]
+        capital = self.target[0].upper()
+        if not begins or not _in_small_letters(self.target) or len(capital) > 1 or _ADDRESS.match(self.target):
+            return self.target
+        return capital + self.target[1:]
 
 
 class Found(NamedTuple):
@@ -71,38 +74,61 @@ class Glossary:
 
     def __init__(self, terms: Iterable[Term]) -> None:
         self._terms: dict[str, Term] = {}
-        lengths: dict[str, set[int]] = {}
         for term in terms:
             self._terms.setdefault(term.source, term)
-            lengths.setdefault(term.source[0].lower(), set()).add(len(term.source))
-        self._lengths = {first: sorted(each, reverse=True) for first, each in lengths.items()}
+        self._small = _Words(filter(_in_small_letters, self._terms))
+        self._others = _Words(source for source in self._terms if not _in_small_letters(source))
 
     def found(self, text: str) -> Iterator[Found]:
-        """Each place of a text that has a term, in order; none overlaps another. Takes a time that is linear."""
-        at = 0
+        """Each place of a text that has a term, in order; none overlaps another."""
+        small, at = _in_small(text), 0
         while at < len(text):
-            term = self._at(text, at)
-            end = at + (1 if term is None else len(term.source))
-            if term is not None:
-                yield Found(at, end, term)
-            at = end
+            found = self._at(text, small, at)
+            if found is not None:
+                yield found
+            at = at + 1 if found is None else found.end
 
     def of(self, text: str) -> tuple[Term, ...]:
-        """Those that a text has, without its marks, each once."""
-        return tuple(dict.fromkeys(each.term for each in self.found(unmarked(text).text))) if self._terms else ()
+        """Those that a text has, each once, in its order."""
+        return tuple(dict.fromkeys(each.term for each in self.found(text))) if self._terms else ()
 
-    def _at(self, text: str, at: int) -> Term | None:
-        for length in self._lengths.get(text[at].lower(), ()):
-            said = text[at : at + length]
-            term = self._terms.get(said)
-            if term is None and (term := self._terms.get(said.lower())) and not _in_small_letters(term.source):
-                continue
-            if term is not None and _parts(text, at) and _parts(text, at + length):
-                return term
-        return None
+    def may_be_in(self, text: str) -> tuple[Term, ...]:
+        """Those that a text has without its marks, and with what its entities say; perhaps some in addresses, too."""
+        return self.of(html.unescape(unmarked(text).text)) if self._terms else ()
+
+    def _at(self, text: str, small: str, at: int) -> Found | None:
+        if not _parts(text, at):
+            return None
+        sources = chain(self._small.at(small, at), self._others.at(text, at))
+        longest = max((each for each in sources if _parts(text, at + len(each))), key=len, default=None)
+        return None if longest is None else Found(at, at + len(longest), self._terms[longest])
 
 
-NO_TERMS: Final = Glossary(())
+class _Words:
+    """Words that are found where a text has them, in a time that hardly grows with their number."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = sorted(words)
+        self._first = frozenset(word[0] for word in self._words)
+        self._longest = max(map(len, self._words), default=0)
+        self._within: list[int] = []
+        """For each word the longest of the others that it begins with, or -1."""
+        for number, word in enumerate(self._words):
+            other = number - 1
+            while other >= 0 and not word.startswith(self._words[other]):
+                other = self._within[other]
+            self._within.append(other)
+
+    def at(self, text: str, at: int) -> Iterator[str]:
+        """Those that a text has at a place, the longest first."""
+        if text[at] not in self._first:
+            return
+        # What the text begins with is before it, and of those the last is the longest, or begins with that.
+        number = bisect_right(self._words, text[at : at + self._longest]) - 1
+        while number >= 0:
+            if text.startswith(self._words[number], at):
+                yield self._words[number]
+            number = self._within[number]
 
 
 def read_terms(path: Path) -> tuple[Term, ...]:
@@ -115,7 +141,7 @@ def read_terms(path: Path) -> tuple[Term, ...]:
     for number, line in enumerate(read_lines(path), 1):
         text = decode_line(path, number, line)
         source, _, target = (part.strip() for part in text.partition("\t"))
-        if text and not (source and target.isprintable() and target):
+        if (text and not (source and target)) or UNFIT.search(source + target):
             raise DataError("is no source and target with a tab between", path, number)
         if source in terms:
             raise DataError("has the source of a line before it", path, number)
@@ -124,20 +150,46 @@ def read_terms(path: Path) -> tuple[Term, ...]:
     return tuple(terms.values())
 
 
+def places_of(words: str, text: str) -> list[tuple[int, int]]:
+    """Where a text has some words, whatever their capitals, unless they may be part of other ones."""
+    found = [each.span() for each in re.finditer(re.escape(words), text, re.IGNORECASE)]
+    return [
+        (begin, end)
+        for begin, end in found
+        if all(_parts(text, at) and not _among_ideographs(text, at) for at in (begin, end))
+    ]
+
+
 def _in_small_letters(text: str) -> bool:
     return text == text.lower()
 
 
+def _in_small(text: str) -> str:
+    """A text in small letters, each character in its place."""
+    small = text.lower()
+    return small if len(small) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
 def _parts(text: str, at: int) -> bool:
     """Whether no word goes on from before a place to behind it."""
-    before, after = _kind(text[at - 1 : at]) if at > 0 else None, _kind(text[at : at + 1])
-    return before is None or before != after
+    if at == 0 or at >= len(text):
+        return True
+    after = text[at]
+    before, behind = _kind(text[at - 1]), _kind(after)
+    return not unicodedata.combining(after) and (before is None or before != behind)
+
+
+def _among_ideographs(text: str, at: int) -> bool:
+    return 0 < at < len(text) and all(_IDEOGRAPH.match(each) for each in text[at - 1 : at + 1])
 
 
 def _kind(character: str) -> str | None:
     """What a character may make up a word with; none where that does not show."""
-    if not character or _RUNS_ON.match(character):
+    if _RUNS_ON.match(character):
         return None
     if _KATAKANA.match(character):
         return "katakana"
     return "letters" if unicodedata.category(character)[0] in "LMN" else None
+
+
+NO_TERMS: Final = Glossary(())

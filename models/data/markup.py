@@ -1,10 +1,10 @@
 """Marks of a sentence: tags, bold, links, around words or between them. A model reads the text without them."""
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, groupby, pairwise, takewhile
 from types import MappingProxyType
 from typing import Final
 
@@ -112,6 +112,38 @@ def with_places(
     return translation
 
 
+def with_parts_replaced(translation: str, find: Callable[[str], Iterable[tuple[int, int, str]]]) -> str:
+    """A translation in which some parts have made way for others.
+
+    Args:
+        translation: perhaps with places for marks. Those within a part come to its ends, in their order: what opens to
+            its beginning, and all from the first that closes on to its end.
+        find: gives the parts of a translation without places, in order, each with what takes its place.
+    """
+    places = deque((found.start() - number, found[0]) for number, found in enumerate(_PLACE.finditer(translation)))
+    bare, made, last = _PLACE.sub("", translation), list[str](), 0
+
+    def keep_until(end: int) -> None:
+        nonlocal last
+        while places and places[0][0] <= end:
+            at, place = places.popleft()
+            made.extend((bare[last:at], place))
+            last = at
+        made.append(bare[last:end])
+        last = end
+
+    for begin, end, other in find(bare):
+        keep_until(begin)
+        within = list[str]()
+        while places and places[0][0] < end:
+            within.append(places.popleft()[1])
+        opens = list(takewhile(_is_first, within))
+        made += [*opens, other, *within[len(opens) :]]
+        last = end
+    keep_until(len(bare))
+    return "".join(made)
+
+
 def unmarked(text: str) -> Unmarked:
     """Take the marks of a text out, tags without a partner too, unless they are words of a sentence.
 
@@ -187,6 +219,10 @@ def _beside(numbers: Iterable[int], anchors: Container[int], places: Mapping[int
         elif anchor is not None:
             found[number] = anchor
     return found
+
+
+def _is_first(place: str) -> bool:
+    return (ord(place) - _FIRST) % 2 == 0
 
 
 def _places(number: int) -> tuple[str, str]:

@@ -3,12 +3,12 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from models.data.glossary import Term, places_of
-from models.data.markup import NO_MARKS, Unmarked
+from models.data.glossary import Glossary, Term, places_of
+from models.data.markup import NO_MARKS, Unmarked, with_parts_replaced
 from models.data.words import ADDRESS, beside
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
@@ -33,6 +33,8 @@ class Spelt:
     """The text as it was but for its marks, and these; without any, nothing."""
     terms: tuple[Term, ...] = ()
     """What a translation has to say."""
+    told: tuple[tuple[str, Term], ...] = ()
+    """Stand-ins, each with the term that it stands for."""
     worded: tuple[tuple[str, Term], ...] = ()
     """What the model says by itself for terms."""
 
@@ -44,66 +46,84 @@ class Spelt:
     def as_read(self, translation: str) -> str:
         """A translation of the text, without marks and with the stand-ins that the text is read with."""
         translation = self.marks.of(translation)
-        for stand_in, verbatim in self.replaced:
-            translation = translation.replace(verbatim, stand_in, 1)
+        for stand_in, stood_for in self._all.items():
+            translation = translation.replace(stood_for, stand_in, 1)
         if not self.escaped:
             return translation
         said = {entity: character for character, entity in self.escaped}
         return re.sub("|".join(map(re.escape, said)), lambda found: said[found[0]], translation)
 
     def lost(self, translation: str) -> int:
-        """How many stand-ins a translation of what was read lacks or repeats, and how many terms it does not say.
+        """How many stand-ins a translation of what was read lacks, repeats or spoils, and how many terms it lacks.
 
         So a term whose stand-in is lacking counts twice: it is not said in other words either.
         """
-        copies = Counter(found[1] for found in self._stand_ins().finditer(translation)) if self.replaced else {}
-        return sum(abs(copies.get(one, 0) - 1) for one, _ in self.replaced) + len(self.missing(translation))
+        if not self._all:
+            return len(self.missing(translation))
+        copies = Counter(found[1] for found in self._stand_ins().finditer(translation))
+        rest = self._stand_ins().sub("", translation)
+        spoilt = sum(abs(copies[stand_in] - 1) + (stand_in in rest) for stand_in in self._all)
+        return spoilt + len(self.missing(translation))
 
     def missing(self, translation: str) -> list[Term]:
         """The terms that a translation of what was read does not say."""
-        said = self._copied(self.in_terms(translation), dict(self.replaced)) if self.terms else ""
+        said = self._copied(self.in_terms(translation), self._all) if self.terms else ""
         return [term for term in self.terms if not term.is_said(said)]
 
     def in_terms(self, translation: str) -> str:
         """A translation of what was read, with terms in the place of what the model says for them by itself.
 
-        It has to say that as often as the text has the term: else it may mean something else by it.
+        It must not say that more often than the text has the term: else it may mean something else by it.
+
+        Args:
+            translation: perhaps with places for marks.
         """
+        return with_parts_replaced(translation, self._wordings) if self.worded else translation
+
+    def _wordings(self, translation: str) -> Iterator[tuple[int, int, str]]:
+        """Where a translation has them, in its order, and the terms; none overlaps another."""
+        asked = Counter(found.term for found in Glossary(self.terms).found(self.plain))
+        found = list[tuple[int, int, str]]()
         for wording, term in self.worded:
-            said = places_of(wording, translation)
-            if not term.is_said(translation) and len(said) == term.count(self.plain):
-                for begin, end in reversed(said):
-                    translation = translation[:begin] + term.at(translation, begin) + translation[end:]
-        return translation
+            places = places_of(wording, translation)
+            if len(places) <= asked[term] and not term.is_said(translation):
+                found += [(*place, term.at(translation, place[0])) for place in places]
+        last = 0
+        for begin, end, said in sorted(found):
+            if begin >= last:
+                yield begin, end, said
+                last = end
 
     def retold(self, turn: int) -> "Spelt | None":
         """The same text read with other stand-ins, each another one for every turn; none where there is no other."""
-        used = [stand_in for stand_in, _ in self.replaced]
-        if not used:
-            return None
-        plain = as_tokenized(self.plain)
+        used, plain = list(self._all), as_tokenized(self.plain).upper()
         free = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in not in plain]
-        if turn >= len(free):
+        if not used or turn >= len(free):
             return None
         return self._with([free[(free.index(stand_in) + turn) % len(free)] for stand_in in used])
 
     def read_like(self, other: "Spelt") -> "Spelt":
         """The same text with the stand-ins of another one, in which they stand for the same."""
-        same = [verbatim for _, verbatim in self.replaced] == [verbatim for _, verbatim in other.replaced]
-        return self._with([stand_in for stand_in, _ in other.replaced]) if same and self.replaced else self
+        same = list(self._all.values()) == list(other._all.values())  # noqa: SLF001 - another of this class
+        return self._with(list(other._all)) if same and self._all else self  # noqa: SLF001
 
     def _with(self, stand_ins: Sequence[str]) -> "Spelt":
         """The same text with these, one for each of its own."""
-        others = {stand_in: other for (stand_in, _), other in zip(self.replaced, stand_ins, strict=True)}
+        others = dict(zip(self._all, stand_ins, strict=True))
         own = re.compile("|".join(others))
         text, plain = (own.sub(lambda found: others[found[0]], each) for each in (self.text, self.plain))
         replaced = tuple((others[stand_in], verbatim) for stand_in, verbatim in self.replaced)
-        return replace(self, text=text, plain=plain, replaced=replaced)
+        told = tuple((others[stand_in], term) for stand_in, term in self.told)
+        return replace(self, text=text, plain=plain, replaced=replaced, told=told)
+
+    @property
+    def _all(self) -> dict[str, str]:
+        """All stand-ins, each with what is said for it."""
+        return dict(self.replaced) | {stand_in: term.target for stand_in, term in self.told}
 
     def _stand_ins(self) -> re.Pattern[str]:
         """In a translation, and in the plural of English, too."""
-        stand_ins = "|".join(stand_in for stand_in, _ in self.replaced)
-        return re.compile(rf"(?<![A-Za-z0-9])({stand_ins})s?(?![A-Za-z0-9])")
+        return re.compile(rf"(?<![A-Za-z0-9])({'|'.join(self._all)})s?(?![A-Za-z0-9])")
 
     def restored(self, translation: str) -> str:
         """A translation of what was read, with all that was not read, each as often as the text has it.
@@ -111,22 +131,20 @@ class Spelt:
         Marks come where the translation has places for them (`models.data.markup.with_places`). What the model has
         dropped comes last, with spaces in any language: an address ends at one. A term that it has dropped does not.
         """
-        missing = dict(self.replaced)
+        missing = self._all
         if self.escaped:
             translation = translation.translate({ord(character): entity for character, entity in self.escaped})
         translation = self._copied(translation, missing)
-        terms = {term.target for term in self.terms}
-        last = (verbatim for verbatim in missing.values() if verbatim not in terms)
+        last = (verbatim for stand_in, verbatim in self.replaced if stand_in in missing)
         return self.marks.marked(translation, *last, *self.left_out)
 
     def _copied(self, translation: str, stand_ins: dict[str, str]) -> str:
         """A translation with what stand-ins stand for, each once; what is left of them is not in it."""
-        terms = {term.target: term for term in self.terms}
+        terms = dict(self.told)
 
         def original(found: re.Match[str]) -> str:
-            verbatim = stand_ins.pop(found[1], "")
-            term = terms.get(verbatim)
-            return _apart(verbatim, found) if term is None else term.at(found.string, found.start())
+            said, term = stand_ins.pop(found[1], ""), terms.get(found[1])
+            return term.at(found.string, found.start()) if said and term else _apart(said, found)
 
         return self._stand_ins().sub(original, translation) if stand_ins else translation
 

@@ -8,11 +8,11 @@ and they follow the translation.
 
 import html
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from html.entities import html5
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from models.data.characters import Nearest
@@ -41,7 +41,7 @@ class Spelling:
         """The text as the vocabulary can best spell it."""
         marks = unmarked(text)
         text = marks.text
-        said = as_tokenized(_ENTITY.sub(lambda found: html.unescape(found[0]), text))
+        said = as_tokenized(_ENTITY.sub(lambda found: html.unescape(found[0]), text)).upper()
         free = [one for one in STAND_INS if one not in text and one not in said]
         reading = _Reading(self._nearest, free, {at for pair in marks.pairs for at in (pair.begin, pair.end)})
         if any(sign in text for sign in SIGNS):
@@ -60,28 +60,22 @@ class Spelling:
         )
 
     def with_terms(self, spelt: Spelt, terms: Collection[Term]) -> Spelt:
-        """The same text with stand-ins for terms, from its beginning on, for as many as there are."""
-        said = as_tokenized(spelt.plain)
-        free = iter([one for one in STAND_INS if one not in said])
-        replaced = list(spelt.replaced)
-
-        def pieces() -> Iterator[str]:
-            end = 0
-            for found, stand_in in zip(Glossary(terms).found(spelt.plain), free, strict=False):
-                replaced.append((stand_in, found.term.target))
-                yield from (spelt.plain[end : found.begin], stand_in)
-                end = found.end
-            yield spelt.plain[end:]
-
-        plain = reduce(_joined, pieces())
-        return replace(spelt, text=self._nearest.of(plain), plain=plain, replaced=tuple(replaced))
+        """The same text with stand-ins for some of its terms, from its beginning on, for as many as there are."""
+        said = as_tokenized(spelt.plain).upper()
+        free = [one for one in STAND_INS if one not in said]
+        found = [each for each in Glossary(spelt.terms).found(spelt.plain) if each.term in terms][: len(free)]
+        told = tuple((stand_in, each.term) for stand_in, each in zip(free, found, strict=False))
+        ends = [0, *(each.end for each in found)]
+        kept = [spelt.plain[end : each.begin] for end, each in zip(ends, found, strict=False)]
+        pieces = [*chain.from_iterable(zip(kept, free, strict=False)), spelt.plain[ends[-1] :]]
+        plain = reduce(_joined, pieces)
+        return replace(spelt, text=self._nearest.of(plain), plain=plain, told=told)
 
     def like(self, text: str, other: Spelt) -> Spelt:
         """A text read as another one that differs in its marks alone, with the same stand-ins for the same."""
-        standing_in = {verbatim for _, verbatim in other.replaced}
-        terms = [term for term in other.terms if term.target in standing_in]
-        read = self.of(text)
-        return (self.with_terms(read, terms) if terms else read).read_like(other)
+        read = replace(self.of(text), terms=other.terms)
+        told = [term for _, term in other.told]
+        return (self.with_terms(read, told) if told else read).read_like(other)
 
 
 @dataclass(slots=True)

@@ -1,14 +1,17 @@
 """Tries to translate a part of a request, until all that has to be in its translation is."""
 
 import re
-from collections.abc import Collection, Generator, Sequence
-from dataclasses import replace
-from typing import Final, Protocol
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, TypeVar
 
 from models.data.glossary import Term
 from models.data.spelt import Spelt
-from models.engine.preparation import Prepared
+from models.engine.preparation import Preparation, Prepared
+from models.engine.requests import Options
 from models.engine.strategies import TokenizedRequest
+from models.engine.wordings import Wordings
 from models.search.hypotheses import Hypothesis
 
 MOST: Final = 3
@@ -17,25 +20,37 @@ MOST: Final = 3
 _AROUND: Final = re.compile(r"""^["'“「『]+|\s*[(（].*$|[.。"'”」』]+$""")
 """What a term has around it in a translation of it alone, and not in a sentence."""
 
+_MOST_ASKED: Final = 8
+"""Terms of a part; of those that follow there is nothing to look for."""
+
 Best = tuple[TokenizedRequest, Spelt, list[Hypothesis]]
 """What was translated, how it was read, and what was found, best first."""
-_Asking = Generator[TokenizedRequest, list[Hypothesis], None]
-"""Asks for translations, one after another."""
+_T = TypeVar("_T")
+Asking = Generator[TokenizedRequest, list[Hypothesis], _T]
+"""Asks for translations, one after another, until it has what it is for."""
 
 
-class Telling(Protocol):
-    """Has a part read in other ways, and says what was found."""
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Has parts read in other ways, and terms alone."""
 
-    def retold(
-        self, request: TokenizedRequest, spelt: Spelt, turn: int, missing: Collection[Term]
-    ) -> tuple[TokenizedRequest, Spelt] | None:
-        """The part with other words for what is not read, for the `turn`th time; none if there is no way."""
+    preparation: Preparation
+    wordings: Wordings
+    options: Options
 
-    def alone(self, term: Term) -> TokenizedRequest | None:
-        """A term as a sentence of its own, if it can be one."""
+    def said(self, hypotheses: Sequence[Hypothesis]) -> str:
+        """What the best hypothesis says."""
+        return self.preparation.said(hypotheses[0])
 
-    def said(self, hypothesis: Hypothesis) -> str:
-        """What a hypothesis says."""
+    def wording_of(self, term: Term) -> Asking[str]:
+        """What the model says for a term, without what is around it in a sentence of its own; perhaps nothing."""
+        known = self.wordings.known(self.options, term.source)
+        if known is not None:
+            return known
+        alone = self.preparation.alone(term)
+        wording = "" if alone is None else _AROUND.sub("", self.said((yield alone)))
+        self.wordings.learn(self.options, term.source, wording)
+        return wording
 
 
 class Attempts:
@@ -77,7 +92,7 @@ class Attempts:
             return False
         return True
 
-    def _ask(self) -> _Asking:
+    def _ask(self) -> Asking[None]:
         found = yield self._request
         self._judge(self._request, self._spelt, found)
         if self._missing:
@@ -85,24 +100,22 @@ class Attempts:
             self._missing.clear()
             self._judge(self._request, self._spelt, found)
         for turn in range(1, MOST + bool(self._missing)):
-            told = self._telling.retold(self._request, self._spelt, turn, self._missing) if self._lost else None
+            retold = self._telling.preparation.retold
+            told = retold(self._request, self._spelt, turn, self._missing) if self._lost else None
             if told is None:
                 return
             request, spelt = told
             self._judge(request, spelt, (yield request))
 
-    def _ask_for_wordings(self) -> _Asking:
-        """Ask what the model says for each term that is missing."""
-        for term in self._missing:
-            alone = self._telling.alone(term)
-            if alone is not None:
-                (best, *_) = yield alone
-                if wording := _AROUND.sub("", self._telling.said(best)):
-                    self._spelt = replace(self._spelt, worded=(*self._spelt.worded, (wording, term)))
+    def _ask_for_wordings(self) -> Asking[None]:
+        """Ask what the model says for terms that are missing."""
+        for term in islice(self._missing, _MOST_ASKED):
+            if wording := (yield from self._telling.wording_of(term)):
+                self._spelt = replace(self._spelt, worded=(*self._spelt.worded, (wording, term)))
 
     def _judge(self, request: TokenizedRequest, spelt: Spelt, found: list[Hypothesis]) -> None:
         """Keep it if it is better than the best."""
-        said = self._telling.said(found[0])
+        said = self._telling.said(found)
         lost = spelt.lost(said) if spelt.asks else 0
         if not self._best[2] or lost < self._lost:
             self._lost, self._best = lost, (request, spelt, found)

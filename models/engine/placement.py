@@ -27,6 +27,7 @@ from models.engine.spans import (
     Span,
     around_all,
     around_copy,
+    around_term,
     gap_in_proportion,
     in_proportion,
     room_of,
@@ -120,7 +121,11 @@ class Placement:
             return end, end
         number, room = room_of(spelt.marks.pairs, spans, pair, end)
         outer = _part_of(spelt.marks, number)
-        span = around_all(text, pair, outer, room, pieces.ends) or around_copy(spelt, pair, room, pieces)
+        span = (
+            around_all(text, pair, outer, room, pieces.ends)
+            or around_copy(spelt, pair, room, pieces)
+            or around_term(spelt, pair, room, pieces)
+        )
         if span is None and scored and len(spans) < _MOST_SCORED:
             span = self._if_memory_does(request, self._quoting(request, spelt, pair), pieces, room)
         return span or in_proportion(pair, outer, room, pieces)

@@ -103,7 +103,7 @@ class Preparation:
         """
         example = request.example
         standing_in = self.spelling.with_terms(spelt, missing) if missing else spelt
-        other = standing_in.retold(turn if standing_in.replaced == spelt.replaced else turn - 1)
+        other = standing_in.retold(turn - 1 if standing_in.told else turn)
         if other is None:
             return None
         source = self.tokenizer.encode_source(other.text)
@@ -180,7 +180,7 @@ class Preparation:
         clauses = [clause for pair in zip(texts, sentences, strict=True) for clause in self._clauses(*pair)]
         read = [self._request(clause) for _, clause in clauses if clause.source]
         glossary = Glossary(request.terms)
-        spelt = [replace(self.spelling.of(text), terms=glossary.of(text)) for text, clause in clauses if clause.source]
+        spelt = [_with_terms(self.spelling.of(text), glossary) for text, clause in clauses if clause.source]
         if not read:
             return Prepared([], [], 0, request.source.strip())
         unread = [text.strip() for text, clause in clauses if not clause.source]
@@ -240,6 +240,10 @@ class Preparation:
         rounded = -(-len(example.source) // _LENGTH_STEP) * _LENGTH_STEP
         limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
         return TokenizedRequest(example, limit)
+
+
+def _with_terms(spelt: Spelt, glossary: Glossary) -> Spelt:
+    return replace(spelt, terms=glossary.of(spelt.plain))
 
 
 def _size(example: Example) -> int:

@@ -30,7 +30,7 @@ class TranslationRequest:
     parts: tuple[str, ...] = ()
     """Where `source` is more than one sentence, which they are; joined they are the source."""
     terms: tuple[Term, ...] = ()
-    """Of a glossary those that the source has, which the translation has to say."""
+    """Of a glossary those that the source may have, which the translation has to say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from models.data.documents import Sentence, Window
 from models.data.glossary import NO_TERMS, Glossary
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
-from models.engine.attempts import Attempts, Best
+from models.engine.attempts import Attempts, Best, Telling
 from models.engine.backbone import BackboneEngine
 from models.engine.bert import BundledBert
 from models.engine.computation import place, resolve_compute_type
@@ -34,6 +34,7 @@ from models.engine.requests import CacheUse, Hypothesis, Options, Strategy, Tran
 from models.engine.rerank import combined
 from models.engine.strategies import Engine, TorchEngine
 from models.engine.text_flow import TextFlow
+from models.engine.wordings import Wordings
 from models.errors import BundleError, CheckpointError, DataError, UnsupportedOptionError
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
@@ -61,6 +62,7 @@ class Runtime:
         language, longest = manifest.languages.target, manifest.limits.source_tokens
         self._placement = Placement(scores, tokenizer, *spellings, language, longest)
         self._joins_source = reader.joins_source
+        self._wordings = Wordings()
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
@@ -178,7 +180,7 @@ class Runtime:
         """
         search_options, engine = self._search_options(options), self.engine(options.strategy)
         prepared = self.prepare(requests, options)
-        tried = [self._attempts(one) for one in prepared]
+        tried = [self._attempts(one, options) for one in prepared]
         running = list(chain.from_iterable(tried))
         while running:
             results = engine.translate([each.request for each in running], search_options)
@@ -192,7 +194,12 @@ class Runtime:
             UnsupportedOptionError: there is no such strategy or beam.
         """
         parts = self.engine(options.strategy).flow(self._search_options(options))
-        return TextFlow(parts, lambda requests: self.prepare(requests, options), self._attempts, self._translation)
+        return TextFlow(
+            parts,
+            lambda requests: self.prepare(requests, options),
+            lambda prepared: self._attempts(prepared, options),
+            self._translation,
+        )
 
     def score(
         self, requests: Sequence[TranslationRequest], targets: Sequence[str], options: Options = DEFAULT_OPTIONS
@@ -241,8 +248,8 @@ class Runtime:
         alpha = decoding.alpha if options.alpha is None else options.alpha
         return SearchOptions(beam_size, options.n_best, decoding.normalization, alpha, most_repeated=most_repeated)
 
-    def _attempts(self, prepared: Prepared) -> list[Attempts]:
-        return Attempts.of(prepared, self._preparation)
+    def _attempts(self, prepared: Prepared, options: Options) -> list[Attempts]:
+        return Attempts.of(prepared, Telling(self._preparation, self._wordings, options))
 
     def _translation(self, prepared: Prepared, tried: Sequence[Attempts]) -> Translation:
         if not tried:
@@ -257,7 +264,7 @@ class Runtime:
     def _joined(self, parts: Sequence[Best], rank: int) -> Hypothesis:
         found = [hypotheses[rank] for _, _, hypotheses in parts]
         texts = [
-            spelt.restored(self._placement.place(request, spelt, spelt.in_terms(said), scored=rank == 0))
+            spelt.restored(spelt.in_terms(self._placement.place(request, spelt, said, scored=rank == 0)))
             for (request, spelt, _), said in zip(parts, map(self._preparation.said, found), strict=True)
         ]
         score = sum(each.log_probability for each in found) / sum(each.length for each in found)
@@ -285,7 +292,7 @@ class WindowTranslator:
     def translate(self, windows: Sequence[Window]) -> list[Translation]:
         """A translation of each window's current sentence."""
         requests = [_request_of(window) for window in windows]
-        asked = [replace(request, terms=self.glossary.of(request.source)) for request in requests]
+        asked = [replace(request, terms=self.glossary.may_be_in(request.source)) for request in requests]
         return self.runtime.translate(asked, self.options)
 
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from models.data.glossary import places_of
 from models.data.markup import Pair
 from models.data.spelt import Spelt
 from models.data.words import has_words
@@ -99,6 +100,19 @@ def around_copy(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | 
     if len(found) != 1 or len(whole.findall(spelt.text)) != 1:
         return None
     ((begin, end),) = found
+    return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
+
+
+def around_term(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | None:
+    """What a term of the sentence is in the translation, where the pair is around the term and that is there once."""
+    source = spelt.marks.text[pair.begin : pair.end]
+    names = [stand_in for stand_in, term in spelt.told if term.source == source]
+    names += [term.target for term in spelt.terms if term.source == source]
+    names += [wording for wording, term in spelt.worded if term.source == source]
+    found = [places for name in names if (places := places_of(name, pieces.text))]
+    if not found or len(found[0]) != 1:
+        return None
+    ((begin, end),) = found[0]
     return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
 
 

@@ -3,11 +3,14 @@
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from io import StringIO
+from itertools import islice
 
 from pydantic import TypeAdapter, ValidationError
 
 from models.data.spacing import primary
 from service.deepl.bodies import GlossaryAnswer, GlossaryPair, GlossaryRequest
+from service.documents import beside_others
 from service.errors import InvalidInputError
 from service.glossary import terms_of, written
 from service.http.problems import reason
@@ -36,7 +39,7 @@ async def keep(
         raise InvalidInputError(
             f"a glossary for {asked.source_lang}-{asked.target_lang} would be of no use; served: {offered}"
         )
-    terms = _entries(request, most)
+    terms = await beside_others(lambda: _entries(request, most), [request.entries])
     created = datetime.now(UTC).isoformat(timespec="microseconds")
     kept = KeptGlossary(new_id, request.name, asked.source_lang, asked.target_lang, created, len(terms))
     await glossaries.keep(tenant, kept, written(terms))
@@ -84,20 +87,22 @@ async def asked_for(
 
 
 def _entries(request: GlossaryRequest, most: int) -> Sequence[GlossaryTerm]:
-    rows = list(_csv(request.entries) if request.entries_format == "csv" else _tsv(request.entries))
+    entries = request.entries.removeprefix("\ufeff")
+    rows = list(islice(_csv(entries) if request.entries_format == "csv" else _tsv(entries), most + 1))
     if not rows:
         raise InvalidInputError("entries: there are none")
-    check_terms(len(rows), most)
     try:
-        return _TERMS.validate_python([{"source": source, "target": target} for source, target in rows])
+        terms = _TERMS.validate_python([{"source": source, "target": target} for source, target in rows])
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = f"entry {first['loc'][0]}, {first['loc'][1]}: " if first["loc"] else ""
         raise InvalidInputError(f"entries: {place}{reason(first)}") from None
+    check_terms(terms, most)
+    return terms
 
 
 def _tsv(entries: str) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(entries.splitlines()):
+    for number, line in enumerate(StringIO(entries)):
         source, *targets = line.split("\t")
         if len(targets) == 1:
             yield source, targets[0]
@@ -106,12 +111,12 @@ def _tsv(entries: str) -> Iterator[tuple[str, str]]:
 
 
 def _csv(entries: str) -> Iterator[tuple[str, str]]:
-    reader = csv.reader(entries.splitlines(), strict=True)
+    reader = csv.reader(StringIO(entries, newline=""), strict=True)
     try:
         for row in reader:
             if len(row) in _COLUMNS:
                 yield row[0], row[1]
-            elif row:
+            elif any(map(str.strip, row)):
                 raise InvalidInputError(f"entries: line {reader.line_num - 1} is no two terms with a comma between")
     except csv.Error:
         raise InvalidInputError(f"entries: line {reader.line_num - 1} is no CSV") from None

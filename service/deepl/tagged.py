@@ -48,8 +48,10 @@ class Markup:
     outline: bool = True
     """Whether those of XML between which sentences end are found: they never stand beside text."""
 
-    def read(self, text: str, language: str, *, join_lines: bool) -> "Tagged":
+    def read(self, text: str, language: str, *, join_lines: bool, taken: str = "") -> "Tagged":
         """Divide a text at the tags between which sentences end; with `join_lines` a line break is but a space.
+
+        What may come into translations of it, `taken`, has none of the tags that stand for those of the text.
 
         Raises:
             InvalidInputError: it is to be XML, and is not well-formed.
@@ -58,13 +60,13 @@ class Markup:
         if self.kind == "xml":
             tokens = xml_tokens(text, self.ignored)
             names = (_outline(tokens) if self.outline else frozenset()) | self.splitting
-            return _tagged(tokens, (names - self.joining).__contains__, text, gap, self.kind)
+            return _tagged(tokens, (names - self.joining).__contains__, text + taken, gap, self.kind)
         ignored, splitting, joining = map(_lowered, (self.ignored, self.splitting, self.joining))
 
         def splits(name: str) -> bool:
             return name not in joining and (_BLOCK.fullmatch(name) is not None or name in splitting)
 
-        return _tagged(html_tokens(text, ignored), splits, text, gap, self.kind)
+        return _tagged(html_tokens(text, ignored), splits, text + taken, gap, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,9 @@ class Tagged:
 
 
 def _tagged(
-    tokens: Iterable[Token], splits: Callable[[str], bool], text: str, gap: str | None, kind: Literal["html", "xml"]
+    tokens: Iterable[Token], splits: Callable[[str], bool], taken: str, gap: str | None, kind: Literal["html", "xml"]
 ) -> Tagged:
-    used = {len(dashes) for dashes in re.findall(rf" {_ATTRIBUTE}(-*)=", text)}
+    used = {len(dashes) for dashes in re.findall(rf" {_ATTRIBUTE}(-*)=", taken)}
     attribute = _ATTRIBUTE + "-" * next(number for number in count() if number not in used)
     numbering = _Numbering(attribute)
     blocks, around = list[str](), list[str]()

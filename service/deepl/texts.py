@@ -79,13 +79,15 @@ class ReadText:
         )
 
 
-async def read_texts(documents: Documents, request: TextsRequest, source_lang: str) -> list[ReadText]:
+async def read_texts(
+    documents: Documents, request: TextsRequest, source_lang: str, glossary: Sequence[GlossaryTerm]
+) -> list[ReadText]:
     """The sentences of each text, split as the client says.
 
     Raises:
         InvalidInputError: they are, together, more than a document may have, or no well-formed XML.
     """
-    tagged = await beside_others(lambda: _tagged(request, source_lang), request.text)
+    tagged = await beside_others(lambda: _tagged(request, source_lang, glossary), request.text)
     blocks = [
         [_lines_joined(request, text, source_lang)] if one is None else list(one.blocks)
         for text, one in zip(request.text, tagged, strict=True)
@@ -113,7 +115,7 @@ def _whole(text: str) -> Segmented:
     return Segmented((sentence,), (text[:start], text[start + len(sentence) :]))
 
 
-def _tagged(request: TextsRequest, source_lang: str) -> list[Tagged | None]:
+def _tagged(request: TextsRequest, source_lang: str, glossary: Sequence[GlossaryTerm]) -> list[Tagged | None]:
     if request.tag_handling is None:
         return [None] * len(request.text)
     markup = Markup(
@@ -123,7 +125,8 @@ def _tagged(request: TextsRequest, source_lang: str) -> list[Tagged | None]:
         joining=frozenset(request.non_splitting_tags),
         outline=request.outline_detection,
     )
-    return [markup.read(text, source_lang, join_lines=request.split == "nonewlines") for text in request.text]
+    join_lines, said = request.split == "nonewlines", "".join(term.target for term in glossary)
+    return [markup.read(text, source_lang, join_lines=join_lines, taken=said) for text in request.text]
 
 
 def _lines_joined(request: TextsRequest, text: str, source_lang: str) -> str:

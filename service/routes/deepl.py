@@ -67,7 +67,7 @@ async def _each_alone(
 ) -> list[str]:
     (before,) = await parts.documents.split([body.context or ""], source_lang)
     context = list(before.sentences[max(0, len(before.sentences) - parts.limits.max_context_sentences) :])
-    texts = await read_texts(parts.documents, body, source_lang)
+    texts = await read_texts(parts.documents, body, source_lang, glossary)
 
     async def in_turn() -> list[str]:
         groups = in_groups(texts, parts.documents.concurrency)
@@ -111,7 +111,7 @@ async def _in_its_document(
     who: Caller,
     parts: Services,
 ) -> list[str]:
-    texts = await read_texts(parts.documents, body, source_lang)
+    texts = await read_texts(parts.documents, body, source_lang, glossary)
     async with admitted(request, parts, who, counted(texts)):
         document = await named(parts.sessions, who.tenant, body, source_lang, glossary)
         translations = await unless_client_leaves(request, append(parts.sessions, document, texts, body.target_lang))

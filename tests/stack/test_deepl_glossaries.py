@@ -76,6 +76,15 @@ def test_terms_are_found_in_documents_and_in_pages(clients: list[deepl.DeepLClie
     assert say(one, "紫式部。", **named) == "紫式部。"
 
 
+def test_a_table_may_be_written_as_programs_do(clients: list[deepl.DeepLClient]) -> None:
+    """With a byte order mark, line ends of Windows, lines that are blank, and spaces of any width in a term."""
+    table = "\ufeff紫式部\tLady\u00a0Murasaki\r\n \r\nファン\u3000ゴッホ\tvan Gogh\r\n"
+    body = {"name": "x", "source_lang": "ja", "target_lang": "en", "entries": table, "entries_format": "tsv"}
+    with httpx.Client(base_url=clients[0].server_url, trust_env=False) as http:
+        made = http.post("/v2/glossaries", json=body).json()["glossary_id"]
+    assert clients[1].get_glossary_entries(made) == {"紫式部": "Lady\u00a0Murasaki", "ファン\u3000ゴッホ": "van Gogh"}
+
+
 def test_languages_are_those_of_the_models(clients: list[deepl.DeepLClient]) -> None:
     """Others are refused when a glossary is made."""
     assert [(pair.source_lang, pair.target_lang) for pair in clients[0].get_glossary_languages()] == [("ja", "en")]
@@ -103,7 +112,8 @@ def test_there_is_room_for_so_many(clients: list[deepl.DeepLClient]) -> None:
         ("a\tb\nc\t ", "tsv", "entries: entry 1, target: String should have at least 1 character"),
         ("a,b\nc", "csv", "entries: line 1 is no two terms with a comma between"),
         ('a,"b', "csv", "entries: line 0 is no CSV"),
-        ("\n".join(f"{n}\tx" for n in range(5)), "tsv", "the glossary has 5 terms; at most 4 are accepted"),
+        ("\n".join(f"{n}\tx" for n in range(5)), "tsv", "the glossary has more than 4 terms"),
+        ('"a\nb",c', "csv", "entries: entry 0, source: must not contain line breaks"),
         ("a\tb", "xml", "entries_format: Input should be 'tsv' or 'csv'"),
     ],
 )

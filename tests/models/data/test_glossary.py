@@ -1,11 +1,12 @@
 """Which terms a text has, and whether a translation says one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from models.data.characters import Nearest
-from models.data.glossary import Glossary, Term, read_terms
+from models.data.glossary import Glossary, Term, places_of, read_terms
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
@@ -33,16 +34,47 @@ def terms(*sources: str) -> Glossary:
         ("A tea ceremony, tea.", ["tea", "tea ceremony"], ["tea ceremony", "tea"]),
         ("C++ and C", ["C", "C++"], ["C++", "C"]),
         ("JRの駅", ["JR", "駅"], ["JR", "駅"]),
-        ("<b>紫</b>式部", ["紫式部"], ["紫式部"]),  # without its marks
         ("naïve", ["na", "nai"], []),
         ("हिन्दी", ["ह", "हिन"], []),  # signs of vowels are of the word
         ("İstanbul", ["istanbul"], []),  # its small letter is two characters
+        ("xx aİb", ["ai̇b"], []),
+        ("か\u3099く", ["か", "く"], ["く"]),  # a sign of its own makes another kana of it
+        ("a aa aaa", ["a", "aa", "aaaa"], ["a", "aa"]),
+        ("ああい", ["あ", "あああい", "ああ"], ["ああ"]),
         ("", ["x"], []),
     ],
 )
 def test_words_are_found_and_no_parts_of_them(text: str, sources: list[str], found: list[str]) -> None:
     """In the order of the text, each once."""
     assert [term.source for term in terms(*sources).of(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("<b>紫</b>式部", ["紫式部"]),
+        ("R&amp;D部門", ["R&D"]),
+        ("{name}さん、https://example.org/temple", ["name", "temple"]),  # to be left to who reads the text
+    ],
+)
+def test_all_that_may_be_found_once_a_text_is_read(text: str, found: list[str]) -> None:
+    """Without its marks, and with what its entities say."""
+    assert [term.source for term in terms("紫式部", "R&D", "name", "temple").may_be_in(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "places"),
+    [
+        ("山", "和歌山の山", [(4, 5)]),  # another word: a place that begins or ends among Chinese characters may be one
+        ("the shrine", "The shrine, the shrines", [(0, 10)]),
+        ("さくら", "さくらは", [(0, 3)]),
+        ("中国", "中国で", [(0, 2)]),
+        ("キング", "バイキング", []),
+    ],
+)
+def test_words_are_looked_for_as_words(words: str, text: str, places: list[tuple[int, int]]) -> None:
+    """Whatever their capitals."""
+    assert places_of(words, text) == places
 
 
 def test_of_two_terms_for_the_same_the_first_counts() -> None:
@@ -93,6 +125,7 @@ def test_a_line_that_is_no_term_is_named(tmp_path: Path, text: str, said: str) -
         ("神社", "大神社である。", True),
         ("アイス", "アイスランドである。", False),
         ("アイス", "アイスである。", True),
+        ("パン", "パンダ", False),  # no ending
     ],
 )
 def test_a_translation_says_a_term_as_a_word(target: str, translation: str, said: bool) -> None:
@@ -111,8 +144,7 @@ LADY, TALE = Term("紫式部", "Lady Murasaki"), Term("源氏物語", "Genji's S
 
 def read(spelling: Spelling, text: str, *asked: Term) -> Spelt:
     """A text with stand-ins for all of its terms."""
-    spelt = spelling.of(text)
-    return spelling.with_terms(Spelt(spelt.text, spelt.plain, spelt.replaced, terms=asked), asked)
+    return spelling.with_terms(replace(spelling.of(text), terms=asked), asked)
 
 
 def test_a_stand_in_is_read_for_a_term_and_the_term_is_said_for_it(japanese: Spelling) -> None:
@@ -142,6 +174,8 @@ def test_what_is_missing_is_told(japanese: Spelling) -> None:
         ("In the tale of genji", "In Genji's Story"),
         ("The tale of Genjis", "The tale of Genjis"),  # another word
         ("The Tale of Genji and the Tale of Genji", None),  # of which one is the term?
+        ("\U000f0000The Tale\U000f0001 of Genji", "\U000f0000Genji's Story\U000f0001"),  # with places for marks
+        ("A\U000f0000 of the Tale\U000f0001 of Genji", "A\U000f0000 of Genji's Story\U000f0001"),
         ("Genji's Story is the Tale of Genji", None),  # there already
     ],
 )
@@ -149,6 +183,36 @@ def test_what_the_model_says_for_a_term_makes_way_for_it(translation: str, in_te
     """Where it is said as often as the text has the term."""
     spelt = Spelt("源氏物語。", "源氏物語。", terms=(TALE,), worded=(("The Tale of Genji", TALE),))
     assert spelt.in_terms(translation) == (in_terms or translation)
+
+
+def test_of_terms_that_overlap_the_longest_is_meant_whichever_is_missing(japanese: Spelling) -> None:
+    """Also where the longest is said already."""
+    city, old = Term("東京都", "Tokyo"), Term("京都", "Kioto")
+    spelt = replace(japanese.of("東京都と京都"), terms=(city, old))
+    assert japanese.with_terms(spelt, [old]).text == "東京都とABC"
+    worded = replace(spelt, worded=(("Kyoto", old),))
+    assert worded.in_terms("Tokyo and Kyoto") == "Tokyo and Kioto"
+    assert worded.in_terms("Kyoto and Kyoto") == "Kyoto and Kyoto"
+
+
+def test_a_stand_in_is_no_word_of_the_text(japanese: Spelling) -> None:
+    """In small letters neither: a term would be found in it."""
+    spelt = read(japanese, "{name}とabc", Term("abc", "いろは"))
+    assert spelt.text == "JRとNHK"
+    assert spelt.restored("JR NHK") == "{name} いろは"
+
+
+def test_what_is_left_of_a_stand_in_is_a_loss(japanese: Spelling) -> None:
+    """Together with another, or twice: none of it may be in a translation."""
+    spelt = read(japanese, "紫式部と源氏物語", LADY, TALE)
+    assert [spelt.lost(said) for said in ("ABC JR", "ABC JR JR", "ABCJR", "ABC JR JRA")] == [0, 1, 6, 1]
+
+
+def test_a_term_may_say_what_a_placeholder_does(japanese: Spelling) -> None:
+    """What is dropped of both is kept where it is to be kept."""
+    spelt = read(japanese, "公と{name}", Term("公", "{name}"))
+    assert spelt.restored("JR") == "{name} {name}"
+    assert spelt.restored("ABC") == "{name}"
 
 
 def test_a_term_in_small_letters_may_begin_a_sentence(japanese: Spelling) -> None:
@@ -159,6 +223,8 @@ def test_a_term_in_small_letters_may_begin_a_sentence(japanese: Spelling) -> Non
     assert own.in_terms("Its temple") == "Its sacred place"
     spelt = read(japanese, "寺と{npm}", term)
     assert spelt.restored("JR and ABC") == "Sacred place and {npm}"
+    assert Term("x", "https://example.org").at("", 0) == "https://example.org"
+    assert Term("x", "ßa").at("", 0) == "ßa"
 
 
 def test_there_are_only_so_many_stand_ins(japanese: Spelling) -> None:

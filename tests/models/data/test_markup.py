@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_places
+from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_parts_replaced, with_places
 
 
 @pytest.mark.parametrize(
@@ -155,3 +155,21 @@ def test_no_run_of_characters_takes_long(run: str) -> None:
     """Of the same, a million: a time that grew with their square would never end here."""
     text = run * (1_000_000 // len(run))
     assert unmarked(text).text.count("a") <= len(text)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.integers(0xF0000, 0xF0007).map(chr)), max_size=8).map(sorted),
+    st.lists(st.integers(0, 8), min_size=4, max_size=4, unique=True).map(sorted),
+)
+def test_places_stay_where_they_are_when_parts_are_replaced(places: list[tuple[int, str]], cuts: list[int]) -> None:
+    """In their order, so that pairs stay nested, and before the same characters of those that stay."""
+    text, (begin, end, start, stop) = "abcdefgh", cuts
+    placed = text
+    for at, place in reversed(places):
+        placed = f"{placed[:at]}{place}{placed[at:]}"
+    found = with_parts_replaced(placed, lambda bare: [(begin, end, "X"), (start, stop, "Y")] if bare == text else [])
+    assert "".join(filter(str.isascii, found)) == f"{text[:begin]}X{text[end:start]}Y{text[stop:]}"
+    assert [each for each in found if not each.isascii()] == [place for _, place in places]
+    for character in text[:begin] + text[end:start] + text[stop:]:
+        before = [text.index(character) >= at for at, _ in places].count(True)
+        assert [each.isascii() for each in found[: found.index(character)]].count(False) == before

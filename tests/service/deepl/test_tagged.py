@@ -48,6 +48,16 @@ def test_nothing_of_a_page_changes_but_its_sentences() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["html", "xml"])
+def test_what_a_term_says_is_no_tag_of_the_text(kind: Any) -> None:
+    """Whatever it looks like: it is text, as a < is anywhere in a translation."""
+    said = '<b n="0">Lady</b> <i n-="7">'
+    tagged = Markup(kind).read("<u>One</u> two", "en", join_lines=False, taken=said)
+    (block,) = tagged.blocks
+    expected = '<u>One</u> &lt;b n="0">Lady&lt;/b> &lt;i n-="7">'
+    assert tagged.restored(block.replace("two", said)) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "rules", "expected"),
     [
