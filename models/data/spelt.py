@@ -14,6 +14,8 @@ from models.data.words import ADDRESS, beside
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
 """What is read for an address, a placeholder or a term: the words that both shipped models copy most often."""
 
+_MISCOUNTED: Final = (2, 0, 1)
+"""What it costs that a translation has a stand-in not at all, once, or more often."""
 _ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
 
 
@@ -54,15 +56,16 @@ class Spelt:
         return re.sub("|".join(map(re.escape, said)), lambda found: said[found[0]], translation)
 
     def lost(self, translation: str) -> int:
-        """How many stand-ins a translation of what was read lacks, repeats or spoils, and how many terms it lacks.
+        """How much of what has to come back does not in a translation of what was read.
 
-        So a term whose stand-in is lacking counts twice: it is not said in other words either.
+        A stand-in that is lacking counts twice, one that is repeated, or part of another word, once, and so does a term
+        that is not said: at least it is said in other words, unless its stand-in is lacking, too.
         """
         if not self._all:
             return len(self.missing(translation))
         copies = Counter(found[1] for found in self._stand_ins().finditer(translation))
         rest = self._stand_ins().sub("", translation)
-        spoilt = sum(abs(copies[stand_in] - 1) + (stand_in in rest) for stand_in in self._all)
+        spoilt = sum(_MISCOUNTED[min(copies[stand_in], 2)] + (stand_in in rest) for stand_in in self._all)
         return spoilt + len(self.missing(translation))
 
     def missing(self, translation: str) -> list[Term]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from models.data.glossary import places_of
 from models.data.markup import Pair
 from models.data.spelt import Spelt
 from models.data.words import has_words
@@ -109,10 +108,11 @@ def around_term(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | 
     names = [stand_in for stand_in, term in spelt.told if term.source == source]
     names += [term.target for term in spelt.terms if term.source == source]
     names += [wording for wording, term in spelt.worded if term.source == source]
-    found = [places for name in names if (places := places_of(name, pieces.text))]
-    if not found or len(found[0]) != 1:
+    places = ([found.span() for found in re.finditer(re.escape(name), pieces.text, re.IGNORECASE)] for name in names)
+    found = next(filter(None, places), [])
+    if len(found) != 1:
         return None
-    ((begin, end),) = found[0]
+    ((begin, end),) = found
     return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
 
 

@@ -62,6 +62,23 @@ def test_terms_are_of_use_with_marks_context_and_drafts(runtime: Runtime) -> Non
     assert verified.text == found.text
 
 
+@pytest.mark.parametrize("target", ["The Tale of Genji", "Zakuro Hall"])
+def test_marks_around_a_term_are_around_it(runtime: Runtime, target: str) -> None:
+    """Whether the model says it by itself or not; another pair of marks is around other words."""
+    text = "<a href='x'>源氏物語</a>は<b>宮廷</b>の物語である。"
+    (found,) = runtime.translate([TranslationRequest(text, terms=(Term("源氏物語", target),))], Options())
+    assert f"<a href='x'>{target}</a>" in found.text
+    assert "ourt</b>" in found.text
+
+
+@pytest.mark.parametrize("text", ["{name}さんは来た。", "https://example.org/name を見た。", "<name>さんは来た。"])
+def test_what_is_no_word_is_no_term(runtime: Runtime, text: str) -> None:
+    """What is read in the place of an address or a placeholder stays as it is, and costs nothing more."""
+    term = (Term("name", "the name"), Term("abc", "the alphabet"))
+    plain, asked = runtime.translate([TranslationRequest(text), TranslationRequest(text, terms=term)], Options())
+    assert asked == plain
+
+
 def test_each_part_of_a_long_sentence_has_its_own(runtime: Runtime) -> None:
     """It is divided into clauses, and a clause has four stand-ins at most."""
     text = "、".join([TEXT.removesuffix("。")] * 12) + "。"
