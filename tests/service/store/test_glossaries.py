@@ -1,0 +1,84 @@
+"""Glossaries that tenants keep, in a real Redis."""
+
+from collections.abc import AsyncIterator
+from typing import cast
+from uuid import uuid4
+
+import pytest
+from redis.asyncio import Redis
+
+from service.errors import GlossaryNotFoundError, StoreUnavailableError, TooManyGlossariesError
+from service.store.commands import Commands
+from service.store.connection import RedisClient, connect
+from service.store.glossaries import Glossaries, KeptGlossary
+from service.telemetry.metrics import Metrics
+from tests.support.lossy_redis import LossyRedis
+from tests.support.servers import RedisServer
+
+FIRST, SECOND, THIRD = (
+    KeptGlossary(name, f"the {name}", "ja", "en", f"2026-11-27T0{at}:00:00.000000+00:00", at)
+    for at, name in enumerate(("first", "second", "third"))
+)
+
+
+@pytest.fixture
+async def redis(redis_server: RedisServer) -> AsyncIterator[RedisClient]:
+    """A client of the server that all tests share: each has a tenant of its own."""
+    async with connect(redis_server.url, 5) as client:
+        yield client
+
+
+@pytest.fixture
+def tenant() -> str:
+    """Who has kept nothing yet."""
+    return uuid4().hex
+
+
+def glossaries(redis: object, most: int = 2) -> Glossaries:
+    """As one replica has them."""
+    return Glossaries(Commands(cast(Redis, redis), Metrics()), most)
+
+
+async def test_what_is_kept_is_there_until_it_is_deleted(redis: RedisClient, tenant: str) -> None:
+    """For every replica, the oldest first, and for no other tenant."""
+    one, other = glossaries(redis), glossaries(redis)
+    await one.keep(tenant, SECOND, "terms of the second")
+    await other.keep(tenant, FIRST, "terms of the first")
+    assert await one.all(tenant) == [FIRST, SECOND]
+    assert await other.find(tenant, "second") == SECOND
+    assert await one.terms(tenant, "first") == "terms of the first"
+    assert await one.all(f"{tenant}x") == []
+    await other.delete(tenant, "first")
+    assert await one.all(tenant) == [SECOND]
+    for call in (one.find, one.terms, one.delete):
+        with pytest.raises(GlossaryNotFoundError):
+            await call(tenant, "first")
+
+
+async def test_there_is_room_for_so_many(redis: RedisClient, tenant: str) -> None:
+    """Whichever replicas are asked at the same time."""
+    for glossary in (FIRST, SECOND):
+        await glossaries(redis).keep(tenant, glossary, "")
+    with pytest.raises(TooManyGlossariesError, match="2 glossaries"):
+        await glossaries(redis).keep(tenant, THIRD, "")
+    assert await glossaries(redis).all(tenant) == [FIRST, SECOND]
+
+
+async def test_a_call_whose_reply_is_lost_is_repeated(redis: RedisClient, tenant: str) -> None:
+    """And does once what it would do: also where what it has kept was the last that there was room for."""
+    lossy = LossyRedis(redis, "evalsha", "eval")
+    await glossaries(lossy, 1).keep(tenant, FIRST, "terms")
+    assert lossy.lost
+    assert await glossaries(redis).all(tenant) == [FIRST]
+    lossy = LossyRedis(redis, "hdel")
+    await glossaries(lossy).delete(tenant, "first")
+    assert lossy.lost
+    assert await glossaries(redis).all(tenant) == []
+
+
+async def test_an_outage_is_told(tenant: str) -> None:
+    """As for everything else that is kept there."""
+    async with connect("redis://127.0.0.1:1", 0.1) as nobody:
+        for call in (glossaries(nobody).all(tenant), glossaries(nobody).terms(tenant, "first")):
+            with pytest.raises(StoreUnavailableError):
+                await call
