@@ -11,7 +11,7 @@ from models.data.glossary import Term
 from models.data.spacing import gap_of
 from models.engine.requests import Options, Translation, TranslationRequest
 from service.errors import InvalidInputError
-from service.glossary import glossary_of
+from service.glossary import glossary_of, written
 from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
@@ -263,7 +263,7 @@ async def beside_others(work: Callable[[], _T], texts: Sequence[str]) -> _T:
 
 async def _terms(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, tuple[Term, ...]]:
     def work() -> Mapping[str, tuple[Term, ...]]:
-        glossary = glossary_of(request.glossary)
+        glossary = glossary_of(written(request.glossary))
         found = {sentence: glossary.may_be_in(sentence) for sentence in sentences}
         return {sentence: terms for sentence, terms in found.items() if terms}
 

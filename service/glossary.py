@@ -22,11 +22,6 @@ def terms_of(written: str) -> list[GlossaryTerm]:
 
 
 @lru_cache(maxsize=64)
-def kept(written: str) -> Glossary:
-    """The same, to be found in sentences, of which a session may have many."""
-    return glossary_of(terms_of(written))
-
-
-def glossary_of(terms: Iterable[GlossaryTerm]) -> Glossary:
-    """Terms, to be found in sentences."""
-    return Glossary(Term(term.source, term.target) for term in terms)
+def glossary_of(written: str) -> Glossary:
+    """The same, to be found in sentences, of which a session or a client's calls may have many."""
+    return Glossary(Term(term.source, term.target) for term in terms_of(written))

@@ -22,7 +22,7 @@ from service.errors import (
     StoreUnavailableError,
     WorkerDiedError,
 )
-from service.glossary import kept
+from service.glossary import glossary_of
 from service.inference.backlog import Turn
 from service.inference.catalogue import Model
 from service.model_changes import Models
@@ -164,7 +164,7 @@ class Sentences:
             tuple(map(_sentence, read)),
             growing=True,
             parts=parts(appended.source, model.manifest.languages.source),
-            terms=kept(appended.glossary).may_be_in(appended.source),
+            terms=glossary_of(appended.glossary).may_be_in(appended.source),
         )
         turn = Turn(document.session_id, "interactive")
         with model.hold():
