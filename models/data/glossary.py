@@ -12,19 +12,22 @@ from typing import Final, NamedTuple
 
 from models.data.documents import decode_line, read_lines
 from models.data.markup import unmarked
-from models.data.words import ADDRESS
+from models.data.words import ENTITY, PICTURES, is_address
 from models.errors import DataError
 
 UNFIT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\U000f0000-\U0010ffff]")
 """What no term may have: ends of lines, other controls, and what stands for marks in a translation."""
 
 _IDEOGRAPH: Final = re.compile(r"[々〆\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_RUNS_ON: Final = re.compile(rf"{_IDEOGRAPH.pattern}|[ぁ-ゟ\u0e00-\u109f\u1780-\u17ff]")
-"""Where nothing shows where a word ends: Chinese characters, hiragana, Thai, Lao, Tibetan, Burmese, Khmer."""
+_RUNS_ON: Final = re.compile(rf"{_IDEOGRAPH.pattern}|[ぁ-ゟ\u0e00-\u109f\u1780-\u17ff\uac00-\ud7af]")
+"""Where nothing shows where a word ends: Chinese characters, hiragana, Thai, Lao, Tibetan, Burmese, Khmer, and Korean,
+whose particles are written together with words.
+"""
 _KATAKANA: Final = re.compile(r"[ァ-ヺー]")
 _ENDING: Final = 2
 """Letters that may follow a term in a translation, as in shrines."""
-_ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
+_ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
+_PICTURES: Final = re.compile(f"[{PICTURES}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +38,26 @@ class Term:
     target: str
 
     def is_said(self, translation: str) -> bool:
-        """Whether a translation has it as a word; one in letters perhaps with an ending of one or two more.
+        """Whether a translation has it as a word."""
+        return any(self.places(translation))
+
+    def places(self, translation: str) -> Iterator[tuple[int, int]]:
+        """Where a translation has it as a word; one in letters perhaps with an ending of one or two more.
 
         Capitals do not matter where the term has none: it may begin a sentence.
         """
         capitals = re.IGNORECASE if _in_small_letters(self.target) else 0
-        found = [each.span() for each in re.finditer(re.escape(self.target), translation, capitals)]
         endings = range(_ENDING + 1 if _kind(self.target[-1]) == "letters" else 1)
-        return any(
-            _parts(translation, begin) and any(_parts(translation, end + more) for more in endings)
-            for begin, end in found
-        )
+        for found in re.finditer(re.escape(self.target), translation, capitals):
+            ends = (found.end() + more for more in endings if _parts(translation, found.end() + more))
+            if _parts(translation, found.start()) and (end := next(ends, None)) is not None:
+                yield found.start(), end
 
     def at(self, translation: str, place: int) -> str:
-        """As it is written at a place of a translation: one without capitals with one where it begins the sentence."""
-        begins = not any(character.isalnum() for character in translation[:place])
+        """As it is written at a place of a translation: with a capital where it begins a sentence that has some."""
+        begins = not (any(map(str.isalnum, translation[:place])) or _RUNS_ON.search(translation))
         capital = self.target[0].upper()
-        if not begins or not _in_small_letters(self.target) or len(capital) > 1 or _ADDRESS.match(self.target):
+        if not begins or not _in_small_letters(self.target) or len(capital) > 1 or is_address(self.target):
             return self.target
         return capital + self.target[1:]
 
@@ -93,8 +99,17 @@ class Glossary:
         return tuple(dict.fromkeys(each.term for each in self.found(text))) if self._terms else ()
 
     def may_be_in(self, text: str) -> tuple[Term, ...]:
-        """Those that a text has without its marks, and with what its entities say; perhaps some in addresses, too."""
-        return self.of(html.unescape(unmarked(text).text)) if self._terms else ()
+        """Those that may be found in a text by who reads it: without marks and pictures, with what entities say.
+
+        Of some that begin at the same place all of them, for the longest may reach into what is no word.
+        """
+        if not self._terms:
+            return ()
+        read = unmarked(text).text
+        sources = dict[str, None]()
+        for said in dict.fromkeys((read, _PICTURES.sub("", _ENTITY.sub(_said, read)))):
+            sources |= self._small.all_in(_in_small(said)) | self._others.all_in(said)
+        return tuple(self._terms[source] for source in sources)
 
     def _at(self, text: str, small: str, at: int) -> Found | None:
         if not _parts(text, at):
@@ -118,6 +133,16 @@ class _Words:
             while other >= 0 and not word.startswith(self._words[other]):
                 other = self._within[other]
             self._within.append(other)
+
+    def all_in(self, text: str) -> dict[str, None]:
+        """Those that a text has anywhere, whatever follows."""
+        found = dict[str, None]()
+        for at in range(len(text)):
+            for word in self.at(text, at) if _parts(text, at) else ():
+                if word in found:
+                    break  # as are all that it begins with
+                found[word] = None
+        return found
 
     def at(self, text: str, at: int) -> Iterator[str]:
         """Those that a text has at a place, the longest first."""
@@ -160,6 +185,11 @@ def places_of(words: str, text: str) -> list[tuple[int, int]]:
     ]
 
 
+def _said(entity: re.Match[str]) -> str:
+    said = html.unescape(entity[0])
+    return " " if said.isspace() else said
+
+
 def _in_small_letters(text: str) -> bool:
     return text == text.lower()
 
@@ -176,7 +206,7 @@ def _parts(text: str, at: int) -> bool:
         return True
     after = text[at]
     before, behind = _kind(text[at - 1]), _kind(after)
-    return not unicodedata.combining(after) and (before is None or before != behind)
+    return unicodedata.category(after)[0] != "M" and (before is None or before != behind)
 
 
 def _among_ideographs(text: str, at: int) -> bool:

@@ -9,14 +9,13 @@ from typing import Final
 
 from models.data.glossary import Glossary, Term, places_of
 from models.data.markup import NO_MARKS, Unmarked, with_parts_replaced
-from models.data.words import ADDRESS, beside
+from models.data.words import beside, is_address
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
 """What is read for an address, a placeholder or a term: the words that both shipped models copy most often."""
 
 _MISCOUNTED: Final = (2, 0, 1)
 """What it costs that a translation has a stand-in not at all, once, or more often."""
-_ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,6 @@ class Spelt:
     """Stand-ins, each with the term that it stands for."""
     worded: tuple[tuple[str, Term], ...] = ()
     """What the model says by itself for terms."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether something may be lost in a translation."""
-        return bool(self.replaced or self.terms)
 
     def as_read(self, translation: str) -> str:
         """A translation of the text, without marks and with the stand-ins that the text is read with."""
@@ -69,8 +63,10 @@ class Spelt:
         return spoilt + len(self.missing(translation))
 
     def missing(self, translation: str) -> list[Term]:
-        """The terms that a translation of what was read does not say."""
-        said = self._copied(self.in_terms(translation), self._all) if self.terms else ""
+        """The terms that a translation of what was read does not say; what is no word says none."""
+        if not self.terms:
+            return []
+        said = self._copied(self.in_terms(translation), dict.fromkeys(self._all, ""), dict(self.told))
         return [term for term in self.terms if not term.is_said(said)]
 
     def in_terms(self, translation: str) -> str:
@@ -84,23 +80,24 @@ class Spelt:
         return with_parts_replaced(translation, self._wordings) if self.worded else translation
 
     def _wordings(self, translation: str) -> Iterator[tuple[int, int, str]]:
-        """Where a translation has them, in its order, and the terms; none overlaps another."""
+        """Where a translation has them, in its order, and the terms; of some that overlap the first and longest."""
         asked = Counter(found.term for found in Glossary(self.terms).found(self.plain))
         found = list[tuple[int, int, str]]()
         for wording, term in self.worded:
             places = places_of(wording, translation)
-            if len(places) <= asked[term] and not term.is_said(translation):
+            as_a_stand_in = any(stand_in in term.target for stand_in in self._all)
+            if len(places) <= asked[term] and not (as_a_stand_in or term.is_said(translation)):
                 found += [(*place, term.at(translation, place[0])) for place in places]
         last = 0
-        for begin, end, said in sorted(found):
+        for begin, end, said in sorted(found, key=lambda each: (each[0], -each[1])):
             if begin >= last:
                 yield begin, end, said
                 last = end
 
     def retold(self, turn: int) -> "Spelt | None":
         """The same text read with other stand-ins, each another one for every turn; none where there is no other."""
-        used, plain = list(self._all), as_tokenized(self.plain).upper()
-        free = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in not in plain]
+        used, others = list(self._all), self.free
+        free: list[str] = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in in others]
         if not used or turn >= len(free):
             return None
         return self._with([free[(free.index(stand_in) + turn) % len(free)] for stand_in in used])
@@ -120,6 +117,12 @@ class Spelt:
         return replace(self, text=text, plain=plain, replaced=replaced, told=told)
 
     @property
+    def free(self) -> list[str]:
+        """Stand-ins that neither the text nor one of its terms has, in capitals or not."""
+        said = as_tokenized(" ".join([self.plain, *(f"{term.source} {term.target}" for term in self.terms)])).upper()
+        return [stand_in for stand_in in STAND_INS if stand_in not in said]
+
+    @property
     def _all(self) -> dict[str, str]:
         """All stand-ins, each with what is said for it."""
         return dict(self.replaced) | {stand_in: term.target for stand_in, term in self.told}
@@ -134,22 +137,19 @@ class Spelt:
         Marks come where the translation has places for them (`models.data.markup.with_places`). What the model has
         dropped comes last, with spaces in any language: an address ends at one. A term that it has dropped does not.
         """
-        missing = self._all
-        if self.escaped:
-            translation = translation.translate({ord(character): entity for character, entity in self.escaped})
-        translation = self._copied(translation, missing)
-        last = (verbatim for stand_in, verbatim in self.replaced if stand_in in missing)
-        return self.marks.marked(translation, *last, *self.left_out)
+        missing, entities = dict(self.replaced), {ord(character): entity for character, entity in self.escaped}
+        terms = {stand_in: replace(term, target=term.target.translate(entities)) for stand_in, term in self.told}
+        translation = self._copied(translation.translate(entities), missing, terms)
+        return self.marks.marked(translation, *missing.values(), *self.left_out)
 
-    def _copied(self, translation: str, stand_ins: dict[str, str]) -> str:
+    def _copied(self, translation: str, verbatim: dict[str, str], terms: dict[str, Term]) -> str:
         """A translation with what stand-ins stand for, each once; what is left of them is not in it."""
-        terms = dict(self.told)
 
         def original(found: re.Match[str]) -> str:
-            said, term = stand_ins.pop(found[1], ""), terms.get(found[1])
-            return term.at(found.string, found.start()) if said and term else _apart(said, found)
+            term = terms.pop(found[1], None)
+            return _apart(verbatim.pop(found[1], ""), found) if term is None else term.at(found.string, found.start())
 
-        return self._stand_ins().sub(original, translation) if stand_ins else translation
+        return self._stand_ins().sub(original, translation) if verbatim or terms else translation
 
 
 def as_tokenized(text: str) -> str:
@@ -159,7 +159,7 @@ def as_tokenized(text: str) -> str:
 
 def _apart(verbatim: str, found: re.Match[str]) -> str:
     """What takes the place of a stand-in: an address with spaces, where a letter beside it would become part of it."""
-    if not _ADDRESS.match(verbatim):
+    if not is_address(verbatim):
         return verbatim
     before, after = beside(found)
     return f"{' ' if before.isalnum() else ''}{verbatim}{' ' if after.isalnum() else ''}"

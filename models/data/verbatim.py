@@ -61,8 +61,7 @@ class Spelling:
 
     def with_terms(self, spelt: Spelt, terms: Collection[Term]) -> Spelt:
         """The same text with stand-ins for some of its terms, from its beginning on, for as many as there are."""
-        said = as_tokenized(spelt.plain).upper()
-        free = [one for one in STAND_INS if one not in said]
+        free = spelt.free
         found = [each for each in Glossary(spelt.terms).found(spelt.plain) if each.term in terms][: len(free)]
         told = tuple((stand_in, each.term) for stand_in, each in zip(free, found, strict=False))
         ends = [0, *(each.end for each in found)]

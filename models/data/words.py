@@ -38,6 +38,7 @@ PICTURES: Final = (
 ENTITY: Final = r"&(?: \# (?: [xX]0{0,8}+[0-9A-Fa-f]{1,6} | 0{0,8}+[0-9]{1,7} ) | [A-Za-z][A-Za-z0-9]{1,30} );"
 """A character of HTML or XML: &amp; &#38; &#x26;"""
 
+_ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
 _NO_WORDS: Final = re.compile(f"{ADDRESS}|{PLACEHOLDER}|{ENTITY}", re.VERBOSE | re.ASCII)
 """What has letters for programs alone."""
 _SIGNS: Final = (*SIGNS, "&")
@@ -56,6 +57,11 @@ def has_words(text: str) -> bool:
     if any(sign in text for sign in _SIGNS):
         text = _NO_WORDS.sub(" ", text)
     return any(unicodedata.category(found[1]) in _LETTERS for found in _MAY_BE_LETTER.finditer(text))
+
+
+def is_address(text: str) -> bool:
+    """Whether a text begins with one."""
+    return _ADDRESS.match(text) is not None
 
 
 def beside(found: re.Match[str]) -> tuple[str, str]:

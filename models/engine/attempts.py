@@ -116,7 +116,7 @@ class Attempts:
     def _judge(self, request: TokenizedRequest, spelt: Spelt, found: list[Hypothesis]) -> None:
         """Keep it if it is better than the best."""
         said = self._telling.said(found)
-        lost = spelt.lost(said) if spelt.asks else 0
+        lost = spelt.lost(said)
         if not self._best[2] or lost < self._lost:
             self._lost, self._best = lost, (request, spelt, found)
         self._missing |= dict.fromkeys(spelt.missing(said))

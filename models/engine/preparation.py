@@ -243,7 +243,10 @@ class Preparation:
 
 
 def _with_terms(spelt: Spelt, glossary: Glossary) -> Spelt:
-    return replace(spelt, terms=glossary.of(spelt.plain))
+    """With those of its terms that are no part of a stand-in."""
+    found = [(spelt.plain[each.begin : each.end], each.term) for each in glossary.found(spelt.plain)]
+    terms = [term for said, term in found if not any(stand_in in said for stand_in, _ in spelt.replaced)]
+    return replace(spelt, terms=tuple(dict.fromkeys(terms)))
 
 
 def _size(example: Example) -> int:

@@ -172,8 +172,8 @@ class Runtime:
 
         Of a request that is several sentences each is translated alone, with those before it as context too, unless the
         model reads translations or blocks. A sentence longer than training has seen is translated in parts that end
-        with clauses, each with the same context. A part is tried again where stand-ins do not come back, with others.
-        The score is that of all tokens of all parts, and alternatives are made of their alternatives in turn.
+        with clauses, each with the same context. A part is tried again where stand-ins do not come back, or terms are
+        not said. The score is that of all tokens of all parts, and alternatives are made of their alternatives in turn.
 
         Raises:
             RequestError: what `check` raises for any of them.

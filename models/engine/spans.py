@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from models.data.glossary import Glossary, Term, places_of
 from models.data.markup import Pair
 from models.data.spelt import Spelt
 from models.data.words import has_words
@@ -103,17 +104,25 @@ def around_copy(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | 
 
 
 def around_term(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | None:
-    """What a term of the sentence is in the translation, where the pair is around the term and that is there once."""
-    source = spelt.marks.text[pair.begin : pair.end]
-    names = [stand_in for stand_in, term in spelt.told if term.source == source]
-    names += [term.target for term in spelt.terms if term.source == source]
-    names += [wording for wording, term in spelt.worded if term.source == source]
-    places = ([found.span() for found in re.finditer(re.escape(name), pieces.text, re.IGNORECASE)] for name in names)
-    found = next(filter(None, places), [])
-    if len(found) != 1:
+    """What is said for a term of the sentence, where the pair is around the term and that is said once."""
+    found = list(Glossary(spelt.terms).found(spelt.marks.text))
+    term = next((each.term for each in found if (each.begin, each.end) == (pair.begin, pair.end)), None)
+    if term is None:
         return None
-    ((begin, end),) = found
+    places = _said_for(spelt, term, [each.begin for each in found if each.term == term].index(pair.begin), pieces.text)
+    if len(places) != 1:
+        return None
+    ((begin, end),) = places
     return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
+
+
+def _said_for(spelt: Spelt, term: Term, number: int, text: str) -> Sequence[Span]:
+    """Where a translation says what is said for a term, or stands for its occurrence of this number."""
+    stand_ins = [stand_in for stand_in, other in spelt.told if other == term]
+    if stand_ins:
+        return places_of(stand_ins[number], text) if number < len(stand_ins) else []
+    wordings = [wording for wording, other in spelt.worded if other == term]
+    return list(term.places(text)) or [place for wording in wordings for place in places_of(wording, text)]
 
 
 def in_proportion(pair: Pair, outer: Span, room: Room, pieces: Pieces) -> Span:

@@ -41,6 +41,8 @@ def terms(*sources: str) -> Glossary:
         ("か\u3099く", ["か", "く"], ["く"]),  # a sign of its own makes another kana of it
         ("a aa aaa", ["a", "aa", "aaaa"], ["a", "aa"]),
         ("ああい", ["あ", "あああい", "ああ"], ["ああ"]),
+        ("葛\U000e0100城", ["葛", "城"], ["城"]),  # as is what chooses another form
+        ("서울에서", ["서울"], ["서울"]),
         ("", ["x"], []),
     ],
 )
@@ -55,11 +57,17 @@ def test_words_are_found_and_no_parts_of_them(text: str, sources: list[str], fou
         ("<b>紫</b>式部", ["紫式部"]),
         ("R&amp;D部門", ["R&D"]),
         ("{name}さん、https://example.org/temple", ["name", "temple"]),  # to be left to who reads the text
+        ("Vincent&nbsp;van&#160;Gogh", ["Vincent van Gogh"]),
+        ("https://x.org/temple 儀式を", ["temple 儀式", "temple", "儀式"]),  # of which one reaches into an address
+        ("x&region", ["region"]),  # no entity
+        ("紫😀式部", ["紫式部"]),
+        ("part", []),
     ],
 )
 def test_all_that_may_be_found_once_a_text_is_read(text: str, found: list[str]) -> None:
-    """Without its marks, and with what its entities say."""
-    assert [term.source for term in terms("紫式部", "R&D", "name", "temple").may_be_in(text)] == found
+    """Without its marks and pictures, and with what its entities say."""
+    sources = ("紫式部", "R&D", "name", "temple", "temple 儀式", "儀式", "Vincent van Gogh", "region", "art")
+    assert {term.source for term in terms(*sources).may_be_in(text)} == set(found)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +216,36 @@ def test_what_is_left_of_a_stand_in_is_a_loss(japanese: Spelling) -> None:
     assert [spelt.lost(said) for said in ("ABC JR", "ABC JR JR", "ABCJR", "ABC JR JRA")] == [0, 1, 8, 1]
 
 
+def test_what_is_read_for_a_placeholder_says_no_term(japanese: Spelling) -> None:
+    """Nor does what the placeholder has in it, nor a stand-in that looks like a term."""
+    name, letters = Term("名字", "surname"), Term("字", "ABC")
+    spelt = replace(japanese.of("名字は{surname}"), terms=(name, letters))
+    assert spelt.missing("His name was ABC.") == [name, letters]
+    assert spelt.missing("His surname was ABC.") == [letters]
+
+
+def test_of_two_wordings_at_one_place_the_longer_is_meant(japanese: Spelling) -> None:
+    """It says the longer term."""
+    tale = Term("物語", "story")
+    spelt = replace(japanese.of("源氏物語と物語"), terms=(TALE, tale), worded=(("Tale", tale), ("Tale of Genji", TALE)))
+    assert spelt.in_terms("A Tale of Genji") == "A Genji's Story"
+
+
+def test_signs_of_terms_are_written_as_those_of_the_text(japanese: Spelling) -> None:
+    """In either way that they come into a translation; those of an address are not."""
+    term = Term("部門", "R&D")
+    spelt = read(japanese, "A&amp;Bの部門とhttps://x.org/?a&b", term)
+    assert spelt.restored("JR of A&B, ABC") == "R&amp;D of A&amp;B, https://x.org/?a&b"
+    worded = replace(spelt, told=(), worded=(("Department", term),), plain="A&Bの部門とABC")
+    assert worded.restored(worded.in_terms("Department of A&B, ABC")) == "R&amp;D of A&amp;B, https://x.org/?a&b"
+
+
+def test_stand_ins_are_no_words_of_terms(japanese: Spelling) -> None:
+    """Of what they say, neither."""
+    spelt = read(japanese, "紫式部と源氏物語", Term("紫式部", "Lady Abc"), Term("源氏物語", "NHK Drama"))
+    assert spelt.text == "JRとDVD"
+
+
 def test_a_term_may_say_what_a_placeholder_does(japanese: Spelling) -> None:
     """What is dropped of both is kept where it is to be kept."""
     spelt = read(japanese, "公と{name}", Term("公", "{name}"))
@@ -225,6 +263,7 @@ def test_a_term_in_small_letters_may_begin_a_sentence(japanese: Spelling) -> Non
     assert spelt.restored("JR and ABC") == "Sacred place and {npm}"
     assert Term("x", "https://example.org").at("", 0) == "https://example.org"
     assert Term("x", "ßa").at("", 0) == "ßa"
+    assert Term("npm", "npm").at("はよい", 0) == "npm"
 
 
 def test_there_are_only_so_many_stand_ins(japanese: Spelling) -> None:

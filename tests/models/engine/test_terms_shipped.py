@@ -1,5 +1,6 @@
 """Terms through the shipped model: they are in the translation as they are asked for."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,9 +75,36 @@ def test_marks_around_a_term_are_around_it(runtime: Runtime, target: str) -> Non
 @pytest.mark.parametrize("text", ["{name}さんは来た。", "https://example.org/name を見た。", "<name>さんは来た。"])
 def test_what_is_no_word_is_no_term(runtime: Runtime, text: str) -> None:
     """What is read in the place of an address or a placeholder stays as it is, and costs nothing more."""
-    term = (Term("name", "the name"), Term("abc", "the alphabet"))
-    plain, asked = runtime.translate([TranslationRequest(text), TranslationRequest(text, terms=term)], Options())
+    terms = (Term("name", "the name"), Term("abc", "the alphabet"), Term("ABC", "the alphabet"))
+    plain, asked = runtime.translate([TranslationRequest(text), TranslationRequest(text, terms=terms)], Options())
     assert asked == plain
+    (prepared,) = runtime.prepare([TranslationRequest(text, terms=terms)], Options())
+    assert prepared.spelt[0].terms == ()
+
+
+def test_a_term_of_another_part_is_not_what_is_read_for_a_placeholder(runtime: Runtime) -> None:
+    """Though it is the same word."""
+    parts = ("{name}は{place}に来た。", "JRで帰った。")
+    asked = TranslationRequest("".join(parts), parts=parts, terms=(Term("JR", "Japan Railways"),))
+    (found,) = runtime.translate([asked], Options("direct", 1))
+    first, last = found.text.split("{place}")
+    assert "{name}" in first
+    assert "Japan Railways" not in first
+    assert "Japan Railways" in last
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "said"),
+    [
+        ("<b>道具</b>は一部が党のものである。", "道具", "art", r"<b>[Aa]rt</b>"),  # and no part of a party
+        ("多くの<b>寺院</b>と<i>神社</i>がある。", "寺院", "temple", r"<b>temples</b>"),  # the ending, too
+        ("彼は筆を持ち、彼女は<b>筆</b>を捨てた。", "筆", "Zakuro Hall", r"Zakuro Hall.*<b>Zakuro Hall</b>"),
+    ],
+)
+def test_marks_are_around_words_for_terms(runtime: Runtime, text: str, source: str, target: str, said: str) -> None:
+    """And around that for the occurrence of the term that they are around."""
+    (found,) = runtime.translate([TranslationRequest(text, terms=(Term(source, target),))], Options("direct", 1))
+    assert re.search(said, found.text), found.text
 
 
 def test_each_part_of_a_long_sentence_has_its_own(runtime: Runtime) -> None:
