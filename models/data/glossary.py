@@ -24,6 +24,13 @@ _RUNS_ON: Final = re.compile(rf"{_IDEOGRAPH.pattern}|[ぁ-ゟ\u0e00-\u109f\u1780
 whose particles are written together with words.
 """
 _KATAKANA: Final = re.compile(r"[ァ-ヺー]")
+_ENGLISH: Final = re.compile(r"[a-z]\Z")
+_PLURALS: Final = (
+    (re.compile(r"(?<=[^aeiou\W])y\Z"), "ies"),
+    (re.compile(r"(?<=[sxz])\Z|(?<=ch|sh)\Z"), "es"),
+    (re.compile(r"\Z"), "s"),
+)
+"""How English words end, and their plurals, but for those that are to be learnt by heart."""
 _ENDING: Final = 2
 """Letters that may follow a term in a translation, as in shrines."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
@@ -75,13 +82,15 @@ class Glossary:
 
     A term is a word or several: no part of a word of letters or of katakana. In other scripts nothing shows where a
     word ends, so what begins with a shorter term may be a word of its own, and the longest term is meant. Capitals do
-    not matter where a term has none.
+    not matter where a term has none. An English term is found in the plural, too, where the other language has none.
     """
 
     def __init__(self, terms: Iterable[Term]) -> None:
         self._terms: dict[str, Term] = {}
         for term in terms:
             self._terms.setdefault(term.source, term)
+        for plural in filter(None, map(_in_plural, list(self._terms.values()))):
+            self._terms.setdefault(plural.source, plural)
         self._small = _Words(filter(_in_small_letters, self._terms))
         self._others = _Words(source for source in self._terms if not _in_small_letters(source))
 
@@ -188,6 +197,16 @@ def places_of(words: str, text: str) -> list[tuple[int, int]]:
 def _said(entity: re.Match[str]) -> str:
     said = html.unescape(entity[0])
     return " " if said.isspace() else said
+
+
+def _in_plural(term: Term) -> Term | None:
+    """A term in the plural of English, for a language that is written without spaces: none of these has a plural."""
+    if not (_ENGLISH.search(term.source) and (_RUNS_ON.match(term.target) or _KATAKANA.match(term.target))):
+        return None
+    for ending, plural in _PLURALS:
+        if ending.search(term.source):
+            return Term(ending.sub(plural, term.source), term.target)
+    return None
 
 
 def _in_small_letters(text: str) -> bool:

@@ -81,12 +81,12 @@ class Spelt:
 
     def _wordings(self, translation: str) -> Iterator[tuple[int, int, str]]:
         """Where a translation has them, in its order, and the terms; of some that overlap the first and longest."""
-        asked = Counter(found.term for found in Glossary(self.terms).found(self.plain))
+        asked = Counter(found.term.target for found in Glossary(self.terms).found(self.plain))
         found = list[tuple[int, int, str]]()
         for wording, term in self.worded:
             places = places_of(wording, translation)
             as_a_stand_in = any(stand_in in term.target for stand_in in self._all)
-            if len(places) <= asked[term] and not (as_a_stand_in or term.is_said(translation)):
+            if len(places) <= asked[term.target] and not (as_a_stand_in or term.is_said(translation)):
                 found += [(*place, term.at(translation, place[0])) for place in places]
         last = 0
         for begin, end, said in sorted(found, key=lambda each: (each[0], -each[1])):

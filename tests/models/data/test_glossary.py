@@ -85,6 +85,33 @@ def test_words_are_looked_for_as_words(words: str, text: str, places: list[tuple
     assert places_of(words, text) == places
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "text", "found"),
+    [
+        ("shrine", "お宮", "Shrines and a shrine", ["shrines", "shrine"]),
+        ("tea party", "茶会", "tea parties", ["tea parties"]),
+        ("bay", "湾", "bays, baies", ["bays"]),
+        ("box", "箱", "boxes of boxs", ["boxes"]),
+        ("wish", "ウィッシュ", "wishes", ["wishes"]),
+        ("glass", "ガラス", "glasses, glasss", ["glasses"]),
+        ("shrine", "Schrein", "shrines", []),  # of which that is not the plural
+        ("神社", "お宮", "神社s", ["神社"]),
+    ],
+)
+def test_english_terms_are_found_in_the_plural(source: str, target: str, text: str, found: list[str]) -> None:
+    """Where the other language has none."""
+    terms = Glossary([Term(source, target)]).of(text)
+    assert [term.source for term in terms] == found
+    assert {term.target for term in terms} <= {target}
+
+
+def test_what_is_said_for_both_is_replaced_for_both(japanese: Spelling) -> None:
+    """A term, and its plural."""
+    terms = tuple(Term(source, "お宮") for source in ("shrines", "shrine"))
+    spelt = replace(japanese.of("Shrines and a shrine"), terms=terms, worded=tuple(("神社", term) for term in terms))
+    assert spelt.in_terms("神社と神社") == "お宮とお宮"
+
+
 def test_of_two_terms_for_the_same_the_first_counts() -> None:
     """As of two entries of a list."""
     assert Glossary([Term("寺", "temple"), Term("寺", "tera")]).of("寺") == (Term("寺", "temple"),)
