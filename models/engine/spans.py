@@ -104,23 +104,29 @@ def around_copy(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | 
 
 
 def around_term(spelt: Spelt, pair: Pair, room: Room, pieces: Pieces) -> Span | None:
-    """What is said for a term of the sentence, where the pair is around the term and that is said once."""
+    """What is said for a term of the sentence, where the pair is around the term and both are there once.
+
+    A stand-in is there for one occurrence of the term alone.
+    """
     found = list(Glossary(spelt.terms).found(spelt.marks.text))
     term = next((each.term for each in found if (each.begin, each.end) == (pair.begin, pair.end)), None)
     if term is None:
         return None
-    places = _said_for(spelt, term, [each.begin for each in found if each.term == term].index(pair.begin), pieces.text)
+    begins = [each.begin for each in found if each.term == term]
+    stand_ins = [stand_in for stand_in, other in spelt.told if other == term]
+    number = begins.index(pair.begin)
+    if number < len(stand_ins):
+        places = places_of(stand_ins[number], pieces.text)
+    else:
+        places = _said_for(spelt, term, pieces.text) if len(begins) == 1 else []
     if len(places) != 1:
         return None
     ((begin, end),) = places
     return next(iter(room.spans(room.begins([begin]), room.ends([end]))), None)
 
 
-def _said_for(spelt: Spelt, term: Term, number: int, text: str) -> Sequence[Span]:
-    """Where a translation says what is said for a term, or stands for its occurrence of this number."""
-    stand_ins = [stand_in for stand_in, other in spelt.told if other == term]
-    if stand_ins:
-        return places_of(stand_ins[number], text) if number < len(stand_ins) else []
+def _said_for(spelt: Spelt, term: Term, text: str) -> list[Span]:
+    """Where a translation says a term, or what the model says for it by itself."""
     wordings = [wording for wording, other in spelt.worded if other == term]
     return list(term.places(text)) or [place for wording in wordings for place in places_of(wording, text)]
 

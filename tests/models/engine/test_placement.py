@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from models.data.batches import Example
 from models.data.characters import Nearest
+from models.data.glossary import Term
 from models.data.markup import split_unmarked
 from models.data.verbatim import Spelling
 from models.engine.placement import Placement
@@ -156,6 +158,26 @@ def test_words_with_characters_that_are_not_pieces_are_whole(english: Runtime) -
     assert spelt.restored(placement.place(request, spelt, "The café of 龘")) in {
         f"The <b>{word}</b> of 龘" if word == "café" else f"The café <b>{word}</b> 龘" for word in ("café", "of")
     }
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "expected"),
+    [
+        ("x y <b>tale</b>", "Story of old", "<b>Story</b> of old"),
+        ("x y <b>Tale</b>", "Stories of old", "Stories <b>of old</b>"),  # no ending of it: as far on as in the source
+        ("<b>tale</b> x y", "Of old tale and tales", "Of old <b>tale</b> and tales"),  # what the model says for it
+        ("<b>tale</b> x tale", "Old tale, story", "<b>Old</b> tale, story"),  # which of both?
+    ],
+)
+def test_marks_around_a_term_are_around_what_is_said_for_it(
+    english: Runtime, source: str, said: str, expected: str
+) -> None:
+    """Wherever that is."""
+    spelling, term = Spelling(Nearest(english.tokenizer.target)), Term("tale", "story")
+    placement = Placement(None, english.tokenizer, spelling, spelling, "en", 100)
+    spelt = replace(spelling.of(source), terms=(term,), worded=(("tale", term),))
+    (request,) = [TokenizedRequest(Example([1]), 10)]
+    assert spelt.restored(placement.place(request, spelt, said)) == expected
 
 
 class Anywhere(Placement):

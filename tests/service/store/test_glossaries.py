@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from service.errors import GlossaryNotFoundError, StoreUnavailableError, TooManyGlossariesError
 from service.store.commands import Commands
@@ -19,6 +20,22 @@ FIRST, SECOND, THIRD = (
     KeptGlossary(name, f"the {name}", "ja", "en", f"2026-11-27T0{at}:00:00.000000+00:00", at)
     for at, name in enumerate(("first", "second", "third"))
 )
+
+
+class LosesLastReply(LossyRedis):
+    """A Redis whose reply is lost when it has forgotten all of a glossary."""
+
+    def __init__(self, client: RedisClient) -> None:
+        super().__init__(client)
+        self._redis = client
+
+    async def hdel(self, name: str, *fields: str) -> int:
+        """Forget fields of a hash."""
+        found: int = await self._redis.hdel(name, *fields)
+        if name.endswith(":glossaries") and not self.lost:
+            self.lost = True
+            raise RedisConnectionError("lost")
+        return found
 
 
 @pytest.fixture
@@ -70,9 +87,9 @@ async def test_a_call_whose_reply_is_lost_is_repeated(redis: RedisClient, tenant
     await glossaries(lossy, 1).keep(tenant, FIRST, "terms")
     assert lossy.lost
     assert await glossaries(redis).all(tenant) == [FIRST]
-    lossy = LossyRedis(redis, "hdel")
-    await glossaries(lossy).delete(tenant, "first")
-    assert lossy.lost
+    forgetful = LosesLastReply(redis)
+    await glossaries(forgetful).delete(tenant, "first")
+    assert forgetful.lost
     assert await glossaries(redis).all(tenant) == []
 
 
