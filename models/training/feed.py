@@ -33,8 +33,8 @@ def deaths_told() -> Iterator[None]:
     """
     try:
         yield
-    except RuntimeError as error:
-        if not str(error).startswith("DataLoader worker"):
+    except (ConnectionError, EOFError, RuntimeError) as error:  # a batch that it has left may be fetched from it
+        if isinstance(error, RuntimeError) and not str(error).startswith("DataLoader worker"):
             raise
         raise FeedError(
             "a process that makes batches has been killed, for want of memory perhaps: "
