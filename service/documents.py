@@ -137,7 +137,7 @@ class Documents:
         model = self._catalogue.choose(request.source_lang, request.target_lang, request.model)
         with model.hold():
             self._check_context(request.context)
-            check_terms(request.glossary, self._settings.max_glossary_terms)
+            check_terms(request.glossary, self._settings)
             if segmented is None:
                 with self._admission.reserve(document, self._places(self._fewest(request))):
                     segmented = await self._segmented(request)

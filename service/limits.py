@@ -6,10 +6,9 @@ from typing import Final
 from models.data.markup import unmarked
 from models.errors import SentenceTooLongError
 from service.errors import InvalidInputError
-from service.schemas import GlossaryTerm
+from service.schemas import GlossaryTerm, Limits
+from service.settings import Settings
 
-MOST_GLOSSARY_CHARACTERS: Final = 65_536
-"""Of a glossary in all: a session's comes from Redis with each sentence."""
 _WITH_TAGS: Final = 4
 """How often as much there may be with tags as without, which nobody reads but which are kept."""
 
@@ -29,19 +28,17 @@ def check_length(sentence: str, most: int, which: str, **extras: int) -> None:
         raise SentenceTooLongError(f"{which} has {characters} characters; at most {most} are accepted", **extras)
 
 
-def check_terms(terms: Sequence[GlossaryTerm], most: int) -> None:
+def check_terms(terms: Sequence[GlossaryTerm], limits: Limits | Settings) -> None:
     """Refuse a glossary with more terms, or longer ones, than are accepted.
 
     Raises:
         InvalidInputError: says how many there may be, or characters.
     """
-    if len(terms) > most:
+    if len(terms) > (most := limits.max_glossary_terms):
         raise InvalidInputError(f"the glossary has more than {most} terms, which is the maximum")
     characters = sum(len(term.source) + len(term.target) for term in terms)
-    if characters > MOST_GLOSSARY_CHARACTERS:
-        raise InvalidInputError(
-            f"the glossary has {characters} characters; at most {MOST_GLOSSARY_CHARACTERS} are accepted"
-        )
+    if characters > (most := limits.max_glossary_characters):
+        raise InvalidInputError(f"the glossary has {characters} characters; at most {most} are accepted")
 
 
 def check_number(sentences: int, most: int) -> None:

@@ -311,6 +311,7 @@ class Limits(Body):
     max_session_sentences: int
     session_max_ttl_seconds: int
     max_glossary_terms: int
+    max_glossary_characters: int
     stream_message_bytes: int
     stream_in_flight: int
 

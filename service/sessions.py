@@ -72,7 +72,7 @@ class Sessions:
         ttl = request.ttl_seconds or self._settings.session_ttl_seconds
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds must be at most {self._settings.session_max_ttl_seconds}")
-        check_terms(request.glossary, self._settings.max_glossary_terms)
+        check_terms(request.glossary, self._settings)
         session_id = self._new_id() if idempotency_key is None else _id_of(tenant, idempotency_key)
         document = DocumentKey(tenant, session_id)
         state = None if idempotency_key is None else await self._begun(document)

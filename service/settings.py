@@ -154,6 +154,8 @@ class Settings(BaseSettings):
     """Most sentences in the `context` of a document."""
     max_glossary_terms: int = Field(1000, ge=0)
     """Most terms in a glossary."""
+    max_glossary_characters: int = Field(65_536, ge=0)
+    """Most characters in all terms of a glossary: a session's comes from Redis with each sentence."""
     max_glossaries: int = Field(100, ge=0)
     """Most glossaries that are kept for a tenant."""
     max_sentence_characters: int = Field(1000, ge=1)

@@ -2,8 +2,6 @@
 
 import html
 import re
-import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -12,18 +10,14 @@ from typing import Final, NamedTuple
 
 from models.data.documents import decode_line, read_lines
 from models.data.markup import unmarked
+from models.data.word_edges import kind_of, parts, runs_on
+from models.data.word_list import WordList
 from models.data.words import ENTITY, PICTURES, is_address
 from models.errors import DataError
 
 UNFIT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\U000f0000-\U0010ffff]")
 """What no term may have: ends of lines, other controls, and what stands for marks in a translation."""
 
-_IDEOGRAPH: Final = re.compile(r"[々〆\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_RUNS_ON: Final = re.compile(rf"{_IDEOGRAPH.pattern}|[ぁ-ゟ\u0e00-\u109f\u1780-\u17ff\uac00-\ud7af]")
-"""Where nothing shows where a word ends: Chinese characters, hiragana, Thai, Lao, Tibetan, Burmese, Khmer, and Korean,
-whose particles are written together with words.
-"""
-_KATAKANA: Final = re.compile(r"[ァ-ヺー]")
 _ENGLISH: Final = re.compile(r"[a-z]\Z")
 _PLURALS: Final = (
     (re.compile(r"(?<=[^aeiou\W])y\Z"), "ies"),
@@ -54,15 +48,15 @@ class Term:
         Capitals do not matter where the term has none: it may begin a sentence.
         """
         capitals = re.IGNORECASE if _in_small_letters(self.target) else 0
-        endings = range(_ENDING + 1 if _kind(self.target[-1]) == "letters" else 1)
+        endings = range(_ENDING + 1 if kind_of(self.target[-1]) == "letters" else 1)
         for found in re.finditer(re.escape(self.target), translation, capitals):
-            ends = (found.end() + more for more in endings if _parts(translation, found.end() + more))
-            if _parts(translation, found.start()) and (end := next(ends, None)) is not None:
+            ends = (found.end() + more for more in endings if parts(translation, found.end() + more))
+            if parts(translation, found.start()) and (end := next(ends, None)) is not None:
                 yield found.start(), end
 
     def at(self, translation: str, place: int) -> str:
         """As it is written at a place of a translation: with a capital where it begins a sentence that has some."""
-        begins = not (any(map(str.isalnum, translation[:place])) or _RUNS_ON.search(translation))
+        begins = not (any(map(str.isalnum, translation[:place])) or runs_on(translation))
         capital = self.target[0].upper()
         if not begins or not _in_small_letters(self.target) or len(capital) > 1 or is_address(self.target):
             return self.target
@@ -91,11 +85,13 @@ class Glossary:
             self._terms.setdefault(term.source, term)
         for plural in filter(None, map(_in_plural, list(self._terms.values()))):
             self._terms.setdefault(plural.source, plural)
-        self._small = _Words(filter(_in_small_letters, self._terms))
-        self._others = _Words(source for source in self._terms if not _in_small_letters(source))
+        self._small = WordList(filter(_in_small_letters, self._terms))
+        self._others = WordList(source for source in self._terms if not _in_small_letters(source))
 
     def found(self, text: str) -> Iterator[Found]:
         """Each place of a text that has a term, in order; none overlaps another."""
+        if not self._terms:
+            return
         small, at = _in_small(text), 0
         while at < len(text):
             found = self._at(text, small, at)
@@ -105,7 +101,7 @@ class Glossary:
 
     def of(self, text: str) -> tuple[Term, ...]:
         """Those that a text has, each once, in its order."""
-        return tuple(dict.fromkeys(each.term for each in self.found(text))) if self._terms else ()
+        return tuple(dict.fromkeys(each.term for each in self.found(text)))
 
     def may_be_in(self, text: str) -> tuple[Term, ...]:
         """Those that may be found in a text by who reads it: without marks and pictures, with what entities say.
@@ -121,48 +117,11 @@ class Glossary:
         return tuple(self._terms[source] for source in sources)
 
     def _at(self, text: str, small: str, at: int) -> Found | None:
-        if not _parts(text, at):
+        if not parts(text, at):
             return None
         sources = chain(self._small.at(small, at), self._others.at(text, at))
-        longest = max((each for each in sources if _parts(text, at + len(each))), key=len, default=None)
+        longest = max((each for each in sources if parts(text, at + len(each))), key=len, default=None)
         return None if longest is None else Found(at, at + len(longest), self._terms[longest])
-
-
-class _Words:
-    """Words that are found where a text has them, in a time that hardly grows with their number."""
-
-    def __init__(self, words: Iterable[str]) -> None:
-        self._words = sorted(words)
-        self._first = frozenset(word[0] for word in self._words)
-        self._longest = max(map(len, self._words), default=0)
-        self._within: list[int] = []
-        """For each word the longest of the others that it begins with, or -1."""
-        for number, word in enumerate(self._words):
-            other = number - 1
-            while other >= 0 and not word.startswith(self._words[other]):
-                other = self._within[other]
-            self._within.append(other)
-
-    def all_in(self, text: str) -> dict[str, None]:
-        """Those that a text has anywhere, whatever follows."""
-        found = dict[str, None]()
-        for at in range(len(text)):
-            for word in self.at(text, at) if _parts(text, at) else ():
-                if word in found:
-                    break  # as are all that it begins with
-                found[word] = None
-        return found
-
-    def at(self, text: str, at: int) -> Iterator[str]:
-        """Those that a text has at a place, the longest first."""
-        if text[at] not in self._first:
-            return
-        # What the text begins with is before it, and of those the last is the longest, or begins with that.
-        number = bisect_right(self._words, text[at : at + self._longest]) - 1
-        while number >= 0:
-            if text.startswith(self._words[number], at):
-                yield self._words[number]
-            number = self._within[number]
 
 
 def read_terms(path: Path) -> tuple[Term, ...]:
@@ -184,16 +143,6 @@ def read_terms(path: Path) -> tuple[Term, ...]:
     return tuple(terms.values())
 
 
-def places_of(words: str, text: str) -> list[tuple[int, int]]:
-    """Where a text has some words, whatever their capitals, unless they may be part of other ones."""
-    found = [each.span() for each in re.finditer(re.escape(words), text, re.IGNORECASE)]
-    return [
-        (begin, end)
-        for begin, end in found
-        if all(_parts(text, at) and not _among_ideographs(text, at) for at in (begin, end))
-    ]
-
-
 def _said(entity: re.Match[str]) -> str:
     said = html.unescape(entity[0])
     return " " if said.isspace() else said
@@ -201,7 +150,7 @@ def _said(entity: re.Match[str]) -> str:
 
 def _in_plural(term: Term) -> Term | None:
     """A term in the plural of English, for a language that is written without spaces: none of these has a plural."""
-    if not (_ENGLISH.search(term.source) and (_RUNS_ON.match(term.target) or _KATAKANA.match(term.target))):
+    if not (_ENGLISH.search(term.source) and (runs_on(term.target[0]) or kind_of(term.target[0]) == "katakana")):
         return None
     for ending, plural in _PLURALS:
         if ending.search(term.source):
@@ -217,28 +166,6 @@ def _in_small(text: str) -> str:
     """A text in small letters, each character in its place."""
     small = text.lower()
     return small if len(small) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-
-
-def _parts(text: str, at: int) -> bool:
-    """Whether no word goes on from before a place to behind it."""
-    if at == 0 or at >= len(text):
-        return True
-    after = text[at]
-    before, behind = _kind(text[at - 1]), _kind(after)
-    return unicodedata.category(after)[0] != "M" and (before is None or before != behind)
-
-
-def _among_ideographs(text: str, at: int) -> bool:
-    return 0 < at < len(text) and all(_IDEOGRAPH.match(each) for each in text[at - 1 : at + 1])
-
-
-def _kind(character: str) -> str | None:
-    """What a character may make up a word with; none where that does not show."""
-    if _RUNS_ON.match(character):
-        return None
-    if _KATAKANA.match(character):
-        return "katakana"
-    return "letters" if unicodedata.category(character)[0] in "LMN" else None
 
 
 NO_TERMS: Final = Glossary(())

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from models.data.glossary import Glossary, Term, places_of
+from models.data.glossary import Glossary, Term
 from models.data.markup import NO_MARKS, Unmarked, with_parts_replaced
+from models.data.word_edges import places_of
 from models.data.words import beside, is_address
 
 STAND_INS: Final = ("ABC", "JR", "NHK", "DVD")
@@ -39,10 +40,15 @@ class Spelt:
     worded: tuple[tuple[str, Term], ...] = ()
     """What the model says by itself for terms."""
 
+    @property
+    def asks(self) -> bool:
+        """Whether something has to be looked for in a translation."""
+        return bool(self.replaced or self.terms)
+
     def as_read(self, translation: str) -> str:
         """A translation of the text, without marks and with the stand-ins that the text is read with."""
         translation = self.marks.of(translation)
-        for stand_in, stood_for in self._all.items():
+        for stand_in, stood_for in self.stand_ins.items():
             translation = translation.replace(stood_for, stand_in, 1)
         if not self.escaped:
             return translation
@@ -55,18 +61,18 @@ class Spelt:
         A stand-in that is lacking counts twice, one that is repeated, or part of another word, once, and so does a term
         that is not said: at least it is said in other words, unless its stand-in is lacking, too.
         """
-        if not self._all:
+        if not self.stand_ins:
             return len(self.missing(translation))
-        copies = Counter(found[1] for found in self._stand_ins().finditer(translation))
-        rest = self._stand_ins().sub("", translation)
-        spoilt = sum(_MISCOUNTED[min(copies[stand_in], 2)] + (stand_in in rest) for stand_in in self._all)
+        copies = Counter(found[1] for found in self._pattern().finditer(translation))
+        rest = self._pattern().sub("", translation)
+        spoilt = sum(_MISCOUNTED[min(copies[stand_in], 2)] + (stand_in in rest) for stand_in in self.stand_ins)
         return spoilt + len(self.missing(translation))
 
     def missing(self, translation: str) -> list[Term]:
         """The terms that a translation of what was read does not say; what is no word says none."""
         if not self.terms:
             return []
-        said = self._copied(self.in_terms(translation), dict.fromkeys(self._all, ""), dict(self.told))
+        said = self._copied(self.in_terms(translation), dict.fromkeys(self.stand_ins, ""), dict(self.told))
         return [term for term in self.terms if not term.is_said(said)]
 
     def in_terms(self, translation: str) -> str:
@@ -85,7 +91,7 @@ class Spelt:
         found = list[tuple[int, int, str]]()
         for wording, term in self.worded:
             places = places_of(wording, translation)
-            as_a_stand_in = any(stand_in in term.target for stand_in in self._all)
+            as_a_stand_in = any(stand_in in term.target for stand_in in self.stand_ins)
             if len(places) <= asked[term.target] and not (as_a_stand_in or term.is_said(translation)):
                 found += [(*place, term.at(translation, place[0])) for place in places]
         last = 0
@@ -96,7 +102,7 @@ class Spelt:
 
     def retold(self, turn: int) -> "Spelt | None":
         """The same text read with other stand-ins, each another one for every turn; none where there is no other."""
-        used, others = list(self._all), self.free
+        used, others = list(self.stand_ins), self.free
         free: list[str] = [stand_in for stand_in in STAND_INS if stand_in in used or stand_in in others]
         if not used or turn >= len(free):
             return None
@@ -104,12 +110,12 @@ class Spelt:
 
     def read_like(self, other: "Spelt") -> "Spelt":
         """The same text with the stand-ins of another one, in which they stand for the same."""
-        same = list(self._all.values()) == list(other._all.values())  # noqa: SLF001 - another of this class
-        return self._with(list(other._all)) if same and self._all else self  # noqa: SLF001
+        same = list(self.stand_ins.values()) == list(other.stand_ins.values())
+        return self._with(list(other.stand_ins)) if same and self.stand_ins else self
 
     def _with(self, stand_ins: Sequence[str]) -> "Spelt":
         """The same text with these, one for each of its own."""
-        others = dict(zip(self._all, stand_ins, strict=True))
+        others = dict(zip(self.stand_ins, stand_ins, strict=True))
         own = re.compile("|".join(others))
         text, plain = (own.sub(lambda found: others[found[0]], each) for each in (self.text, self.plain))
         replaced = tuple((others[stand_in], verbatim) for stand_in, verbatim in self.replaced)
@@ -123,13 +129,13 @@ class Spelt:
         return [stand_in for stand_in in STAND_INS if stand_in not in said]
 
     @property
-    def _all(self) -> dict[str, str]:
+    def stand_ins(self) -> dict[str, str]:
         """All stand-ins, each with what is said for it."""
         return dict(self.replaced) | {stand_in: term.target for stand_in, term in self.told}
 
-    def _stand_ins(self) -> re.Pattern[str]:
-        """In a translation, and in the plural of English, too."""
-        return re.compile(rf"(?<![A-Za-z0-9])({'|'.join(self._all)})s?(?![A-Za-z0-9])")
+    def _pattern(self) -> re.Pattern[str]:
+        """Of stand-ins in a translation, and in the plural of English, too."""
+        return re.compile(rf"(?<![A-Za-z0-9])({'|'.join(self.stand_ins)})s?(?![A-Za-z0-9])")
 
     def restored(self, translation: str) -> str:
         """A translation of what was read, with all that was not read, each as often as the text has it.
@@ -149,7 +155,7 @@ class Spelt:
             term = terms.pop(found[1], None)
             return _apart(verbatim.pop(found[1], ""), found) if term is None else term.at(found.string, found.start())
 
-        return self._stand_ins().sub(original, translation) if verbatim or terms else translation
+        return self._pattern().sub(original, translation) if verbatim or terms else translation
 
 
 def as_tokenized(text: str) -> str:

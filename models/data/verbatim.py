@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from html.entities import html5
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Final
 
 from models.data.characters import Nearest
@@ -61,14 +61,14 @@ class Spelling:
 
     def with_terms(self, spelt: Spelt, terms: Collection[Term]) -> Spelt:
         """The same text with stand-ins for some of its terms, from its beginning on, for as many as there are."""
-        free = spelt.free
-        found = [each for each in Glossary(spelt.terms).found(spelt.plain) if each.term in terms][: len(free)]
-        told = tuple((stand_in, each.term) for stand_in, each in zip(free, found, strict=False))
-        ends = [0, *(each.end for each in found)]
-        kept = [spelt.plain[end : each.begin] for end, each in zip(ends, found, strict=False)]
-        pieces = [*chain.from_iterable(zip(kept, free, strict=False)), spelt.plain[ends[-1] :]]
-        plain = reduce(_joined, pieces)
-        return replace(spelt, text=self._nearest.of(plain), plain=plain, told=told)
+        found = (each for each in Glossary(spelt.terms).found(spelt.plain) if each.term in terms)
+        told, pieces, end = list[tuple[str, Term]](), list[str](), 0
+        for stand_in, (begin, behind, term) in zip(spelt.free, found, strict=False):
+            told.append((stand_in, term))
+            pieces += [spelt.plain[end:begin], stand_in]
+            end = behind
+        plain = reduce(_joined, [*pieces, spelt.plain[end:]])
+        return replace(spelt, text=self._nearest.of(plain), plain=plain, told=tuple(told))
 
     def like(self, text: str, other: Spelt) -> Spelt:
         """A text read as another one that differs in its marks alone, with the same stand-ins for the same."""

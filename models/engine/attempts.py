@@ -14,7 +14,7 @@ from models.engine.strategies import TokenizedRequest
 from models.engine.wordings import Wordings
 from models.search.hypotheses import Hypothesis
 
-MOST: Final = 3
+_MOST: Final = 3
 """Tries with stand-ins: where one does not come back, another does half the time, a third in a quarter of the rest."""
 
 _AROUND: Final = re.compile(r"""^["'“「『]+|\s*[(（].*$|[.。"'”」』]+$""")
@@ -99,8 +99,8 @@ class Attempts:
             yield from self._ask_for_wordings()
             self._missing.clear()
             self._judge(self._request, self._spelt, found)
-        for turn in range(1, MOST + bool(self._missing)):
-            retold = self._telling.preparation.retold
+        retold = self._telling.preparation.retold
+        for turn in range(1, _MOST + bool(self._missing)):
             told = retold(self._request, self._spelt, turn, self._missing) if self._lost else None
             if told is None:
                 return
@@ -115,7 +115,7 @@ class Attempts:
 
     def _judge(self, request: TokenizedRequest, spelt: Spelt, found: list[Hypothesis]) -> None:
         """Keep it if it is better than the best."""
-        said = self._telling.said(found)
+        said = self._telling.said(found) if spelt.asks else ""
         lost = spelt.lost(said)
         if not self._best[2] or lost < self._lost:
             self._lost, self._best = lost, (request, spelt, found)

@@ -179,8 +179,10 @@ class Preparation:
         sentences = self._sentences(texts, example, in_turn=in_turn)
         clauses = [clause for pair in zip(texts, sentences, strict=True) for clause in self._clauses(*pair)]
         read = [self._request(clause) for _, clause in clauses if clause.source]
-        glossary = Glossary(request.terms)
-        spelt = [_with_terms(self.spelling.of(text), glossary) for text, clause in clauses if clause.source]
+        spelt = [self.spelling.of(text) for text, clause in clauses if clause.source]
+        if request.terms:
+            glossary = Glossary(request.terms)
+            spelt = [_with_terms(one, glossary) for one in spelt]
         if not read:
             return Prepared([], [], 0, request.source.strip())
         unread = [text.strip() for text, clause in clauses if not clause.source]

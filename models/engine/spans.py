@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from models.data.glossary import Glossary, Term, places_of
+from models.data.glossary import Glossary, Term
 from models.data.markup import Pair
 from models.data.spelt import Spelt
+from models.data.word_edges import places_of
 from models.data.words import has_words
 
 Span = tuple[int, int]

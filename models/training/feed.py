@@ -1,6 +1,6 @@
 """What each update of a run reads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
@@ -20,6 +20,10 @@ from models.training.objective import count_tokens
 
 _WORKERS: Final = {"cpu": 0, "cuda": 2}
 """Processes that make batches ahead, by the device that computes: in one process with it, a GPU waits for Python."""
+_KILLED: Final = (
+    "a process that makes batches has been killed, for want of memory perhaps: "
+    "the run can go on from its last checkpoint (--resume)"
+)
 _AT_ONCE: Final = 4096
 """Tokens of a batch that a CPU computes at once: more take gigabytes of memory, and fit into none of its caches."""
 
@@ -33,13 +37,22 @@ def deaths_told() -> Iterator[None]:
     """
     try:
         yield
-    except (ConnectionError, EOFError, RuntimeError) as error:  # a batch that it has left may be fetched from it
-        if isinstance(error, RuntimeError) and not str(error).startswith("DataLoader worker"):
+    except RuntimeError as error:
+        if not str(error).startswith("DataLoader worker"):
             raise
-        raise FeedError(
-            "a process that makes batches has been killed, for want of memory perhaps: "
-            "the run can go on from its last checkpoint (--resume)"
-        ) from error
+        raise FeedError(_KILLED) from error
+
+
+def fetched(shares: Iterable["Share"]) -> Iterator["Share"]:
+    """Shares that other processes make: of one that has died, what it has made last may not be there any more.
+
+    Raises:
+        FeedError: it is not.
+    """
+    try:
+        yield from shares
+    except (ConnectionError, EOFError) as error:
+        raise FeedError(_KILLED) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +128,7 @@ class Feed(Dataset[Share]):
             multiprocessing_context="fork" if count else None,  # the corpus is not copied
             pin_memory=device.type == "cuda",
         )
-        return (share.to(device) for share in made)
+        return (share.to(device) for share in fetched(made))
 
     def __getitem__(self, work: _Work) -> Share:
         """Make a share."""

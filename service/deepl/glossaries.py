@@ -9,14 +9,14 @@ from itertools import islice
 from pydantic import TypeAdapter, ValidationError
 
 from models.data.spacing import primary
-from service.deepl.bodies import GlossaryAnswer, GlossaryPair, GlossaryRequest
+from service.deepl.bodies import GlossaryAnswer, GlossaryPair, GlossaryRequest, TextsRequest
 from service.documents import beside_others
 from service.errors import InvalidInputError
 from service.glossary import terms_of, written
 from service.http.problems import reason
 from service.inference.catalogue import Model
 from service.limits import check_terms
-from service.schemas import GlossaryTerm, GlossaryTerms
+from service.schemas import GlossaryTerm, GlossaryTerms, Limits
 from service.store.glossaries import Glossaries, KeptGlossary
 
 _TERMS = TypeAdapter(GlossaryTerms)
@@ -25,9 +25,9 @@ _COLUMNS = {2, 4}
 
 
 async def keep(
-    glossaries: Glossaries, tenant: str, request: GlossaryRequest, new_id: str, models: Iterable[Model], most: int
+    glossaries: Glossaries, tenant: str, request: GlossaryRequest, new_id: str, models: Iterable[Model], limits: Limits
 ) -> GlossaryAnswer:
-    """Keep the glossary that a client has made; it has at most so many terms.
+    """Keep the glossary that a client has made.
 
     Raises:
         InvalidInputError: its entries are none, or too many, or of languages that are not served.
@@ -39,7 +39,7 @@ async def keep(
         raise InvalidInputError(
             f"a glossary for {asked.source_lang}-{asked.target_lang} would be of no use; served: {offered}"
         )
-    terms = await beside_others(lambda: _entries(request, most), [request.entries])
+    terms = await beside_others(lambda: _entries(request, limits), [request.entries])
     created = datetime.now(UTC).isoformat(timespec="microseconds")
     kept = KeptGlossary(new_id, request.name, asked.source_lang, asked.target_lang, created, len(terms))
     await glossaries.keep(tenant, kept, written(terms))
@@ -69,8 +69,8 @@ def pairs(models: Iterable[Model]) -> list[GlossaryPair]:
     return [GlossaryPair(source_lang=source, target_lang=target) for source, target in found]
 
 
-async def asked_for(
-    glossaries: Glossaries, tenant: str, glossary_id: str | None, source_lang: str, target_lang: str
+async def named_terms(
+    glossaries: Glossaries, tenant: str, request: TextsRequest, source_lang: str
 ) -> list[GlossaryTerm]:
     """The terms of the glossary that a request names; none where it names none.
 
@@ -78,17 +78,18 @@ async def asked_for(
         InvalidInputError: it is of other languages.
         AntecedentError: see `Glossaries.find`.
     """
-    if glossary_id is None:
+    if request.glossary_id is None:
         return []
-    kept = await glossaries.find(tenant, glossary_id)
-    if (kept.source_lang, kept.target_lang) != (primary(source_lang), primary(target_lang)):
+    kept = await glossaries.find(tenant, request.glossary_id)
+    if (kept.source_lang, kept.target_lang) != (primary(source_lang), primary(request.target_lang)):
         raise InvalidInputError(f"the glossary is for {kept.source_lang}-{kept.target_lang}")
-    return terms_of(await glossaries.terms(tenant, glossary_id))
+    return terms_of(await glossaries.terms(tenant, request.glossary_id))
 
 
-def _entries(request: GlossaryRequest, most: int) -> Sequence[GlossaryTerm]:
+def _entries(request: GlossaryRequest, limits: Limits) -> Sequence[GlossaryTerm]:
     entries = request.entries.removeprefix("\ufeff")
-    rows = list(islice(_csv(entries) if request.entries_format == "csv" else _tsv(entries), most + 1))
+    all_rows = _csv(entries) if request.entries_format == "csv" else _tsv(entries)
+    rows = list(islice(all_rows, limits.max_glossary_terms + 1))
     if not rows:
         raise InvalidInputError("entries: there are none")
     try:
@@ -97,7 +98,7 @@ def _entries(request: GlossaryRequest, most: int) -> Sequence[GlossaryTerm]:
         first = error.errors(include_url=False, include_input=False)[0]
         place = f"entry {first['loc'][0]}, {first['loc'][1]}: " if first["loc"] else ""
         raise InvalidInputError(f"entries: {place}{reason(first)}") from None
-    check_terms(terms, most)
+    check_terms(terms, limits)
     return terms
 
 

@@ -46,6 +46,15 @@ def offered(models: Iterable[Model], *, as_source: bool) -> list[OfferedLanguage
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a client asks for, with what has been found out about it."""
+
+    request: TextsRequest
+    source_lang: str
+    glossary: list[GlossaryTerm]
+
+
+@dataclass(frozen=True, slots=True)
 class ReadText:
     """One of the texts: its sentences, and how it is made of their translations again."""
 
@@ -64,30 +73,27 @@ class ReadText:
             translations = [self.tagged.restored(translation) for translation in translations]
         return self.segmented.join(translations, gap=gap_of(target_lang))
 
-    def document(
-        self, request: TextsRequest, source_lang: str, context: list[str], glossary: list[GlossaryTerm]
-    ) -> DocumentRequest:
+    def document(self, asked: Asked, context: list[str]) -> DocumentRequest:
         """The text as a document of its own."""
-        whole = request.split == "0"
+        whole = asked.request.split == "0"
         return DocumentRequest(
-            source_lang=source_lang,
-            target_lang=request.target_lang,
+            source_lang=asked.source_lang,
+            target_lang=asked.request.target_lang,
             text=None if whole else self.segmented.join(self.sentences),
             sentences=list(self.sentences) if whole else None,
             context=context,
-            glossary=glossary,
+            glossary=asked.glossary,
         )
 
 
-async def read_texts(
-    documents: Documents, request: TextsRequest, source_lang: str, glossary: Sequence[GlossaryTerm]
-) -> list[ReadText]:
+async def read_texts(documents: Documents, asked: Asked) -> list[ReadText]:
     """The sentences of each text, split as the client says.
 
     Raises:
         InvalidInputError: they are, together, more than a document may have, or no well-formed XML.
     """
-    tagged = await beside_others(lambda: _tagged(request, source_lang, glossary), request.text)
+    request, source_lang = asked.request, asked.source_lang
+    tagged = await beside_others(lambda: _tagged(asked), request.text)
     blocks = [
         [_lines_joined(request, text, source_lang)] if one is None else list(one.blocks)
         for text, one in zip(request.text, tagged, strict=True)
@@ -115,7 +121,8 @@ def _whole(text: str) -> Segmented:
     return Segmented((sentence,), (text[:start], text[start + len(sentence) :]))
 
 
-def _tagged(request: TextsRequest, source_lang: str, glossary: Sequence[GlossaryTerm]) -> list[Tagged | None]:
+def _tagged(asked: Asked) -> list[Tagged | None]:
+    request = asked.request
     if request.tag_handling is None:
         return [None] * len(request.text)
     markup = Markup(
@@ -125,8 +132,8 @@ def _tagged(request: TextsRequest, source_lang: str, glossary: Sequence[Glossary
         joining=frozenset(request.non_splitting_tags),
         outline=request.outline_detection,
     )
-    join_lines, said = request.split == "nonewlines", "".join(term.target for term in glossary)
-    return [markup.read(text, source_lang, join_lines=join_lines, taken=said) for text in request.text]
+    join_lines, said = request.split == "nonewlines", "".join(term.target for term in asked.glossary)
+    return [markup.read(text, asked.source_lang, join_lines=join_lines, taken=said) for text in request.text]
 
 
 def _lines_joined(request: TextsRequest, text: str, source_lang: str) -> str:
@@ -152,9 +159,7 @@ def in_groups(texts: Iterable[ReadText], most: int) -> list[list[ReadText]]:
     return groups
 
 
-async def named(
-    sessions: Sessions, tenant: str, request: TextsRequest, source_lang: str, glossary: list[GlossaryTerm]
-) -> DocumentKey:
+async def named(sessions: Sessions, tenant: str, asked: Asked) -> DocumentKey:
     """The document that a client of this tenant calls so; it begins, if it is not there yet or has expired.
 
     With another glossary it is another document.
@@ -162,7 +167,8 @@ async def named(
     Raises:
         AntecedentError: see `Sessions.create`.
     """
-    begun = SessionRequest(source_lang=source_lang, target_lang=request.target_lang, glossary=glossary)
+    request = asked.request
+    begun = SessionRequest(source_lang=asked.source_lang, target_lang=request.target_lang, glossary=asked.glossary)
     ids = filter(None, ("deepl", request.document_id, request.glossary_id))
     created = await sessions.create(tenant, begun, "\0".join(ids))
     return DocumentKey(tenant, created.session_id)

@@ -47,6 +47,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_session_sentences": 10000,
     "session_max_ttl_seconds": 604800,
     "max_glossary_terms": 1000,
+    "max_glossary_characters": 65536,
     "stream_message_bytes": 65536,
     "stream_in_flight": 32,
 }

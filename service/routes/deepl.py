@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from service.access.caller import Caller
 from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
-from service.deepl.glossaries import asked_for
+from service.deepl.glossaries import named_terms
 from service.deepl.texts import (
+    Asked,
     ReadText,
     append,
     counted,
@@ -26,7 +27,7 @@ from service.deepl.texts import (
 from service.documents import Documents
 from service.http.form_body import members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
-from service.schemas import DocumentRequest, GlossaryTerm
+from service.schemas import DocumentRequest
 
 _LISTS: Final = frozenset({"text", "ignore_tags", "splitting_tags", "non_splitting_tags"})
 
@@ -46,9 +47,9 @@ async def translate_texts(
 ) -> TextsAnswer:
     """Translates each text by itself, or as the next of the document that the client names."""
     source_lang = source_of(body, parts.models.catalogue.models)
-    glossary = await asked_for(parts.glossaries, who.tenant, body.glossary_id, source_lang, body.target_lang)
+    asked = Asked(body, source_lang, await named_terms(parts.glossaries, who.tenant, body, source_lang))
     alone = body.document_id is None
-    translations = await (_each_alone if alone else _in_its_document)(body, source_lang, glossary, request, who, parts)
+    translations = await (_each_alone if alone else _in_its_document)(asked, request, who, parts)
     return TextsAnswer(
         translations=[
             translated(text, source_lang, translation)
@@ -57,17 +58,10 @@ async def translate_texts(
     )
 
 
-async def _each_alone(
-    body: TextsRequest,
-    source_lang: str,
-    glossary: list[GlossaryTerm],
-    request: Request,
-    who: Caller,
-    parts: Services,
-) -> list[str]:
-    (before,) = await parts.documents.split([body.context or ""], source_lang)
+async def _each_alone(asked: Asked, request: Request, who: Caller, parts: Services) -> list[str]:
+    (before,) = await parts.documents.split([asked.request.context or ""], asked.source_lang)
     context = list(before.sentences[max(0, len(before.sentences) - parts.limits.max_context_sentences) :])
-    texts = await read_texts(parts.documents, body, source_lang, glossary)
+    texts = await read_texts(parts.documents, asked)
 
     async def in_turn() -> list[str]:
         groups = in_groups(texts, parts.documents.concurrency)
@@ -75,10 +69,7 @@ async def _each_alone(
             translation
             for group in groups
             for translation in await _at_once(
-                group,
-                [text.document(body, source_lang, context, glossary) for text in group],
-                parts.documents,
-                len(texts),
+                group, [text.document(asked, context) for text in group], parts.documents, len(texts)
             )
         ]
 
@@ -103,18 +94,13 @@ async def _at_once(
         ]
 
 
-async def _in_its_document(
-    body: TextsRequest,
-    source_lang: str,
-    glossary: list[GlossaryTerm],
-    request: Request,
-    who: Caller,
-    parts: Services,
-) -> list[str]:
-    texts = await read_texts(parts.documents, body, source_lang, glossary)
+async def _in_its_document(asked: Asked, request: Request, who: Caller, parts: Services) -> list[str]:
+    texts = await read_texts(parts.documents, asked)
     async with admitted(request, parts, who, counted(texts)):
-        document = await named(parts.sessions, who.tenant, body, source_lang, glossary)
-        translations = await unless_client_leaves(request, append(parts.sessions, document, texts, body.target_lang))
+        document = await named(parts.sessions, who.tenant, asked)
+        translations = await unless_client_leaves(
+            request, append(parts.sessions, document, texts, asked.request.target_lang)
+        )
     parts.metrics.session_sentences.labels("request").inc(sum(len(text.sentences) for text in texts))
     return translations
 

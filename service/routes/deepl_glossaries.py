@@ -27,9 +27,9 @@ async def create_glossary(
     body: Annotated[GlossaryRequest, Depends(_body)], request: Request, who: CallerDep, parts: ServicesDep
 ) -> GlossaryAnswer:
     """Keeps terms under a new id, until they are deleted. It counts as one sentence."""
-    models, most = parts.models.catalogue.models, parts.limits.max_glossary_terms
     async with admitted(request, parts, who, 1):
-        return await keep(parts.glossaries, who.tenant, body, parts.new_id(), models, most)
+        models = parts.models.catalogue.models
+        return await keep(parts.glossaries, who.tenant, body, parts.new_id(), models, parts.limits)
 
 
 @router.api_route("/glossaries", methods=_READ)

@@ -10,6 +10,7 @@ from service.store.document import DocumentKey
 from tests.support.client import PAIR, begin, say, translate
 from tests.support.events import document_events
 from tests.support.servers import RedisServer, Replicas
+from tests.support.streams import opened
 
 GLOSSARY = [{"source": "紫式部", "target": "Lady Murasaki"}, {"source": "源氏物語", "target": "Story of Genji"}]
 SENTENCES = ["紫式部は来た。", "源氏物語を書いた。", "座った。"]
@@ -20,7 +21,12 @@ SAID = ["LADY MURASAKIは来た。", "STORY OF GENJIを書いた。", "座った
 @pytest.fixture(scope="module")
 def two(shared_replicas: Replicas, redis_server: RedisServer) -> Iterator[tuple[httpx.Client, httpx.Client]]:
     """Clients of two replicas with one Redis."""
-    settings = {"redis_url": redis_server.url, "max_glossary_terms": "3", "session_lease_seconds": "60"}
+    settings = {
+        "redis_url": redis_server.url,
+        "max_glossary_terms": "3",
+        "max_glossary_characters": "450",
+        "session_lease_seconds": "60",
+    }
     replicas = [shared_replicas.new(**settings).start() for _ in range(2)]
     with replicas[0].client() as one, replicas[1].client() as other:
         yield one, other
@@ -64,6 +70,13 @@ def test_a_session_keeps_its_glossary(two: tuple[httpx.Client, httpx.Client]) ->
     assert one.get(begin(one)).json()["glossary"] == []
 
 
+def test_a_stream_says_the_terms_of_its_session(client: httpx.Client) -> None:
+    """Over its WebSocket."""
+    with opened(str(client.base_url).rstrip("/"), begin(client, glossary=GLOSSARY)) as stream:
+        stream.send_all(SENTENCES, 0)
+        assert said(stream.receive_all(len(SENTENCES))) == SAID
+
+
 def test_a_session_of_an_earlier_release_has_none(client: httpx.Client, redis_server: RedisServer) -> None:
     """It goes on as it began."""
     path = begin(client)
@@ -83,6 +96,7 @@ def test_a_session_of_an_earlier_release_has_none(client: httpx.Client, redis_se
         ([{"source": "a", "target": "b"}, {"source": "a ", "target": "c"}], "term 1 has the source of one before it"),
         ([{"source": "x", "target": "a\U000f0000"}], "glossary.0.target: must not contain line breaks"),
         ([{"source": str(n), "target": "x"} for n in range(4)], "the glossary has more than 3 terms"),
+        ([{"source": n * 200, "target": "x" * 30} for n in "ab"], "the glossary has 460 characters; at most 450"),
         ({"x": "y"}, "glossary: Input should be a valid list"),
     ],
 )
@@ -97,4 +111,5 @@ def test_what_is_no_glossary_is_refused(client: httpx.Client, path: str, glossar
 
 def test_the_limit_is_told(client: httpx.Client) -> None:
     """With the others."""
-    assert client.get("/v1/info").json()["limits"]["max_glossary_terms"] == 3
+    limits = client.get("/v1/info").json()["limits"]
+    assert (limits["max_glossary_terms"], limits["max_glossary_characters"]) == (3, 450)

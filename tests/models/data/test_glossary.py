@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from models.data.characters import Nearest
-from models.data.glossary import Glossary, Term, places_of, read_terms
+from models.data.glossary import Glossary, Term, read_terms
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
+from models.data.word_edges import places_of
 from models.errors import DataError
 from tests.support.servers import ROOT
 
@@ -95,6 +96,7 @@ def test_words_are_looked_for_as_words(words: str, text: str, places: list[tuple
         ("wish", "ウィッシュ", "wishes", ["wishes"]),
         ("glass", "ガラス", "glasses, glasss", ["glasses"]),
         ("shrine", "Schrein", "shrines", []),  # of which that is not the plural
+        ("shrine", "(Schrein)", "shrines", []),
         ("神社", "お宮", "神社s", ["神社"]),
     ],
 )

@@ -1,6 +1,6 @@
 """What each update of a run reads, and who makes it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +9,9 @@ import torch
 from models.config import TrainingConfig, load_config
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import PAD
+from models.errors import FeedError
 from models.training.distributed import World
-from models.training.feed import Feed, Share
+from models.training.feed import Feed, Share, fetched
 from models.training.run import make_tokenizer, plan_model, read_corpus
 
 MakeRun = Callable[..., Path]
@@ -33,6 +34,22 @@ def feed(make_run: MakeRun) -> Feed:
 def tensors(share: Share) -> list[torch.Tensor]:
     """All that a share has for the model."""
     return [each for b in share.batches for each in (b.source, b.target, *b.context.values()) if each is not None]
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError(), EOFError()])
+def test_what_a_process_that_has_died_had_made_is_told_to_be_gone(error: Exception) -> None:
+    """Torch fetches it by a connection, which may break before it hears that the process is dead; others go through."""
+
+    def dying(last: Exception) -> Iterator[Share]:
+        yield Share([], 0, 0.0, (0, 0))
+        raise last
+
+    shares = fetched(dying(error))
+    assert next(shares).batches == []
+    with pytest.raises(FeedError, match="--resume"):
+        next(shares)
+    with pytest.raises(ValueError, match="another"):
+        list(fetched(dying(ValueError("another"))))
 
 
 def test_batches_that_are_made_ahead_are_the_same(feed: Feed) -> None:
