@@ -33,6 +33,11 @@ class Budget:
     characters: int = 8192
     sentences: int = 64
 
+    @classmethod
+    def on(cls, device: str) -> "Budget":
+        """A CPU's is the service's own; a GPU's is that of docker-compose.gpu.yml."""
+        return cls() if device == "cpu" else cls(32768, 256)
+
 
 def batches_of(requests: Sequence[TranslationRequest], budget: Budget) -> Sequence[Batch]:
     """Requests in their order, as many in a batch as fit; one that is longer than a batch may be is one of its own."""

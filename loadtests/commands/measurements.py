@@ -24,6 +24,7 @@ from loadtests.commands.options import (
     sentences_of,
     shares,
 )
+from loadtests.direct import Budget
 from loadtests.stage import Setting
 
 
@@ -60,7 +61,7 @@ def throughput(
     report: ReportFolder = None,
 ) -> None:
     """Measure throughput and latency over HTTP, against the runtime called directly in the same run."""
-    plan = throughput_test.Plan(rounds, documents, sentences, single, workers, device, seed=seed)
+    plan = throughput_test.Plan(rounds, documents, sentences, single, workers, device, Budget.on(device), seed)
     chosen = sentences_of(source, bundle)
     with tqdm(total=rounds + 1 + single, unit=" steps", disable=None) as bar:
         found = throughput_test.run(plan, bundle, chosen, bar.update)

@@ -6,6 +6,8 @@ from loadtests.direct import Budget, batches_of, direct_workers
 from loadtests.errors import LoadTestError
 from models.data.documents import Sentence
 from models.engine.requests import TranslationRequest
+from service.settings import PREFIX, Settings
+from tests.support.image import compose
 
 
 def test_batches_are_as_full_as_the_budget_allows() -> None:
@@ -17,6 +19,16 @@ def test_batches_are_as_full_as_the_budget_allows() -> None:
     batches = batches_of(requests, Budget(characters=10, sentences=2))
     assert [[len(request.source) for request in batch] for batch in batches] == [[2, 6], [1, 1], [30], [1]]
     assert [request for batch in batches for request in batch] == requests
+
+
+def test_batches_are_as_large_as_those_of_the_service() -> None:
+    """On a CPU as it has them by itself, on a GPU as its compose file sets them."""
+    own = Settings()
+    assert Budget.on("cpu") == Budget(own.batch_characters, own.batch_sentences)
+    set_there = compose("docker-compose.gpu.yml")["services"]["antecedent"]["environment"]
+    assert Budget.on("cuda:1") == Budget(
+        *(int(set_there[f"{PREFIX}BATCH_{what}"]) for what in ("CHARACTERS", "SENTENCES"))
+    )
 
 
 def test_what_cannot_be_loaded_is_told_in_a_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
