@@ -25,6 +25,7 @@ from loadtests.report import Check, Report, Value, at_least, no_more, percentile
 from models.bundle.manifest import Manifest
 from models.data.documents import Sentence
 from models.engine.requests import TranslationRequest
+from service.segmentation import parts
 
 THROUGHPUT = 0.9
 """Of the runtime called directly, whole documents over HTTP still do this."""
@@ -66,16 +67,22 @@ class Measured:
 def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[], object]) -> Report:
     """Measure with documents made of `sentences`; `on_step` is called after each round and each single sentence.
 
+    Lines that are several sentences are left out: the runtime takes them as they are, the service each after the other.
+
     Raises:
         LoadTestError, BundleError: it cannot be run.
     """
     budget, window, pair = plan.budget, Manifest.load(bundle).window.size, pair_of(bundle)
+    single = [sentence for sentence in sentences if not parts(sentence, pair["source_lang"])]
+    if not single:
+        raise LoadTestError("each line is several sentences, which the service translates one by one: give others")
     settings = {
         "bundles": str(bundle),
         "workers": str(plan.workers),
         "device": plan.device,
         "batch_characters": str(budget.characters),
         "batch_sentences": str(budget.sentences),
+        "queue_limit": str(plan.documents * plan.sentences),  # all at once, of which none is to be refused
     }
     measured = Measured()
     with (
@@ -87,11 +94,11 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
         rng = random.Random(plan.seed)  # noqa: S311 - to be the same again, not to be secret
         meter = _Meter(plan, window, deployment.urls[0], pair, http, measured)
         for number in range(plan.rounds + 1):
-            documents = [rng.choices(sentences, k=plan.sentences) for _ in range(plan.documents)]
+            documents = [rng.choices(single, k=plan.sentences) for _ in range(plan.documents)]
             meter.round(direct, documents, counted=number > 0)
             on_step()
         for number in range(plan.single):
-            meter.single(direct.workers[0], rng.choices(sentences, k=window + 1), counted=number > 0)
+            meter.single(direct.workers[0], rng.choices(single, k=window + 1), counted=number > 0)
             on_step()
     return judge(plan, measured)
 
