@@ -38,7 +38,7 @@ class Plan:
     """The size of a run."""
 
     rounds: int = 5
-    """After one that is not counted."""
+    """That count."""
     documents: int = 8
     """Of each round; over HTTP they are sent at the same time."""
     sentences: int = 40
@@ -50,6 +50,8 @@ class Plan:
     """Where the service and the runtime compute."""
     budget: Budget = field(default_factory=Budget)
     seed: int = 1
+    uncounted: int = 1
+    """Rounds before those that count: a GPU captures in them what comes again later."""
 
 
 @dataclass(slots=True)
@@ -93,9 +95,9 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
     ):
         rng = random.Random(plan.seed)  # noqa: S311 - to be the same again, not to be secret
         meter = _Meter(plan, window, deployment.urls[0], pair, http, measured)
-        for number in range(plan.rounds + 1):
+        for number in range(plan.uncounted + plan.rounds):
             documents = [rng.choices(single, k=plan.sentences) for _ in range(plan.documents)]
-            meter.round(direct, documents, counted=number > 0)
+            meter.round(direct, documents, counted=number >= plan.uncounted)
             on_step()
         for number in range(plan.single):
             meter.single(direct.workers[0], rng.choices(single, k=window + 1), counted=number > 0)

@@ -49,7 +49,10 @@ def order(
 
 
 def throughput(
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds that count; one more goes before them.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds that count.")] = 5,
+    uncounted: Annotated[
+        int, typer.Option(min=1, help="Rounds before those; a GPU needs some dozens, to capture what comes again.")
+    ] = 1,
     documents: Annotated[int, typer.Option(min=1, help="Documents per round, all at the same time.")] = 8,
     sentences: Annotated[int, typer.Option(min=1, help="Sentences per document.")] = 40,
     single: Annotated[int, typer.Option(min=3, help="Single sentences, to measure the time that HTTP adds.")] = 100,
@@ -61,9 +64,10 @@ def throughput(
     report: ReportFolder = None,
 ) -> None:
     """Measure throughput and latency over HTTP, against the runtime called directly in the same run."""
-    plan = throughput_test.Plan(rounds, documents, sentences, single, workers, device, Budget.on(device), seed)
+    budget = Budget.on(device)
+    plan = throughput_test.Plan(rounds, documents, sentences, single, workers, device, budget, seed, uncounted)
     chosen = sentences_of(source, bundle)
-    with tqdm(total=rounds + 1 + single, unit=" steps", disable=None) as bar:
+    with tqdm(total=uncounted + rounds + single, unit=" steps", disable=None) as bar:
         found = throughput_test.run(plan, bundle, chosen, bar.update)
     end(found, report)
 

@@ -1,8 +1,8 @@
 """Each architecture learns what its paper's inputs can decide, and is at chance on what they cannot.
 
 Step one brings a sentence model that translates everything but what needs context; step two trains what an architecture
-declares. The whole matrix is slow; of each architecture one language that it learns is not, nor one that it cannot
-learn, if there is any.
+declares. The whole matrix is slow; of each architecture one language that it learns is not, nor of two one that they
+cannot learn.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,14 +39,10 @@ ARCHITECTURES: dict[str, tuple[dict[str, Any], set[str]]] = {
 """Of each its switches, and the languages that it learns."""
 QUICK = {
     ("doc_transformer", "previous"),
-    ("doc_transformer", "far"),
     ("concatenation", "previous"),
-    ("concatenation", "following"),
     ("averaged_document", "previous"),
     ("averaged_document", "following"),
     ("layer_weighting", "translation"),
-    ("layer_weighting", "far"),
-    ("global_local", "following"),
     ("global_local", "translation"),
     ("bert_context", "previous"),
     ("bert_context", "translation"),

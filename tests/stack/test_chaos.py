@@ -8,7 +8,7 @@ from loadtests import order
 from tests.support.servers import bundle
 
 
-@pytest.mark.parametrize("reads_target_context", [False, True])
+@pytest.mark.parametrize("reads_target_context", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_nothing_is_lost_doubled_or_mixed(tmp_path: Path, reads_target_context: bool) -> None:
     """Whatever is killed and however clients behave, each session ends as a quiet run would have it."""
     plan = order.Plan(sessions=16, sentences=12, reads_target_context=reads_target_context, service_seconds=0.06)
