@@ -27,7 +27,7 @@ from service.inference.launcher import Launcher
 from service.inference.wire import PRIORITIES
 from service.inference.worker_process import TRANSLATOR
 from service.model_changes import Models
-from service.routes import deepl, deepl_glossaries, documents, health, models, sessions, streams
+from service.routes import deepl, deepl_glossaries, documents, health, libretranslate, models, sessions, streams
 from service.routes.dependencies import Services
 from service.schemas import Limits
 from service.sessions import Sessions
@@ -76,7 +76,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
     guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
     api_page.install(app)
-    for routes in (documents, sessions, streams, models, health, deepl, deepl_glossaries):
+    for routes in (documents, sessions, streams, models, health, deepl, deepl_glossaries, libretranslate):
         app.include_router(routes.router)
     return app
 

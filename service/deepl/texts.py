@@ -34,7 +34,7 @@ def source_of(request: TextsRequest, models: Iterable[Model]) -> str:
     sources = sorted({model.pair[0] for model in models if primary(model.pair[1]) == target})
     if len(sources) != 1:
         served = ", ".join(sources) or "none"
-        raise InvalidInputError(f"source_lang is missing, and is not guessed; served to {target}: {served}")
+        raise InvalidInputError(f"the source language is missing, and is not guessed; served to {target}: {served}")
     return sources[0]
 
 

@@ -1,4 +1,4 @@
-"""Problems as answers, in the words of the interface that a path belongs to: ours, or DeepL's."""
+"""Problems as answers, in the words of the interface that a path belongs to: ours, DeepL's or LibreTranslate's."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,14 +10,21 @@ from service.http.problems import PROBLEM_TYPE
 
 _DEEPL: Final = "/v2/"
 """What each path of DeepL's interface begins with."""
+_LIBRETRANSLATE: Final = "/libretranslate/"
+"""And of LibreTranslate's."""
 _STATUSES: Final = {401: 403, 409: 400, 422: 400}
-"""Its statuses for ours: of the others its clients say no more than that they are unexpected."""
+"""Their statuses for ours: of the others their clients say no more than that they are unexpected."""
 
 
 def problem_answer(scope: Scope, problem: Mapping[str, Any], headers: Mapping[str, str]) -> JSONResponse:
-    """The answer that tells of a problem; DeepL's clients read `message` and `detail` to their users."""
+    """The answer that tells of a problem, in those members in which the clients of an interface look for it."""
     status: int = problem["status"]
-    if not scope["path"].startswith(_DEEPL):
+    path: str = scope["path"]
+    if path.startswith(_DEEPL):
+        told = {"message": problem["title"], "detail": problem["detail"]}
+    elif path.startswith(_LIBRETRANSLATE):
+        told = {"error": problem["detail"]}
+    else:
         return JSONResponse(problem, status, headers=headers, media_type=PROBLEM_TYPE)
-    body = {"message": problem["title"]} | {name: problem[name] for name in ("detail", "code", "request_id")}
+    body = told | {name: problem[name] for name in ("code", "request_id")}
     return JSONResponse(body, _STATUSES.get(status, status), headers=headers)

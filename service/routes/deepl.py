@@ -1,8 +1,5 @@
 """DeepL's interface, as far as texts go: for programs that have a client of DeepL, and take another address."""
 
-import asyncio
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -12,22 +9,10 @@ from pydantic import ValidationError
 from service.access.caller import Caller
 from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
 from service.deepl.glossaries import named_terms
-from service.deepl.texts import (
-    Asked,
-    ReadText,
-    append,
-    counted,
-    in_groups,
-    named,
-    offered,
-    read_texts,
-    source_of,
-    translated,
-)
-from service.documents import Documents
+from service.deepl.texts import Asked, append, counted, named, offered, read_texts, source_of, translated
 from service.http.form_body import members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
-from service.schemas import DocumentRequest
+from service.routes.texts_apart import each_alone
 
 _LISTS: Final = frozenset({"text", "ignore_tags", "splitting_tags", "non_splitting_tags"})
 
@@ -49,49 +34,13 @@ async def translate_texts(
     source_lang = source_of(body, parts.models.catalogue.models)
     asked = Asked(body, source_lang, await named_terms(parts.glossaries, who.tenant, body, source_lang))
     alone = body.document_id is None
-    translations = await (_each_alone if alone else _in_its_document)(asked, request, who, parts)
+    translations = await (each_alone if alone else _in_its_document)(asked, request, who, parts)
     return TextsAnswer(
         translations=[
             translated(text, source_lang, translation)
             for text, translation in zip(body.text, translations, strict=True)
         ]
     )
-
-
-async def _each_alone(asked: Asked, request: Request, who: Caller, parts: Services) -> list[str]:
-    (before,) = await parts.documents.split([asked.request.context or ""], asked.source_lang)
-    context = list(before.sentences[max(0, len(before.sentences) - parts.limits.max_context_sentences) :])
-    texts = await read_texts(parts.documents, asked)
-
-    async def in_turn() -> list[str]:
-        groups = in_groups(texts, parts.documents.concurrency)
-        return [
-            translation
-            for group in groups
-            for translation in await _at_once(
-                group, [text.document(asked, context) for text in group], parts.documents, len(texts)
-            )
-        ]
-
-    async with admitted(request, parts, who, counted(texts)):
-        return await unless_client_leaves(request, in_turn())
-
-
-async def _at_once(
-    texts: Sequence[ReadText], requests: Sequence[DocumentRequest], documents: Documents, number: int
-) -> list[str]:
-    """The translations of texts for which there are places in the queue at the same time, of a number in all."""
-    async with AsyncExitStack() as held:
-        pairs = zip(texts, requests, strict=True)
-        prepared = [await held.enter_async_context(documents.prepare(each, text.segmented)) for text, each in pairs]
-        streams = [
-            held.enter_context(documents.stream(each, awaited=False, among_others=number > 1)) for each in prepared
-        ]
-        answers = await asyncio.gather(*(stream.whole() for stream in streams))
-        return [
-            text.join([sentence.translation for sentence in answer.sentences], each.target_lang)
-            for text, each, answer in zip(texts, requests, answers, strict=True)
-        ]
 
 
 async def _in_its_document(asked: Asked, request: Request, who: Caller, parts: Services) -> list[str]:

@@ -183,7 +183,9 @@ def test_tags_do_not_count_as_the_length_of_a_sentence(client: deepl.DeepLClient
 def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -> None:
     """Where one language alone is translated into another, there is nothing to guess."""
     assert client.translate_text(SENTENCES[0], target_lang="EN-US").detected_source_lang == "JA"
-    with pytest.raises(deepl.DeepLException, match="source_lang is missing, and is not guessed; served to de: none"):
+    with pytest.raises(
+        deepl.DeepLException, match="the source language is missing, and is not guessed; served to de: none"
+    ):
         client.translate_text(SENTENCES[0], target_lang="DE")
 
 

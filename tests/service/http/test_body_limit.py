@@ -6,8 +6,8 @@ from starlette.types import Message, Receive, Scope, Send
 from service.http.body_limit import BodyLimitMiddleware
 
 
-async def _read(chunks: list[bytes], announced: int | None = None) -> tuple[int | None, int]:
-    """Read a body behind a limit of ten bytes; gives the status of the refusal, if any, and how much was asked for."""
+async def _read(chunks: list[bytes], announced: int | None = None, path: str = "/a") -> tuple[int | None, int]:
+    """Read a body behind a limit of ten bytes, five below /b/; gives a refusal's status, and how much was asked for."""
     waiting = list(chunks)
 
     async def receive() -> Message:
@@ -21,10 +21,10 @@ async def _read(chunks: list[bytes], announced: int | None = None) -> tuple[int 
         raise AssertionError(message)
 
     headers = [] if announced is None else [(b"content-length", str(announced).encode())]
-    scope = {"type": "http", "headers": headers}
+    scope = {"type": "http", "path": path, "headers": headers}
     status = None
     try:
-        await BodyLimitMiddleware(reader, most=10)(scope, receive, send)
+        await BodyLimitMiddleware(reader, most=10, most_of_strangers={"/b/": 5})(scope, receive, send)
     except HTTPException as error:
         status = error.status_code
     return status, len(chunks) - len(waiting)
@@ -44,3 +44,10 @@ async def test_body_that_grows_is_refused_when_it_is_too_long() -> None:
 async def test_body_of_just_the_limit_passes() -> None:
     """The limit itself is allowed."""
     assert await _read([b"12345", b"67890"], announced=10) == (None, 2)
+
+
+async def test_body_is_shorter_where_nobody_is_known_before_it_is_read() -> None:
+    """There its own limit holds, whether the body is announced or not."""
+    assert await _read([b"123", b"456", b"7"], path="/b/c") == (413, 2)
+    assert await _read([b"123456"], announced=6, path="/b/c") == (413, 0)
+    assert await _read([b"12345"], announced=5, path="/b/c") == (None, 1)

@@ -1,0 +1,77 @@
+"""Bodies of requests and answers as LibreTranslate's clients send and read them.
+
+What we could not do as asked, such as alternatives, is no member here, and so refused by its name.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from service.schemas import Body, Language, Text, Texts
+
+MOST_TEXTS = 50
+"""Of a request, as with DeepL's clients."""
+
+
+def _listed(q: Any) -> Any:  # noqa: ANN401 - what a client has sent
+    return [q] if isinstance(q, str) else q
+
+
+def _said(source: Any) -> Any:  # noqa: ANN401 - likewise
+    return None if isinstance(source, str) and source.lower() == "auto" else source
+
+
+class LibreRequest(Body):
+    """A text to translate, or several, each of them a document of its own."""
+
+    q: Annotated[Texts, BeforeValidator(_listed), Field(min_length=1, max_length=MOST_TEXTS)]
+    source: Annotated[Language | None, BeforeValidator(_said)]
+    """None for `auto`."""
+    target: Language
+    context: Text | None = None
+    """Not LibreTranslate's: what comes before each text, in the source language; it is not translated."""
+    format: Literal["text", "html"] = "text"
+    alternatives: Annotated[int, Field(ge=0, le=0)] = 0
+    """How many other translations are wanted; there are none."""
+
+
+class SourceLanguage(Body):
+    """In which language a text was taken to be; nothing is detected, so there is no confidence in it."""
+
+    confidence: float = 0.0
+    language: str
+
+
+class LibreAnswer(Body):
+    """The translation, or as many as there were texts, in their order."""
+
+    translatedText: str | list[str]  # noqa: N815 - its clients' own name
+    detectedLanguage: SourceLanguage | list[SourceLanguage] | None = None  # noqa: N815 - likewise
+    """Only where the source was `auto`."""
+
+
+class LibreLanguage(Body):
+    """A language that some model reads, and those that are written for it."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+def languages_of(pairs: Iterable[tuple[str, str]]) -> list[LibreLanguage]:
+    """The languages of models' pairs."""
+    served: dict[str, set[str]] = {}
+    for source, target in pairs:
+        served.setdefault(source, set()).add(target)
+    return [LibreLanguage(code=code, name=code, targets=sorted(served[code])) for code in sorted(served)]
+
+
+def answer_to(asked: LibreRequest, source_lang: str, translations: list[str], *, single: bool) -> LibreAnswer:
+    """The answer with the translations: with the one alone, if a `single` text came and not a list."""
+    taken = SourceLanguage(language=source_lang)
+    if single:
+        detected = taken if asked.source is None else None
+        return LibreAnswer(translatedText=translations[0], detectedLanguage=detected)
+    several = [taken] * len(translations) if asked.source is None else None
+    return LibreAnswer(translatedText=translations, detectedLanguage=several)

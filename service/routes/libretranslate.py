@@ -1,0 +1,82 @@
+"""LibreTranslate's interface: for programs that have a client of it, and take another address.
+
+Such clients put their key among the members of the body. So here a body is read before anybody is known, up to a
+limit of its own (`http/guards.py`); a key in a header is taken as well.
+"""
+
+from typing import Annotated, Any, Final
+
+import structlog
+from fastapi import APIRouter, Depends, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from service.access.caller import Caller
+from service.deepl.bodies import TextsRequest
+from service.deepl.texts import Asked, source_of
+from service.http.authentication import presented_key
+from service.http.form_body import members_of
+from service.http.json_body import is_json
+from service.libretranslate import LibreAnswer, LibreLanguage, LibreRequest, answer_to, languages_of
+from service.routes.dependencies import ServicesDep
+from service.routes.texts_apart import each_alone
+
+_TEXTS: Final = "q"
+_KEY: Final = "api_key"
+
+router = APIRouter(prefix="/libretranslate", include_in_schema=False)
+
+
+async def _members(request: Request, parts: ServicesDep) -> dict[str, Any]:
+    """Those of the body but its key; who makes the request is in its `state.caller` from then on.
+
+    Raises:
+        UnauthenticatedError, KeysUnavailableError: see `Access.identify`.
+        HTTPException: see `members_of`.
+    """
+    empty = request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers
+    members = {} if empty else await members_of(request, lists=frozenset({_TEXTS}))
+    if not is_json(request.headers.get("content-type", "")) and len(texts := members.get(_TEXTS, ())) == 1:
+        members[_TEXTS] = texts[0]  # in a form, a list of one and a text are the same
+    in_body = members.pop(_KEY, None)
+    request.state.caller = parts.access.identify(presented_key(request.scope) or _text(in_body))
+    structlog.contextvars.bind_contextvars(key=request.state.caller.key_id)
+    return members
+
+
+def _text(key: Any) -> str | None:  # noqa: ANN401 - what a client has sent
+    return key if isinstance(key, str) and key else None
+
+
+MembersDep = Annotated[dict[str, Any], Depends(_members)]
+
+
+@router.post("/translate", response_model_exclude_none=True)
+async def translate_texts(members: MembersDep, request: Request, parts: ServicesDep) -> LibreAnswer:
+    """Translates each text by itself."""
+    who: Caller = request.state.caller
+    who.require("translate")
+    body = _body(members)
+    texts = TextsRequest(
+        text=body.q,
+        source_lang=body.source,
+        target_lang=body.target,
+        context=body.context,
+        tag_handling="html" if body.format == "html" else None,
+    )
+    source_lang = source_of(texts, parts.models.catalogue.models)
+    translations = await each_alone(Asked(texts, source_lang, []), request, who, parts)
+    return answer_to(body, source_lang, translations, single=isinstance(members.get(_TEXTS), str))
+
+
+@router.get("/languages")
+async def list_languages(_members: MembersDep, parts: ServicesDep) -> list[LibreLanguage]:
+    """The languages that are read, each with those that are written for it."""
+    return languages_of(model.pair for model in parts.models.catalogue.models)
+
+
+def _body(members: dict[str, Any]) -> LibreRequest:
+    try:
+        return LibreRequest.model_validate(members)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None

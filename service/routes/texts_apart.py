@@ -1,0 +1,54 @@
+"""Texts that are translated each by itself, as the clients of other services send them."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from fastapi import Request
+
+from service.access.caller import Caller
+from service.deepl.texts import Asked, ReadText, counted, in_groups, read_texts
+from service.documents import Documents
+from service.routes.dependencies import Services, admitted, unless_client_leaves
+from service.schemas import DocumentRequest
+
+
+async def each_alone(asked: Asked, request: Request, who: Caller, parts: Services) -> list[str]:
+    """The translations of texts, each after the same context, or none.
+
+    Raises:
+        AntecedentError: there are too many, there is no place for them, or one cannot be translated.
+    """
+    (before,) = await parts.documents.split([asked.request.context or ""], asked.source_lang)
+    context = list(before.sentences[max(0, len(before.sentences) - parts.limits.max_context_sentences) :])
+    texts = await read_texts(parts.documents, asked)
+
+    async def in_turn() -> list[str]:
+        groups = in_groups(texts, parts.documents.concurrency)
+        return [
+            translation
+            for group in groups
+            for translation in await _at_once(
+                group, [text.document(asked, context) for text in group], parts.documents, len(texts)
+            )
+        ]
+
+    async with admitted(request, parts, who, counted(texts)):
+        return await unless_client_leaves(request, in_turn())
+
+
+async def _at_once(
+    texts: Sequence[ReadText], requests: Sequence[DocumentRequest], documents: Documents, number: int
+) -> list[str]:
+    """The translations of texts for which there are places in the queue at the same time, of a number in all."""
+    async with AsyncExitStack() as held:
+        pairs = zip(texts, requests, strict=True)
+        prepared = [await held.enter_async_context(documents.prepare(each, text.segmented)) for text, each in pairs]
+        streams = [
+            held.enter_context(documents.stream(each, awaited=False, among_others=number > 1)) for each in prepared
+        ]
+        answers = await asyncio.gather(*(stream.whole() for stream in streams))
+        return [
+            text.join([sentence.translation for sentence in answer.sentences], each.target_lang)
+            for text, each, answer in zip(texts, requests, answers, strict=True)
+        ]

@@ -1,0 +1,163 @@
+"""LibreTranslate's own Python client, unchanged, against a real server."""
+
+import json
+from pathlib import Path
+from urllib.error import HTTPError
+
+import httpx
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+from tests.stack.test_access import Command
+from tests.support.client import SENTENCES
+from tests.support.servers import RedisServer, Replica, Replicas
+from tests.support.stand_in import expected
+
+PATH = "/libretranslate/translate"
+PAIR = {"source": "ja", "target": "en"}
+
+
+@pytest.fixture(scope="module")
+def server(shared_replicas: Replicas, redis_server: RedisServer) -> Replica:
+    """A service that is running, and asks for no keys."""
+    return shared_replicas.new(redis_url=redis_server.url).start()
+
+
+@pytest.fixture
+def client(server: Replica) -> LibreTranslateAPI:
+    """LibreTranslate's client, which is told of nothing but another address."""
+    return LibreTranslateAPI(f"{server.url}/libretranslate")
+
+
+def test_sentences_of_a_text_are_in_context(client: LibreTranslateAPI) -> None:
+    """Each is translated after those before it."""
+    found = client.translate("".join(SENTENCES[:2]), "ja", "en")
+    assert found == f"{expected(SENTENCES[0])} {expected(SENTENCES[1], SENTENCES[:1])}"
+
+
+def test_languages_are_told(client: LibreTranslateAPI) -> None:
+    """Those that are read, with those that are written for them; the client asks with a body."""
+    assert client.languages() == [{"code": "ja", "name": "ja", "targets": ["en"]}]
+
+
+def test_list_is_answered_by_a_list(server: Replica) -> None:
+    """Each text is a document of its own; a list of one stays a list, and where there is no word, nothing changes."""
+    with server.client() as http:
+        several = http.post(PATH, json=PAIR | {"q": [*SENTENCES[:2], " "]}).json()
+        one = http.post(PATH, json=PAIR | {"q": SENTENCES[:1]}).json()
+    assert several == {"translatedText": [*map(expected, SENTENCES[:2]), " "]}
+    assert one == {"translatedText": [expected(SENTENCES[0])]}
+
+
+def test_several_fields_of_a_form_are_a_list(server: Replica) -> None:
+    """As a form has it."""
+    with server.client() as http:
+        found = http.post(PATH, data=PAIR | {"q": SENTENCES[:2], "format": "text"}).json()
+    assert found == {"translatedText": [*map(expected, SENTENCES[:2])]}
+
+
+def test_language_that_is_not_said(server: Replica) -> None:
+    """It is the one from which the target is translated, in which nobody has any confidence; else it is asked for."""
+    with server.client() as http:
+        asked = {"source": "auto", "target": "en"}
+        one = http.post(PATH, json=asked | {"q": SENTENCES[0]}).json()
+        several = http.post(PATH, json=asked | {"q": SENTENCES[:2]}).json()
+        none = http.post(PATH, json=asked | {"q": SENTENCES[0], "target": "de"})
+    taken = {"language": "ja", "confidence": 0}
+    assert one == {"translatedText": expected(SENTENCES[0]), "detectedLanguage": taken}
+    assert several["detectedLanguage"] == [taken, taken]
+    assert none.status_code == 400
+    assert none.json()["error"] == "the source language is missing, and is not guessed; served to de: none"
+
+
+def test_context_is_read_before_each_text(server: Replica) -> None:
+    """A member of our own, for who writes the request."""
+    with server.client() as http:
+        found = http.post(PATH, json=PAIR | {"q": SENTENCES[1:3], "context": SENTENCES[0]}).json()["translatedText"]
+    assert found == [expected(text, SENTENCES[:1]) for text in SENTENCES[1:3]]
+
+
+def test_tags_of_html_stay(server: Replica) -> None:
+    """What is asked for as HTML comes back as such, whose sentences end with its blocks; as text, it is text."""
+    with server.client() as http:
+        page = f"<p class='a'>{SENTENCES[0]}</p>\n<p>{SENTENCES[1]}</p>"
+        found = http.post(PATH, json=PAIR | {"q": page, "format": "html"}).json()["translatedText"]
+    assert found == f"<p class='a'>{expected(SENTENCES[0])}</p>\n<p>{expected(SENTENCES[1], SENTENCES[:1])}</p>"
+
+
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        ({"q": None}, "q: Input should be a valid list"),
+        ({"q": 5}, "q: Input should be a valid list"),
+        ({"q": []}, "q: Value should have at least 1 item after validation, not 0"),
+        ({"q": ["あ"] * 51}, "q: Value should have at most 50 items after validation, not 51"),
+        ({"q": "あ", "source": "日本語"}, "source: String should match pattern"),
+        ({"q": "あ", "target": "tlh"}, "no model serves ja-tlh"),
+        ({"q": "あ", "format": "markdown"}, "format: Input should be 'text' or 'html'"),
+        ({"q": "あ", "alternatives": 2}, "alternatives: Input should be less than or equal to 0"),
+        ({"q": "あ", "glossary": "x"}, "glossary: unknown member"),
+        ({"q": "あ" * 5000}, "at most 1000 are accepted"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_is_wrong_is_told_where_such_clients_look(server: Replica, members: dict[str, object], error: str) -> None:
+    """With 400 and in `error`, by the name of what they have sent."""
+    with server.client() as http:
+        answer = http.post(PATH, json=PAIR | members)
+    assert answer.status_code == 400
+    assert error in answer.json()["error"]
+    assert answer.json().keys() == {"error", "code", "request_id"}
+
+
+def test_bodies_that_are_none(server: Replica) -> None:
+    """A page's form, another kind, nothing at all, and more than a body may have."""
+    with server.client() as http:
+        page = http.post(PATH, data=PAIR | {"q": "あ"}, headers={"Origin": "https://example.org"})
+        kind = http.post(PATH, content="q=a", headers={"Content-Type": "text/plain"})
+        nothing = http.post(PATH)
+        large = http.post(PATH, content=b"[" + b" " * 2**20, headers={"Content-Type": "application/json"})
+    statuses = [answer.status_code for answer in (page, kind, nothing, large)]
+    assert statuses == [415, 415, 400, 413]
+    assert all("error" in answer.json() for answer in (page, kind, nothing, large))
+
+
+def test_key_is_in_the_body(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+    """Of the client's own place for it, or in a header; without a valid one it is 403, and a limit is 429."""
+    settings = {"redis_url": redis_server.url, "keys": "file", "keys_file": str(tmp_path / "keys.json")}
+    command = Command(**settings)
+    key, admin = command.create("acme", "--sentences-per-minute", "3"), command.create("acme", "--scope", "admin")
+    replica = replicas.new(**settings, log_level="debug").start()
+    url = f"{replica.url}/libretranslate"
+    with replica.client() as http:
+        assert LibreTranslateAPI(url, key).translate(SENTENCES[0], "ja", "en") == expected(SENTENCES[0])
+        assert LibreTranslateAPI(url, key).languages()[0]["code"] == "ja"
+        body = PAIR | {"q": SENTENCES[0]}
+        assert http.post(PATH, json=body | {"api_key": key}).status_code == 200
+        assert http.post(PATH, json=body, headers={"Authorization": f"Bearer {key}"}).status_code == 200
+        for wrong in (None, "", "wrong", 5, [key]):
+            refused = http.post(PATH, json=body | {"api_key": wrong})
+            assert (refused.status_code, refused.json()["code"]) == (403, "unauthenticated")
+            assert http.request("GET", "/libretranslate/languages", json={"api_key": wrong}).status_code == 403
+        assert (
+            http.post(PATH, json=body | {"api_key": admin}).json()["error"]
+            == "the key does not have the scope translate"
+        )
+        limited = http.post(PATH, json=body | {"api_key": key})
+        assert (limited.status_code, limited.json()["code"]) == (429, "rate_limited")
+        assert int(limited.headers["Retry-After"]) > 0
+        with pytest.raises(HTTPError, match="403"):
+            LibreTranslateAPI(url).translate(SENTENCES[0], "ja", "en")
+    assert replica.end() == 0
+    assert key[-43:] not in replica.log
+    requests = [line for line in map(json.loads, replica.log.splitlines()) if line["event"] == "request"]
+    assert [line.get("key") for line in requests].count(key.split("_")[1]) == 5
+
+
+def test_many_texts_find_room(server: Replica) -> None:
+    """As many as a call may have, queued a few at a time; a client that leaves is not worked for."""
+    with server.client() as http:
+        found = http.post(PATH, json=PAIR | {"q": ["".join(SENTENCES * 5)] * 50}).json()["translatedText"]
+    assert len(set(found)) == 1
+    with server.client() as http, pytest.raises(httpx.ReadTimeout):
+        http.post(PATH, json=PAIR | {"q": ["".join(SENTENCES * 5)] * 50}, timeout=0.05)
