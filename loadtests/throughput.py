@@ -75,9 +75,7 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
         LoadTestError, BundleError: it cannot be run.
     """
     budget, window, pair = plan.budget, Manifest.load(bundle).window.size, pair_of(bundle)
-    single = [sentence for sentence in sentences if not parts(sentence, pair["source_lang"])]
-    if not single:
-        raise LoadTestError("each line is several sentences, which the service translates one by one: give others")
+    single = single_sentences(sentences, pair["source_lang"])
     settings = {
         "bundles": str(bundle),
         "workers": str(plan.workers),
@@ -103,6 +101,18 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
             meter.single(direct.workers[0], rng.choices(single, k=window + 1), counted=number > 0)
             on_step()
     return judge(plan, measured)
+
+
+def single_sentences(lines: Sequence[str], language: str) -> Sequence[str]:
+    """The lines that are one sentence.
+
+    Raises:
+        LoadTestError: there is none.
+    """
+    single = [line for line in lines if not parts(line, language)]
+    if not single:
+        raise LoadTestError("each line is several sentences, which the service translates one by one: give others")
+    return single
 
 
 def judge(plan: Plan, measured: Measured) -> Report:

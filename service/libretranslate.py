@@ -19,7 +19,14 @@ def _listed(q: Any) -> Any:  # noqa: ANN401 - what a client has sent
 
 
 def _said(source: Any) -> Any:  # noqa: ANN401 - likewise
-    return None if isinstance(source, str) and source.lower() == "auto" else source
+    if isinstance(source, str) and source.lower() == "auto":
+        return None
+    return "" if source is None else source  # which is no language
+
+
+def _or(otherwise: str | int) -> BeforeValidator:
+    """Takes what is empty for what is not said, as LibreTranslate does."""
+    return BeforeValidator(lambda value: otherwise if value is None or value == "" else value)
 
 
 class LibreRequest(Body):
@@ -31,8 +38,8 @@ class LibreRequest(Body):
     target: Language
     context: Text | None = None
     """Not LibreTranslate's: what comes before each text, in the source language; it is not translated."""
-    format: Literal["text", "html"] = "text"
-    alternatives: Annotated[int, Field(ge=0, le=0)] = 0
+    format: Annotated[Literal["text", "html"], _or("text")] = "text"
+    alternatives: Annotated[int, _or(0), Field(ge=0, le=0)] = 0
     """How many other translations are wanted; there are none."""
 
 
@@ -52,7 +59,7 @@ class LibreAnswer(Body):
 
 
 class LibreLanguage(Body):
-    """A language that some model reads, and those that are written for it."""
+    """A language that some model reads or writes, and those that are written for it, if any."""
 
     code: str
     name: str
@@ -64,6 +71,7 @@ def languages_of(pairs: Iterable[tuple[str, str]]) -> list[LibreLanguage]:
     served: dict[str, set[str]] = {}
     for source, target in pairs:
         served.setdefault(source, set()).add(target)
+        served.setdefault(target, set())
     return [LibreLanguage(code=code, name=code, targets=sorted(served[code])) for code in sorted(served)]
 
 

@@ -10,7 +10,7 @@ from service.http.problems import PROBLEM_TYPE
 
 _DEEPL: Final = "/v2/"
 """What each path of DeepL's interface begins with."""
-_LIBRETRANSLATE: Final = "/libretranslate/"
+_LIBRETRANSLATE: Final = "/libretranslate"
 """And of LibreTranslate's."""
 _STATUSES: Final = {401: 403, 409: 400, 422: 400}
 """Their statuses for ours: of the others their clients say no more than that they are unexpected."""

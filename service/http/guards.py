@@ -20,7 +20,7 @@ from service.strict_json import JsonLimits
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
 
-_STRANGERS: Final = {"/libretranslate/": 2**20}
+_STRANGERS: Final = {"/libretranslate/": 2**17}
 """Bytes of a body, where the key is in it: of who has none, more would be read and parsed for nothing."""
 _METHODS: Final = ("GET", "HEAD", "POST", "PATCH", "DELETE")
 _MAY_BE_SENT: Final = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", REQUEST_ID)

@@ -43,8 +43,8 @@ _WORDS = {
     "model_attributes_type": "must be an object",
 }
 """In place of pydantic's, which are about Python."""
-_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
-"""What a client may have meant as the name of a member."""
+_NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
+"""What a client may have meant as the name of a member; an API key is longer."""
 
 
 def status_of(kind: type[AntecedentError]) -> int:

@@ -1,15 +1,18 @@
 """LibreTranslate's interface: for programs that have a client of it, and take another address.
 
 Such clients put their key among the members of the body. So here a body is read before anybody is known, up to a
-limit of its own (`http/guards.py`); a key in a header is taken as well.
+limit of its own (`http/guards.py`) and not for long; a key in a header is taken as well. They ask for the languages
+without a key.
 """
 
+import asyncio
 from typing import Annotated, Any, Final
 
 import structlog
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 
 from service.access.caller import Caller
 from service.deepl.bodies import TextsRequest
@@ -23,23 +26,29 @@ from service.routes.texts_apart import each_alone
 
 _TEXTS: Final = "q"
 _KEY: Final = "api_key"
+BODY_SECONDS: Final = 5.0
+"""For the whole body of somebody who is not known yet: longer, it would hold its memory for as long as it likes."""
 
 router = APIRouter(prefix="/libretranslate", include_in_schema=False)
 
 
 async def _members(request: Request, parts: ServicesDep) -> dict[str, Any]:
-    """Those of the body but its key; who makes the request is in its `state.caller` from then on.
+    """The members of the body but its key; who makes the request is in its `state.caller` from then on.
 
     Raises:
         UnauthenticatedError, KeysUnavailableError: see `Access.identify`.
-        HTTPException: see `members_of`.
+        HTTPException: see `members_of`; or the body has not come in time.
     """
-    empty = request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers
-    members = {} if empty else await members_of(request, lists=frozenset({_TEXTS}))
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            members = await members_of(request, lists=frozenset({_TEXTS}))
+    except TimeoutError:
+        late = f"the body has not come within {BODY_SECONDS:.0f} seconds"
+        raise HTTPException(400, late, headers={"Connection": "close"}) from None
     if not is_json(request.headers.get("content-type", "")) and len(texts := members.get(_TEXTS, ())) == 1:
         members[_TEXTS] = texts[0]  # in a form, a list of one and a text are the same
     in_body = members.pop(_KEY, None)
-    request.state.caller = parts.access.identify(presented_key(request.scope) or _text(in_body))
+    request.state.caller = parts.access.identify(_text(in_body) or presented_key(request.scope))
     structlog.contextvars.bind_contextvars(key=request.state.caller.key_id)
     return members
 
@@ -69,9 +78,9 @@ async def translate_texts(members: MembersDep, request: Request, parts: Services
     return answer_to(body, source_lang, translations, single=isinstance(members.get(_TEXTS), str))
 
 
-@router.get("/languages")
-async def list_languages(_members: MembersDep, parts: ServicesDep) -> list[LibreLanguage]:
-    """The languages that are read, each with those that are written for it."""
+@router.api_route("/languages", methods=["GET", "HEAD"])
+async def list_languages(parts: ServicesDep) -> list[LibreLanguage]:
+    """The languages that are read or written, each with those that are written for it."""
     return languages_of(model.pair for model in parts.models.catalogue.models)
 
 

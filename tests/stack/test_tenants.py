@@ -41,6 +41,7 @@ OPEN: dict[Route, str] = {
     ("GET", "/health/ready"): "a probe",
     ("GET", "/health/dependencies"): "a probe",
     ("GET", "/metrics"): "numbers without tenants",
+    ("GET", "/libretranslate/languages"): "the languages, for which LibreTranslate's clients give no key",
 }
 """Routes that need no key, and what they show."""
 
@@ -87,7 +88,6 @@ OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v1/info"): lambda client, _: client.get("/v1/info"),
     ("GET", "/v2/languages"): lambda client, _: client.get("/v2/languages"),
     ("GET", "/v2/usage"): lambda client, _: client.get("/v2/usage"),
-    ("GET", "/libretranslate/languages"): lambda client, _: client.get("/libretranslate/languages"),
     ("GET", "/v2/glossary-language-pairs"): lambda client, _: client.get("/v2/glossary-language-pairs"),
 }
 """Routes that show what the service is."""
