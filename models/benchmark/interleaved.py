@@ -112,7 +112,10 @@ def benchmark(
 
     Raises:
         DataError: there is no sentence.
+        UnsupportedOptionError: a beam is too large, or there is no backbone to compare with.
     """
+    for beam in conditions.beams:
+        runtime.check(TranslationRequest(""), Options(beam_size=beam))
     work = _work(runtime, documents, conditions.length)
     settings = list(product(conditions.beams, conditions.batches))
     turns = range(conditions.rounds + 1)

@@ -106,9 +106,12 @@ def test_few_sentences_are_repeated(runtime: Runtime, team: Clockwork) -> None:
 
 
 def test_nothing_to_measure_is_refused(runtime: Runtime, team: Clockwork) -> None:
-    """Without a sentence, or without a backbone to compare with, there is no benchmark."""
+    """Without a sentence, with a beam that no search has, or without a backbone to compare with."""
     with pytest.raises(DataError, match="no sentences to measure"):
         benchmark(runtime, [Document((Sentence(""),))], CONDITIONS, team)
+    with pytest.raises(UnsupportedOptionError, match="beam_size 1000 is too large"):
+        benchmark(runtime, documents(), replace(CONDITIONS, beams=[1, 1000]), team)
+    assert team.asked == []
     direct = runtime.engine("direct")
     assert isinstance(direct, TorchEngine)
     alone = Runtime(runtime.manifest, runtime.tokenizer, direct.model.architecture, {"direct": direct})
