@@ -31,7 +31,7 @@ def nobody(_: float) -> None:
 
 def test_smoke() -> None:
     """The shipped model, for as long as it takes to see all kinds of user come and go."""
-    report = endurance.smoke(endurance.Plan(rate=8, seconds=12), Setting(SHIPPED, workers=1), DOCUMENTS, nobody)
+    report = endurance.smoke(endurance.Plan(rate=8, seconds=8), Setting(SHIPPED, workers=1), DOCUMENTS, nobody)
     assert missed(report) == []
     assert {"live, answers", "first event, answers", "document, answers"} <= set(report.figures)
     assert report.plots

@@ -90,8 +90,10 @@ def test_killed_run_resumes_to_the_same_weights(make_run: MakeRun, optimizer: st
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(
     ("optimizer", "sections"),
-    [("muon", {}), ("adam", BLOCKS)],
-    ids=["muon", "adam, and a batch without a memory"],
+    [
+        pytest.param("muon", {}, id="muon"),
+        pytest.param("adam", BLOCKS, id="adam, and a batch without a memory", marks=pytest.mark.slow),
+    ],
 )
 def test_two_processes_train_like_one_with_twice_the_batch(
     make_run: MakeRun, optimizer: str, sections: dict[str, dict[str, object]]
