@@ -1,6 +1,6 @@
 """Bodies of requests and answers as LibreTranslate's clients send and read them.
 
-What we could not do as asked, such as alternatives, is no member here, and so refused by its name.
+What we could not do as asked is no member here, and so refused by its name, as are alternatives.
 """
 
 from collections.abc import Iterable

@@ -1,9 +1,11 @@
 """Bodies of requests that may be forms, as the clients of other services send them."""
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
 from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from service.http.json_body import StrictRequest, is_json
@@ -11,6 +13,21 @@ from service.http.json_body import StrictRequest, is_json
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 128
 """More than any form that is read has; each that is not known costs an error."""
+
+
+_Body = TypeVar("_Body", bound=BaseModel)
+
+
+def body_of(kind: type[_Body], members: dict[str, Any]) -> _Body:
+    """The body that members make up.
+
+    Raises:
+        RequestValidationError: they do not.
+    """
+    try:
+        return kind.model_validate(members)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
 
 
 async def members_of(request: Request, *, lists: frozenset[str] = frozenset()) -> dict[str, Any]:

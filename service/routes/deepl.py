@@ -3,14 +3,12 @@
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 
 from service.access.caller import Caller
 from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
 from service.deepl.glossaries import named_terms
 from service.deepl.texts import Asked, append, counted, named, offered, read_texts, source_of, translated
-from service.http.form_body import members_of
+from service.http.form_body import body_of, members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
 from service.routes.texts_apart import each_alone
 
@@ -20,10 +18,7 @@ router = APIRouter(prefix="/v2", include_in_schema=False)
 
 
 async def _body(request: Request) -> TextsRequest:
-    try:
-        return TextsRequest.model_validate(await members_of(request, lists=_LISTS))
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from None
+    return body_of(TextsRequest, await members_of(request, lists=_LISTS))
 
 
 @router.post("/translate")

@@ -3,12 +3,10 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response, status
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 
 from service.deepl.bodies import GlossariesAnswer, GlossaryAnswer, GlossaryPairs, GlossaryRequest
 from service.deepl.glossaries import as_lines, keep, pairs, shown
-from service.http.form_body import members_of
+from service.http.form_body import body_of, members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, ServicesDep, admitted
 
 router = APIRouter(prefix="/v2", include_in_schema=False)
@@ -16,10 +14,7 @@ _READ = ["GET", "HEAD"]
 
 
 async def _body(request: Request) -> GlossaryRequest:
-    try:
-        return GlossaryRequest.model_validate(await members_of(request))
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from None
+    return body_of(GlossaryRequest, await members_of(request))
 
 
 @router.post("/glossaries", status_code=status.HTTP_201_CREATED)

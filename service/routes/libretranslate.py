@@ -8,17 +8,14 @@ without a key.
 import asyncio
 from typing import Annotated, Any, Final
 
-import structlog
 from fastapi import APIRouter, Depends, Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from service.access.caller import Caller
 from service.deepl.bodies import TextsRequest
 from service.deepl.texts import Asked, source_of
 from service.http.authentication import presented_key
-from service.http.form_body import members_of
+from service.http.form_body import body_of, members_of
 from service.http.json_body import is_json
 from service.libretranslate import LibreAnswer, LibreLanguage, LibreRequest, answer_to, languages_of
 from service.routes.dependencies import ServicesDep
@@ -49,7 +46,6 @@ async def _members(request: Request, parts: ServicesDep) -> dict[str, Any]:
         members[_TEXTS] = texts[0]  # in a form, a list of one and a text are the same
     in_body = members.pop(_KEY, None)
     request.state.caller = parts.access.identify(_text(in_body) or presented_key(request.scope))
-    structlog.contextvars.bind_contextvars(key=request.state.caller.key_id)
     return members
 
 
@@ -65,7 +61,7 @@ async def translate_texts(members: MembersDep, request: Request, parts: Services
     """Translates each text by itself."""
     who: Caller = request.state.caller
     who.require("translate")
-    body = _body(members)
+    body = body_of(LibreRequest, members)
     texts = TextsRequest(
         text=body.q,
         source_lang=body.source,
@@ -82,10 +78,3 @@ async def translate_texts(members: MembersDep, request: Request, parts: Services
 async def list_languages(parts: ServicesDep) -> list[LibreLanguage]:
     """The languages that are read or written, each with those that are written for it."""
     return languages_of(model.pair for model in parts.models.catalogue.models)
-
-
-def _body(members: dict[str, Any]) -> LibreRequest:
-    try:
-        return LibreRequest.model_validate(members)
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from None

@@ -109,6 +109,10 @@ _ILL: Sequence[tuple[str, dict[str, str]]] = [
     ),
     ("AntecedentErrorBudgetBurnsSlowly", {'antecedent_requests_total{route="/v1/documents", status="504"}': "0+5x400"}),
     ("AntecedentErrorBudgetBurnsSlowly", {'antecedent_requests_total{route="/v2/translate", status="503"}': "0+5x400"}),
+    (
+        "AntecedentErrorBudgetBurnsSlowly",
+        {'antecedent_requests_total{route="/libretranslate/translate", status="503"}': "0+5x400"},
+    ),
     ("AntecedentUnforeseenErrors", {'antecedent_rejections_total{code="internal_error"}': "_x390 1x10"}),
     ("AntecedentReleasesDiffer", {'antecedent_build_info{instance="b", version="2"}': "1x400"}),
     ("AntecedentQueueFull", {'antecedent_rejections_total{code="queue_full"}': "0+1x400"}),

@@ -1,3 +1,4 @@
+import json
 import signal
 import subprocess
 import sys
@@ -33,6 +34,19 @@ def test_throughput_is_measured_on_the_device_that_it_is_told() -> None:
     assert done.returncode != 0
     assert "loadtests: there is no device 'nowhere'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_throughput_counts_the_rounds_that_it_is_told_to(tmp_path: Path) -> None:
+    """On the shipped model: of three rounds one counts, and the service gives what the runtime gives."""
+    small = ("--rounds", "1", "--uncounted", "2", "--documents", "1", "--sentences", "3", "--single", "3")
+    done = run("throughput", *small, "--workers", "1", "--report", str(tmp_path))
+    assert "the service translates as the runtime does" in done.stdout, done.stderr
+    found = json.loads((tmp_path / "throughput.json").read_text())
+    assert (found["conditions"]["rounds"], found["conditions"]["uncounted"]) == (1, 2)
+    ratios = {found["figures"][f"HTTP / direct{which}"] for which in ("", ", slowest round", ", fastest round")}
+    assert len(ratios) == 1
+    assert found["checks"][-1]["found"] == "0 differ"
 
 
 def test_report_is_written_and_a_missed_budget_is_status_1(tmp_path: Path) -> None:
