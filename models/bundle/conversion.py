@@ -7,19 +7,21 @@ neither engine has a row that the other lacks; CTranslate2 raises beyond its las
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Literal
 
-from ctranslate2.specs import TransformerSpec, attention_spec, common_spec, transformer_spec
-from torch import nn
+import numpy as np
+import torch
+from ctranslate2.specs import TransformerSpec, common_spec
+from ctranslate2.specs.model_spec import index_spec
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from models.bundle.specs import array, fill_joined, fill_linear, fill_norm, write
+from models.bundle.layout import layout_of
+from models.bundle.manifest import Quantization
 from models.config import Activation
 from models.data.tokenizer import BOS, EOS, UNK
-from models.network.layers import Attention, FeedForward
-from models.network.transformer import DecoderLayer, EncoderLayer, Transformer
-
-Quantization = Literal["float32", "float16", "int8"]
+from models.network.transformer import Transformer
 
 _ACTIVATIONS: dict[Activation, common_spec.Activation] = {
     "relu": common_spec.Activation.RELU,
@@ -56,8 +58,7 @@ def convert_backbone(
         pre_norm=config.norm == "pre",
         activation=_ACTIVATIONS[config.activation],
     )
-    _fill_encoder(spec.encoder, backbone)
-    _fill_decoder(spec.decoder, backbone)
+    _fill(spec, backbone)
     source_tokens, target_tokens = vocabulary_tokens(source_pieces), vocabulary_tokens(target_pieces)
     spec.register_source_vocabulary(source_tokens)
     spec.register_target_vocabulary(target_tokens)
@@ -67,7 +68,10 @@ def convert_backbone(
     spec.config.add_source_bos = False
     spec.config.add_source_eos = True
     spec.config.layer_norm_epsilon = _EPSILON
-    write(spec, folder, quantization)
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    folder.mkdir(parents=True, exist_ok=True)
+    spec.save(str(folder))
 
 
 def vocabulary_tokens(pieces: Sequence[str]) -> list[str]:
@@ -82,58 +86,20 @@ def vocabulary_tokens(pieces: Sequence[str]) -> list[str]:
     return tokens
 
 
-def _fill_encoder(spec: transformer_spec.TransformerEncoderSpec, backbone: Transformer) -> None:
-    spec.scale_embeddings = True  # by the square root of the width
-    spec.embeddings[0].weight = array(backbone.source_embedding.weight)
-    spec.position_encodings.encodings = array(backbone.positions)
-    _fill_final_norm(spec, backbone.encoder_norm)
-    for layer_spec, layer in zip(spec.layer, backbone.encoder, strict=True):
-        assert isinstance(layer, EncoderLayer)
-        _fill_self_attention(layer_spec.self_attention, layer)
-        _fill_feed_forward(layer_spec.ffn, layer)
+def _fill(spec: TransformerSpec, backbone: Transformer) -> None:
+    """Copy all of a backbone; CTranslate2 finds by itself which tensors are tied."""
+    parameters = dict(backbone.named_parameters())
+    layout = layout_of(backbone.config)
+    assert set(chain.from_iterable(layout.values())) == parameters.keys()
+    assert {norm.eps for norm in backbone.modules() if isinstance(norm, nn.LayerNorm)} == {_EPSILON}
+    for name, parts in layout.items():
+        place, _, attribute = name.rpartition("/")
+        setattr(index_spec(spec, place), attribute, _array(torch.cat([parameters[part] for part in parts])))
+    for side in (spec.encoder, spec.decoder):
+        side.scale_embeddings = True  # by the square root of the width
+        side.position_encodings.encodings = _array(backbone.positions)
 
 
-def _fill_decoder(spec: transformer_spec.TransformerDecoderSpec, backbone: Transformer) -> None:
-    spec.scale_embeddings = True
-    spec.embeddings.weight = array(backbone.target_embedding.weight)
-    spec.position_encodings.encodings = array(backbone.positions)
-    spec.projection.weight = array(backbone.output.weight)
-    _fill_final_norm(spec, backbone.decoder_norm)
-    for layer_spec, layer in zip(spec.layer, backbone.decoder, strict=True):
-        assert isinstance(layer, DecoderLayer)
-        _fill_self_attention(layer_spec.self_attention, layer)
-        _fill_source_attention(layer_spec.attention, layer)
-        _fill_feed_forward(layer_spec.ffn, layer)
-
-
-def _fill_self_attention(spec: attention_spec.MultiHeadAttentionSpec, layer: EncoderLayer) -> None:
-    attention: Attention = layer.self_attention
-    _fill_norm(spec.layer_norm, layer.self_residual.norm)
-    fill_joined(spec.linear[0], (attention.query, attention.key_value))  # [queries; keys; values]
-    fill_linear(spec.linear[1], attention.output)
-
-
-def _fill_source_attention(spec: attention_spec.MultiHeadAttentionSpec, layer: DecoderLayer) -> None:
-    attention: Attention = layer.source_attention
-    _fill_norm(spec.layer_norm, layer.source_residual.norm)
-    for linear_spec, linear in zip(spec.linear, (attention.query, attention.key_value, attention.output), strict=True):
-        fill_linear(linear_spec, linear)
-
-
-def _fill_feed_forward(spec: transformer_spec.FeedForwardSpec, layer: EncoderLayer) -> None:
-    feed_forward: FeedForward = layer.feed_forward
-    _fill_norm(spec.layer_norm, layer.feed_residual.norm)
-    fill_linear(spec.linear_0, feed_forward.inner)
-    fill_linear(spec.linear_1, feed_forward.outer)
-
-
-def _fill_final_norm(
-    spec: transformer_spec.TransformerEncoderSpec | transformer_spec.TransformerDecoderSpec, norm: nn.Module
-) -> None:
-    if isinstance(norm, nn.LayerNorm):  # a post-norm stack ends without one
-        _fill_norm(spec.layer_norm, norm)
-
-
-def _fill_norm(spec: common_spec.LayerNormSpec, norm: nn.LayerNorm) -> None:
-    assert norm.eps == _EPSILON
-    fill_norm(spec, norm)
+def _array(tensor: Tensor) -> NDArray[np.float32]:
+    # A copy: quantisation multiplies the array that it is given in place.
+    return tensor.detach().to("cpu", torch.float32, copy=True).numpy()

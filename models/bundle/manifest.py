@@ -25,10 +25,11 @@ from models.errors import BundleError
 FORMAT_VERSION: Final = 1
 MANIFEST: Final = "manifest.json"
 WEIGHTS: Final = "model.safetensors"
+"""File of the weights that are in neither of the following folders."""
 BACKBONE: Final = "backbone"
-"""Folder of the sentence model, in CTranslate2."""
+"""Folder of the sentence model, in CTranslate2: the model's own backbone, or another one."""
 JOINED: Final = "joined"
-"""Folder of a model whose context is a part of its source, in CTranslate2; stands in place of the weights."""
+"""Folder of a model whose context is a part of its source, in CTranslate2, where the sentence model is another one."""
 
 BERT: Final = "bert"
 """Folder of a BERT that the model reads: its weights, as the model's own are stored, its config and its vocabulary."""
@@ -101,7 +102,12 @@ class Manifest(Frozen):
     @property
     def has_backbone(self) -> bool:
         """Whether there is a sentence model, which translates without context."""
-        return any(name.startswith(f"{BACKBONE}/") for name in self.files)
+        return self._has(BACKBONE)
+
+    @property
+    def own_backbone(self) -> str:
+        """Folder in which the model's own backbone is in CTranslate2, if it is in any."""
+        return JOINED if self._has(JOINED) else BACKBONE
 
     @property
     def licence(self) -> str:
@@ -133,6 +139,9 @@ class Manifest(Frozen):
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             raise BundleError(f"{folder}: {MANIFEST} is malformed: {where}: {first['msg']}") from None
+
+    def _has(self, folder: str) -> bool:
+        return any(name.startswith(f"{folder}/") for name in self.files)
 
     def save(self, folder: Path) -> None:
         """Write the manifest into a bundle's folder."""

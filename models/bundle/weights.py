@@ -1,4 +1,6 @@
-"""The weights for decoding with context, as a bundle's file holds them: each tensor in floats, or a matrix in int8.
+"""The weights for decoding with context, in a file of tensors: each in floats, or a matrix in int8.
+
+A bundle has there what none of its CTranslate2 models has: all of its model's weights, or those of the context alone.
 
 A matrix in int8 is beside the scales of its rows, in float32, and is rounded as `Int8Linear` rounds it: rounding what
 was read from the file gives the very same integers and scales again.
@@ -13,16 +15,20 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from models.bundle.manifest import WEIGHTS, Quantization
+from models.bundle.converted import read_backbone
+from models.bundle.manifest import WEIGHTS, Manifest, Quantization
 from models.errors import BundleError
 from models.network.inference.int8 import round_rows
+from models.network.model import TranslationModel
 
+_OF_BACKBONE: Final = "backbone."
+"""What the names of the backbone's weights begin with."""
 _SCALES: Final = ".scales"
 """What is appended to the name of a matrix in int8 for that of its scales."""
 
 
 def write_weights(folder: Path, weights: Mapping[str, Tensor], quantization: Quantization) -> None:
-    """Write a model's weights into a bundle's folder.
+    """Write weights into a folder's file.
 
     In int8, only matrices of linear layers and embeddings are rounded: all else together is less than 1 % of a model.
 
@@ -34,7 +40,7 @@ def write_weights(folder: Path, weights: Mapping[str, Tensor], quantization: Qua
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """A model's weights from a bundle's folder, in floats; each tensor is read by its own type, whatever the bundle's.
+    """The weights in a folder's file, in floats; each tensor is read by its own type, whatever the bundle's.
 
     Raises:
         BundleError: the file cannot be read, or a matrix in int8 has no scales that fit.
@@ -52,6 +58,29 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
             )
         weights[name] = matrix * scales[:, None]
     return weights
+
+
+def model_weights(folder: Path, manifest: Manifest, model: TranslationModel) -> dict[str, Tensor]:
+    """All weights of a bundle's model, in floats, wherever the bundle has them.
+
+    Args:
+        folder: of the bundle.
+        manifest: of the bundle, whose files are whole.
+        model: with the bundle's backbone, by whose names they are asked for; it is not changed.
+
+    Raises:
+        BundleError: a file cannot be read, or does not hold what it should.
+    """
+    weights = read_weights(folder) if WEIGHTS in manifest.files else {}
+    if any(name.startswith(_OF_BACKBONE) for name in weights):
+        return weights
+    backbone = read_backbone(folder / manifest.own_backbone, model.backbone)
+    return weights | {_OF_BACKBONE + name: tensor for name, tensor in backbone.items()}
+
+
+def without_backbone(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of a model's context modules: what its backbone in CTranslate2 does not have."""
+    return {name: tensor for name, tensor in weights.items() if not name.startswith(_OF_BACKBONE)}
 
 
 def _stored(weights: Mapping[str, Tensor], quantization: Quantization) -> Iterator[tuple[str, Tensor]]:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from models.bundle.description import describe
-from models.bundle.manifest import BACKBONE, BERT, JOINED, Manifest
+from models.bundle.manifest import BACKBONE, BERT, Manifest
 from models.bundle.step_one import sentence_model_of
-from models.bundle.weights import read_weights
+from models.bundle.weights import model_weights
 from models.config import RunConfig
 from models.data.batches import ContextReader
 from models.data.characters import Nearest
@@ -86,7 +86,7 @@ class Runtime:
             tokenizer = Tokenizer.load(folder)
             model = _model_of(manifest, tokenizer)
             if not model.architecture.joins_source:
-                load_weights(model, read_weights(folder))
+                load_weights(model, model_weights(folder, manifest, model))
         except (CheckpointError, DataError, OSError) as error:
             raise BundleError(f"{folder}: cannot be loaded: {error}") from error
         place(model, device, computed, threads, to_serve=True)
@@ -97,7 +97,7 @@ class Runtime:
         direct: Engine
         if model.architecture.joins_source:
             source = model.architecture.source
-            direct = BackboneEngine(folder / JOINED, tokenizer, device, stored, threads, source)
+            direct = BackboneEngine(folder / manifest.own_backbone, tokenizer, device, stored, threads, source)
         else:
             direct = TorchEngine(model)
         engines: dict[Strategy, Engine] = {"direct": direct}

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from models.bundle.manifest import WEIGHTS, Manifest
-from models.bundle.weights import read_weights
+from models.bundle.manifest import Manifest
+from models.bundle.weights import model_weights
 from models.config import ArchitectureConfig, BertContextConfig, DocTransformerConfig, RunConfig, SentenceConfig
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError, CheckpointError
@@ -24,7 +24,7 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
         The checkpoint's folder.
 
     Raises:
-        BundleError: the bundle is damaged, is another model than the run's, or holds no weights that can be trained.
+        BundleError: the bundle is damaged, or is another model than the run's.
         CheckpointError: the run has a final checkpoint or another tokenizer, or the checkpoint cannot be written.
     """
     manifest = Manifest.load(bundle)
@@ -38,7 +38,9 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
     model = build_model(config, tokenizer, dropout=0.0)
     try:
         load_weights(
-            model, read_weights(bundle), "backbone." if isinstance(config.architecture, SentenceConfig) else ""
+            model,
+            model_weights(bundle, manifest, model),
+            "backbone." if isinstance(config.architecture, SentenceConfig) else "",
         )
     except CheckpointError as error:
         raise BundleError(f"{bundle}: cannot be unpacked: {error}") from error
@@ -48,8 +50,6 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
 
 def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> ArchitectureConfig:
     """What the checkpoint is to have: the bundle's, or that of a sentence model if the run is one."""
-    if WEIGHTS not in manifest.files:
-        raise BundleError(f"{bundle}: has its weights only in CTranslate2's format, which cannot be trained")
     if manifest.languages != config.languages:
         raise BundleError(f"{bundle}: its languages are not those of the run {config.name}")
     if manifest.backbone != config.backbone:

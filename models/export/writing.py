@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
 from models.bundle.bert import write_bert
 from models.bundle.card import CARD, model_card
 from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
 from models.bundle.manifest import BACKBONE, BERT, JOINED, Manifest, Quantization
-from models.bundle.weights import write_weights
+from models.bundle.weights import without_backbone, write_weights
 from models.config import Provenance, RunConfig
 from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
@@ -28,6 +31,21 @@ class Contents:
     model: TranslationModel
     sentence: TranslationModel | None
     """That translates without context, where there is one."""
+
+    @property
+    def has_own_backbone(self) -> bool:
+        """Whether the sentence model is the model's own backbone, whose weights then need not be there twice."""
+        if self.sentence is None:
+            return False
+        own, alone = (dict(model.backbone.named_parameters()) for model in (self.model, self.sentence))
+        return own.keys() == alone.keys() and all(torch.equal(own[name], alone[name]) for name in own)
+
+    @property
+    def kept_apart(self) -> dict[str, Tensor]:
+        """The weights that none of the converted models has."""
+        weights = weights_of(self.model)
+        converted = self.has_own_backbone or self.model.architecture.joins_source
+        return without_backbone(weights) if converted else weights
 
 
 def write_bundle(
@@ -54,10 +72,10 @@ def write_bundle(
     model, tokenizer = contents.model, contents.tokenizer
     folder.mkdir(parents=True)
     tokenizer.save(folder)
-    if model.architecture.joins_source:
+    if model.architecture.joins_source and not contents.has_own_backbone:
         convert(model, tokenizer, folder / JOINED, quantization)
-    else:
-        write_weights(folder, weights_of(model), quantization)
+    if weights := contents.kept_apart:
+        write_weights(folder, weights, quantization)
     if contents.sentence is not None:
         convert(contents.sentence, tokenizer, folder / BACKBONE, quantization)
     if isinstance(bert := model.architecture.pretrained, FrozenBert):

@@ -60,6 +60,7 @@ def make_checkpoint(
     *,
     name: str = "tiny",
     max_tokens: int = 40,
+    seed: int = 1,
     **backbone: Any,
 ) -> Path:
     """Write a Japanese-English checkpoint with random weights that generate text, and for which context matters.
@@ -70,6 +71,7 @@ def make_checkpoint(
             beside it, as `<folder>.step-one`.
         name: of the run.
         max_tokens: of training.
+        seed: of the weights.
         **backbone: values that differ from a width of 32 with two encoder and two decoder layers.
 
     Returns:
@@ -79,7 +81,7 @@ def make_checkpoint(
     config = _config(folder, architecture or DocTransformerConfig(), shape, name, max_tokens)
     tokenizer = _tokenizer(config.tokenizer)
     model = build_model(config, tokenizer, dropout=0.0)
-    randomize(model)
+    randomize(model, seed)
     save_checkpoint(folder, config, tokenizer, weights_of(model), Progress())
     if config.training.init is not None:
         _save_step_one(config, tokenizer, model)
@@ -91,11 +93,15 @@ def make_bundle(
     architecture: ArchitectureConfig | None = None,
     *,
     quantization: Quantization = "int8",
+    own_backbone: bool = True,
     **checkpoint: Any,
 ) -> Path:
-    """Export a tiny checkpoint (arguments as of `make_checkpoint`) to a bundle."""
+    """Export a tiny checkpoint (arguments as of `make_checkpoint`), with its backbone as sentence model or another."""
     trained = make_checkpoint(folder.with_name(f"{folder.name}.checkpoint"), architecture, **checkpoint)
-    export_bundle(trained, folder, quantization, documents=documents())
+    alone = None
+    if not own_backbone:
+        alone = make_checkpoint(folder.with_name(f"{folder.name}.alone"), SentenceConfig(), seed=2, **checkpoint)
+    export_bundle(trained, folder, quantization, documents=documents(), sentence=alone)
     return folder
 
 

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -6,10 +7,12 @@ import pytest
 import torch
 
 from models.bundle.conversion import convert_backbone, vocabulary_tokens
+from models.bundle.converted import read_backbone
 from models.config import BackboneConfig, SentenceConfig
 from models.data.batches import make_batch
 from models.data.tokenizer import SPECIAL_PIECES
 from models.engine.computation import ctranslate2_type
+from models.errors import BundleError
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
@@ -146,3 +149,64 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
     """Vocabularies that do not belong to the embeddings are an error, not a model with shifted ids."""
     with pytest.raises(ValueError, match="vocabulary"):
         convert_backbone(make_model().backbone, pieces("p", 39), pieces("p", 40), tmp_path, "float32")
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())) or "default")
+def test_what_was_converted_comes_back(variant: dict[str, Any], tmp_path: Path) -> None:
+    """Every weight by its name: in float32 to the bit, in float16 as that has it, and a row of int8 to half a step."""
+    model = make_model(**variant)
+    trained = {name: parameter.detach() for name, parameter in model.backbone.named_parameters()}
+    found = {}
+    for quantization in ("float32", "float16", "int8"):
+        convert(model, tmp_path / quantization, quantization)
+        found[quantization] = read_backbone(tmp_path / quantization, model.backbone)
+        assert found[quantization].keys() == trained.keys()
+    for name, tensor in trained.items():
+        assert torch.equal(found["float32"][name], tensor)
+        assert torch.equal(found["float16"][name], tensor.half())
+        if tensor.dim() == 1:
+            assert torch.equal(found["int8"][name], tensor)
+        else:
+            steps = tensor.abs().amax(1, keepdim=True) / 127
+            assert ((found["int8"][name] - tensor).abs() <= 0.5001 * steps).all()
+
+
+def test_what_was_rounded_is_rounded_to_the_same_again(tmp_path: Path) -> None:
+    """So no weight moves further away with each export; scales may differ in the last bit."""
+    model = make_model()
+    read = []
+    for name in ("once", "twice"):
+        convert(model, tmp_path / name, "int8")
+        read.append(read_backbone(tmp_path / name, model.backbone))
+        model.backbone.load_state_dict(read[-1], strict=False)
+    for name in read[0]:
+        assert torch.allclose(read[0][name], read[1][name], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (lambda content: b"", "it ends too soon"),
+        (lambda content: content[:-100], "it ends too soon"),
+        (lambda content: b"\x07" + content[1:], "it is in version 7 of CTranslate2's format, and only 6 is known"),
+        (lambda content: content.replace(b"encoder/layer_norm/beta", b"encoder/layer_norm/zeta"), "layer_norm/beta"),
+        (None, "No such file"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(
+    damage: Callable[[bytes], bytes] | None, problem: str, tmp_path: Path
+) -> None:
+    """Cut short, of another release, of another model, or not there."""
+    model = make_model()
+    convert(model, tmp_path)
+    file = tmp_path / "model.bin"
+    file.write_bytes(damage(file.read_bytes())) if damage else file.unlink()
+    with pytest.raises(BundleError, match=rf"model\.bin cannot be read: .*{problem}"):
+        read_backbone(tmp_path, model.backbone)
+
+
+def test_weights_of_another_size_are_refused(tmp_path: Path) -> None:
+    """A folder that belongs to another model is an error, not a model with shifted rows."""
+    convert(make_model(), tmp_path)
+    with pytest.raises(BundleError, match=r"model\.bin cannot be read"):
+        read_backbone(tmp_path, make_model(feed_forward=64).backbone)

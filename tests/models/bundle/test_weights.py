@@ -34,8 +34,8 @@ NEEDS_INT8 = pytest.mark.skipif(not supports_int8(), reason="no kernel for this 
 
 @pytest.fixture(scope="module")
 def rounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An int8 bundle; its checkpoint is beside it."""
-    return make_bundle(tmp_path_factory.mktemp("rounded") / "bundle", max_length=96)
+    """An int8 bundle that has all weights in the file; its checkpoint is beside it."""
+    return make_bundle(tmp_path_factory.mktemp("rounded") / "bundle", own_backbone=False, max_length=96)
 
 
 @pytest.fixture
@@ -121,7 +121,8 @@ def test_in_int8_a_bundle_scores_as_its_checkpoint(
     tmp_path: Path, architecture: ArchitectureConfig, embeddings: str
 ) -> None:
     """To the bit: linear layers have the very same integers and scales. Embeddings are compared as they are stored."""
-    bundle = make_bundle(tmp_path / "bundle", architecture, embeddings=embeddings, max_length=96)
+    values = {"embeddings": embeddings, "max_length": 96}
+    bundle = make_bundle(tmp_path / "bundle", architecture, own_backbone=False, **values)
     checkpoint, stored = load_checkpoint(tmp_path / "bundle.checkpoint"), read_weights(bundle)
     model = load_model(checkpoint)
     embedded = {f"{name}.weight" for name, each in model.named_modules() if isinstance(each, nn.Embedding)}

@@ -1,13 +1,14 @@
 """A bundle of a model whose context is a part of its source: CTranslate2 whole."""
 
+from pathlib import Path
+
 import pytest
 
 from models.config import ConcatenationConfig, ContextWindow
 from models.data.documents import Sentence, windows
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
-from models.export.export import export_bundle
-from tests.support.bundles import documents, make_checkpoint
+from tests.support.bundles import documents, make_bundle
 
 REQUESTS = [
     TranslationRequest(window.current.source, window.preceding)
@@ -18,11 +19,9 @@ REQUESTS = [
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
-    """The float32 bundle of a model that reads two preceding sentences, loaded."""
-    folder = tmp_path_factory.mktemp("joined")
-    checkpoint = make_checkpoint(folder / "checkpoint", ConcatenationConfig(context_sentences=2), max_length=96)
-    export_bundle(checkpoint, folder / "bundle", "float32", documents=documents())
-    return Runtime.load(folder / "bundle")
+    """The float32 bundle of a model that reads two preceding sentences, loaded; its sentence model is another one."""
+    folder, architecture = tmp_path_factory.mktemp("joined") / "bundle", ConcatenationConfig(context_sentences=2)
+    return Runtime.load(make_bundle(folder, architecture, quantization="float32", own_backbone=False, max_length=96))
 
 
 def test_context_is_read_and_the_sentence_model_is_beside_it(runtime: Runtime) -> None:
@@ -40,6 +39,18 @@ def test_nothing_but_the_two_models_is_shipped(runtime: Runtime) -> None:
     folders = {name.split("/")[0] for name in runtime.manifest.files if "/" in name}
     assert folders == {"backbone", "joined"}
     assert not any(name.endswith(".safetensors") for name in runtime.manifest.files)
+
+
+def test_one_model_may_translate_in_both_ways(runtime: Runtime, tmp_path: Path) -> None:
+    """Where its own backbone is the sentence model, context is read by it as by one that lies apart."""
+    architecture = runtime.manifest.architecture
+    bundle = make_bundle(tmp_path / "bundle", architecture, quantization="float32", max_length=96)
+    both = Runtime.load(bundle)
+    assert both.translate(REQUESTS, Options()) == runtime.translate(REQUESTS, Options())
+    alone, other = (each.translate(REQUESTS, Options("sentence")) for each in (both, runtime))
+    assert alone != other
+    first = [request for request in REQUESTS if not request.preceding]
+    assert both.translate(first, Options()) == both.translate(first, Options("sentence"))
 
 
 def test_context_of_a_divided_sentence_leaves_room_for_its_longest_part(runtime: Runtime) -> None:

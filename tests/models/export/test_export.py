@@ -10,8 +10,9 @@ from safetensors.torch import load_file
 
 from models.__main__ import main
 from models.bundle.conversion import convert_backbone
-from models.bundle.manifest import Manifest
-from models.config import ConcatenationConfig, ContextWindow, Provenance
+from models.bundle.manifest import WEIGHTS, Manifest
+from models.bundle.weights import model_weights
+from models.config import ArchitectureConfig, ConcatenationConfig, ContextWindow, Provenance, SentenceConfig
 from models.data.documents import Document, Sentence
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
@@ -22,15 +23,31 @@ from models.export.export import export_bundle
 from models.network.model import TranslationModel
 from models.network.transformer import Transformer
 from models.training.checkpoints import load_checkpoint, weights_of
-from tests.support.bundles import documents, make_checkpoint
+from tests.support.bundles import documents, make_bundle, make_checkpoint
 
 
-def test_every_tensor_is_in_the_bundle(bundle: Path, model: TranslationModel) -> None:
-    """A float32 bundle holds the checkpoint's weights to the bit."""
-    stored = load_file(bundle / "model.safetensors")
-    trained = weights_of(model)
+def test_every_weight_is_in_the_bundle_once(bundle: Path, model: TranslationModel) -> None:
+    """A float32 bundle holds the checkpoint's weights to the bit: the backbone's in CTranslate2, the others apart."""
+    apart, trained = load_file(bundle / WEIGHTS), weights_of(model)
+    assert apart.keys() == {name for name in trained if not name.startswith("backbone.")}
+    stored = model_weights(bundle, Manifest.load(bundle), model)
     assert stored.keys() == trained.keys()
     assert all(torch.equal(stored[name], trained[name]) for name in trained)
+
+
+def test_beside_another_sentence_model_all_weights_are_apart(tmp_path: Path) -> None:
+    """What the sentence model's backbone is says nothing of the model's own."""
+    bundle = make_bundle(tmp_path / "bundle", own_backbone=False)
+    assert load_file(bundle / WEIGHTS).keys() >= load_checkpoint(tmp_path / "bundle.checkpoint").weights.keys()
+
+
+@pytest.mark.parametrize("architecture", [SentenceConfig(), ConcatenationConfig()])
+def test_a_model_without_modules_has_its_weights_in_ctranslate2_alone(
+    tmp_path: Path, architecture: ArchitectureConfig
+) -> None:
+    """With and without context it is the same model, and there is one file of it."""
+    files = Manifest.load(make_bundle(tmp_path / "bundle", architecture)).files
+    assert {name for name in files if name.endswith((".bin", ".safetensors"))} == {"backbone/model.bin"}
 
 
 @pytest.mark.parametrize("quantization", ["int8", "float16"])

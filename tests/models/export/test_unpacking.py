@@ -26,7 +26,7 @@ from models.export.unpacking import unpack_bundle
 from models.network.architectures.bert import FrozenBert
 from models.training.checkpoints import load_checkpoint, load_model
 from tests.support.bert import POSITIONS, WIDTH, make_bert, tiny_bert_context
-from tests.support.bundles import documents, make_checkpoint
+from tests.support.bundles import documents, make_bundle, make_checkpoint
 
 REQUEST = TranslationRequest("からりき、くろ。", (Sentence("きれ。"),))
 
@@ -120,11 +120,19 @@ def test_another_model_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_weights_in_ctranslate2s_form_are_refused(tmp_path: Path) -> None:
-    """A model whose context is a part of its source is shipped in that form alone."""
-    checkpoint, bundle = _exported(tmp_path, ConcatenationConfig())
-    with pytest.raises(BundleError, match="only in CTranslate2's format"):
-        unpack_bundle(bundle, _run(checkpoint, tmp_path / "new"))
+@pytest.mark.parametrize("own_backbone", [True, False])
+@pytest.mark.parametrize("architecture", [SentenceConfig(), DocTransformerConfig(), ConcatenationConfig()])
+def test_weights_come_back_wherever_they_are(
+    tmp_path: Path, architecture: ArchitectureConfig, own_backbone: bool
+) -> None:
+    """Apart, or in one of the two CTranslate2 models: never those of another sentence model."""
+    values = {"own_backbone": own_backbone, "max_length": 96}
+    bundle = make_bundle(tmp_path / "bundle", architecture, quantization="float32", **values)
+    checkpoint = tmp_path / "bundle.checkpoint"
+    was = load_checkpoint(checkpoint).weights
+    found = load_checkpoint(unpack_bundle(bundle, _run(checkpoint, tmp_path / "new"))).weights
+    assert found.keys() == was.keys()
+    assert all(torch.equal(found[name], was[name]) for name in was)
 
 
 def test_a_checkpoint_that_is_there_is_left_alone(exported: tuple[Path, Path], tmp_path: Path) -> None:
