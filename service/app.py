@@ -16,6 +16,7 @@ from service.access.keyring import Access
 from service.access.limiter import Limiter
 from service.access.local_limits import LocalLimits
 from service.access.shared_limits import SharedLimits
+from service.deepl.file_translation import FileTranslation
 from service.documents import Documents
 from service.http import api_page, guards, handlers
 from service.http.openapi import DescribedAPI
@@ -27,13 +28,24 @@ from service.inference.launcher import Launcher
 from service.inference.wire import PRIORITIES
 from service.inference.worker_process import TRANSLATOR
 from service.model_changes import Models
-from service.routes import deepl, deepl_glossaries, documents, health, libretranslate, models, sessions, streams
+from service.routes import (
+    deepl,
+    deepl_files,
+    deepl_glossaries,
+    documents,
+    health,
+    libretranslate,
+    models,
+    sessions,
+    streams,
+)
 from service.routes.dependencies import Services
 from service.schemas import Limits
 from service.sessions import Sessions
 from service.settings import Settings
 from service.store.commands import Commands
 from service.store.context_store import ContextStore
+from service.store.files import Files
 from service.store.glossaries import Glossaries
 from service.store.model_record import ModelRecords
 from service.store.opening import open_redis
@@ -76,7 +88,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
     guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
     api_page.install(app)
-    for routes in (documents, sessions, streams, models, health, deepl, deepl_glossaries, libretranslate):
+    for routes in (documents, sessions, streams, models, health, deepl, deepl_files, deepl_glossaries, libretranslate):
         app.include_router(routes.router)
     return app
 
@@ -94,7 +106,9 @@ async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translat
         models = _models(settings, commands, Launcher(settings, metrics, tracer, translator))
         await stack.enter_async_context(models.serving(settings.models_refresh_seconds))
         access = await stack.enter_async_context(configured_access(settings, commands, metrics))
-        yield _services(models, access, commands, settings, metrics, tracer)
+        parts = _services(models, access, commands, settings, metrics, tracer)
+        await stack.enter_async_context(_file_translation(parts, settings).serving())
+        yield parts
 
 
 def _models(settings: Settings, redis: Commands, launcher: Launcher) -> Models:
@@ -122,12 +136,30 @@ def _services(
         documents=Documents(catalogue, admission, settings, _new_id),
         sessions=Sessions(models, admission, store, settings, metrics, _new_id),
         glossaries=Glossaries(redis, settings.max_glossaries),
+        files=Files(
+            redis,
+            ttl_seconds=settings.file_ttl_seconds,
+            lease_seconds=settings.session_lease_seconds,
+            most=settings.max_files,
+        ),
         limiter=_limiter(redis, settings),
         streams=OpenStreams(settings.stream_limit, limits, metrics),
         limits=Limits.model_validate(settings, from_attributes=True),
         metrics=metrics,
         tracer=tracer,
         new_id=_new_id,
+    )
+
+
+def _file_translation(parts: Services, settings: Settings) -> FileTranslation:
+    return FileTranslation(
+        parts.files,
+        parts.documents,
+        parts.metrics,
+        parts.new_id,
+        at_once=settings.files_at_once,
+        lease_seconds=settings.session_lease_seconds,
+        draining=lambda: parts.draining,
     )
 
 

@@ -225,6 +225,40 @@ class TooManyGlossariesError(ServiceError):
         super().__init__(f"there are {most} glossaries already, which is the maximum: delete one first")
 
 
+class FileUnknownError(ServiceError):
+    """There is no file of that id, or not with that key."""
+
+    code = "file_not_found"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("no such file: it never existed, has another document_key, or has expired")
+
+
+class FileNotReadyError(ServiceError):
+    """The file is not translated yet."""
+
+    code = "file_not_ready"
+    status = 503
+    retryable = True
+    retry_after = 1
+
+    def __init__(self) -> None:
+        super().__init__("the file is not translated yet: ask for its status")
+
+
+class TooManyFilesError(ServiceError):
+    """The tenant has as many files here as it may."""
+
+    code = "too_many_files"
+    status = 429
+    retryable = True
+    retry_after = 5
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"there are {most} files already, which is the maximum: download those that are done")
+
+
 class PositionConflictError(ServiceError):
     """The position or idempotency key already has another text; `next_position` comes next."""
 

@@ -122,8 +122,13 @@ class Settings(BaseSettings):
     session_max_ttl_seconds: int = Field(604_800, ge=1, le=_MOST_SECONDS)
     """Longest time-to-live that the creator of a session may ask for."""
     session_lease_seconds: float = Field(5, ge=_LEAST_LEASE_SECONDS, le=_MOST_SECONDS)
-    """How long the session sentences that a replica was translating stay reserved for it after it has died; at least
-    0.1."""
+    """How long session sentences and files that a replica was translating stay reserved for it after it has died; at
+    least 0.1."""
+
+    file_ttl_seconds: int = Field(86_400, ge=1, le=_MOST_SECONDS)
+    """A file that was sent, and its translation, expire after this time."""
+    files_at_once: int = Field(2, ge=0)
+    """Files that a replica translates at the same time; with 0 it leaves them to others."""
 
     stream_limit: int = Field(1000, ge=1)
     """Most streams open at the same time at one replica. Further ones are answered with 503."""
@@ -158,6 +163,8 @@ class Settings(BaseSettings):
     """Most characters in all terms of a glossary: a session's comes from Redis with each sentence."""
     max_glossaries: int = Field(100, ge=0)
     """Most glossaries that are kept for a tenant."""
+    max_files: int = Field(100, ge=0)
+    """Most files that are kept for a tenant: those that wait for their translation, or to be downloaded."""
     max_sentence_characters: int = Field(1000, ge=1)
     """Most characters in a sentence."""
     max_translation_characters: int = Field(8000, ge=1)

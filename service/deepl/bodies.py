@@ -140,6 +140,45 @@ class OfferedLanguage(Body):
     supports_formality: bool = False
 
 
+class FileRequest(Body):
+    """What comes with a file to translate."""
+
+    target_lang: Language
+    source_lang: Language | None = None
+    filename: Annotated[Text, Field(min_length=1, max_length=255)] | None = None
+    """In place of the name that the file was sent under; its end says what the file is."""
+    output_format: str | None = None
+    """Of the translation: that of the file, in any case."""
+    glossary_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
+    """Whose terms the translation has."""
+    formality: Literal["default", "prefer_more", "prefer_less"] = "default"
+    """A wish that no model of ours knows; to insist on it is an error."""
+
+
+class FileHandle(Body):
+    """By which a client asks for a file again; nobody else knows the key."""
+
+    document_id: str
+    document_key: str
+
+
+class FileKeyRequest(Body):
+    """The key that came with the id."""
+
+    document_key: Annotated[Text, Field(max_length=200)]
+
+
+class FileStatus(Body):
+    """What has become of a file."""
+
+    document_id: str
+    status: Literal["queued", "translating", "done", "error"]
+    seconds_remaining: int | None = None
+    """While it is translated, by the sentences that are."""
+    billed_characters: int | None = None
+    error_message: str | None = None
+
+
 class Usage(Body):
     """Characters are not counted here: limits are in sentences per minute, and told by 429."""
 

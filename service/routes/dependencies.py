@@ -22,6 +22,7 @@ from service.schemas import Limits
 from service.sessions import Sessions
 from service.store.commands import Commands
 from service.store.document import DocumentKey
+from service.store.files import Files
 from service.store.glossaries import Glossaries
 from service.streams.open_streams import OpenStreams
 from service.telemetry.metrics import Metrics
@@ -40,6 +41,7 @@ class Services:
     documents: Documents
     sessions: Sessions
     glossaries: Glossaries
+    files: Files
     limiter: Limiter
     streams: OpenStreams
     limits: Limits

@@ -58,6 +58,7 @@ class Metrics:
         self.context_states = self._counter(
             "context_states", "States of context that workers kept from earlier sentences or computed.", "origin"
         )
+        self.files = self._counter("files", "Files that were sent and came to an end: done, or error.", "status")
         self.tokens = self._counter("tokens", "Target tokens generated.")
         self.tokens_kept = self._counter(
             "tokens_kept", "Of the target tokens, those kept from a draft, without a decoding step."

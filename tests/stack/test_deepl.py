@@ -201,7 +201,7 @@ def test_more_sentences_than_a_repeated_call_could_find_are_refused(client: deep
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("POST", "document", 404), ("GET", "glossaries/none", 404), ("PUT", "usage", 405), ("POST", "translate", 415)],
+    [("POST", "rephrase", 404), ("GET", "glossaries/none", 404), ("PUT", "usage", 405), ("POST", "translate", 415)],
 )
 def test_every_error_has_what_clients_read(method: str, path: str, status: int, server: Replica) -> None:
     """Also of what there is not."""

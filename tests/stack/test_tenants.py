@@ -21,7 +21,7 @@ from service.http import authentication
 from service.settings import Settings
 from tests.support.client import PAIR, SHAKE_HANDS, begin, say
 from tests.support.keys import made
-from tests.support.servers import RedisServer, Replicas
+from tests.support.servers import RedisServer, Replicas, eventually
 
 Route = tuple[str, str]
 Call = Callable[[httpx.Client, str], httpx.Response]
@@ -29,6 +29,8 @@ Call = Callable[[httpx.Client, str], httpx.Response]
 NOBODYS = "A" * 22
 """The id of a session, or a glossary, that never was."""
 SENTENCES = ("彼女は来た。", "座った。")
+DEEPLS = {"source_lang": "JA", "target_lang": "EN"}
+FILE = {"file": ("a.txt", "座った。".encode())}
 GLOSSARY = PAIR | {"name": "names", "entries": "彼女\tthe lady", "entries_format": "tsv"}
 
 OPEN: dict[Route, str] = {
@@ -71,6 +73,7 @@ OF_A_TENANT: dict[Route, Call] = {
     ),
     ("POST", "/v2/glossaries"): lambda client, _: client.post("/v2/glossaries", json=GLOSSARY),
     ("GET", "/v2/glossaries"): lambda client, _: client.get("/v2/glossaries"),
+    ("POST", "/v2/document"): lambda client, _: client.post("/v2/document", data=DEEPLS, files=FILE),
 }
 """Other routes for whoever translates."""
 
@@ -82,6 +85,18 @@ OF_A_GLOSSARY: dict[Route, Call] = {
     ("DELETE", "/v2/glossaries/{glossary_id}"): lambda client, glossary: client.delete(f"/v2/glossaries/{glossary}"),
 }
 """Routes that name a glossary."""
+
+
+def _of_file(client: httpx.Client, file: str, what: str = "") -> httpx.Response:
+    document, _, key = file.partition(" ")
+    return client.post(f"/v2/document/{document}{what}", json={"document_key": key})
+
+
+OF_A_FILE: dict[Route, Call] = {
+    ("POST", "/v2/document/{document_id}"): _of_file,
+    ("POST", "/v2/document/{document_id}/result"): lambda client, file: _of_file(client, file, "/result"),
+}
+"""Routes that name a file, by its id and its key with a blank between."""
 
 OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v1/models"): lambda client, _: client.get("/v1/models"),
@@ -101,7 +116,7 @@ OF_AN_ADMINISTRATOR: dict[Route, Call] = {
 NO_KEY = {"v1": 401, "v2": 403, "libretranslate": 403}
 """What is answered without a key; in the second and third, as DeepL and LibreTranslate do."""
 _OF_THE_MOMENT = {"connection", "date", "x-request-id"}
-PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_ANY_KEY | OF_AN_ADMINISTRATOR
+PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_A_FILE | OF_ANY_KEY | OF_AN_ADMINISTRATOR
 
 
 @dataclass(frozen=True)
@@ -229,6 +244,23 @@ def test_glossary_of_another_tenant_looks_like_none(clients: Clients, glossary: 
     assert glossary not in _listed(clients.stranger)
     assert glossary in _listed(clients.owner)
     assert OF_A_GLOSSARY[route](clients.colleague, glossary).status_code in {200, 204}
+
+
+@pytest.fixture
+def file(clients: Clients) -> str:
+    """The id and the key of a file of the owner's that is translated."""
+    sent = " ".join(clients.owner.post("/v2/document", data=DEEPLS, files=FILE).json().values())
+    eventually(lambda: _of_file(clients.owner, sent).json()["status"] == "done", "it is translated")
+    return sent
+
+
+@pytest.mark.parametrize("route", OF_A_FILE, ids=" ".join)
+def test_file_of_another_tenant_looks_like_none(clients: Clients, file: str, route: Route) -> None:
+    """Whoever has got hold of its key, too, needs a key of the owner's tenant."""
+    answer = OF_A_FILE[route](clients.stranger, file)
+    assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
+    assert look(answer) == look(OF_A_FILE[route](clients.stranger, NOBODYS))
+    assert OF_A_FILE[route](clients.colleague, file).status_code == 200
 
 
 def test_idempotency_key_of_another_tenant(clients: Clients, session: str) -> None:

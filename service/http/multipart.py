@@ -1,0 +1,72 @@
+"""Bodies of requests that bring a file: forms in several parts (RFC 7578)."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import Request
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect
+
+from service.errors import ClientLeftError
+
+_KIND: Final = "multipart/form-data"
+_MOST_FIELDS: Final = 32
+_LONGEST_FIELD: Final = 4096
+"""Bytes of a field that is no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as it was sent; its name is what the client says."""
+
+    name: str
+    content: bytes
+
+
+class _InMemory(MultiPartParser):
+    """Writes nothing to a disk, which may be full: the body's size is limited."""
+
+    spool_max_size = 2**62
+
+
+async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
+    """The members of a form but for its `file`, and that.
+
+    A form of a browser's page is refused: any page could have one sent, with no question asked before.
+
+    Raises:
+        HTTPException: the body is no such form, or not well-formed.
+        ClientLeftError: the client has left before its end.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _KIND or "origin" in request.headers:
+        raise HTTPException(415, f"the body must be a program's {_KIND}, with the file as `file`")
+    parser = _InMemory(
+        request.headers, request.stream(), max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD
+    )
+    try:
+        form = await parser.parse()
+    except ClientDisconnect:
+        raise ClientLeftError from None
+    except MultiPartException as error:
+        raise HTTPException(400, f"the body is no {_KIND}: {error.message}") from None
+    try:
+        return _members(form), await _upload(form)
+    finally:
+        await form.close()
+
+
+def _members(form: FormData) -> dict[str, Any]:
+    members = [(name, value) for name, value in form.multi_items() if name != "file"]
+    if len({name for name, _ in members}) < len(members):
+        raise HTTPException(400, "the body has a field more than once")
+    return dict(members)
+
+
+async def _upload(form: FormData) -> Upload:
+    found = form.getlist("file")
+    if len(found) != 1 or not isinstance(file := found[0], UploadFile):
+        raise HTTPException(400, "the body has no file named `file`, or several")
+    return Upload(file.filename or "", await file.read())

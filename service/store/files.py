@@ -1,0 +1,181 @@
+"""Files that wait for their translation, and their translations, in Redis until they expire.
+
+Any replica takes the next one, and holds it by a lease, so that one that dies loses nothing: another one begins anew.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import orjson
+from pydantic import TypeAdapter
+
+from service.errors import FileUnknownError, TooManyFilesError
+from service.store.commands import Commands, read_script
+from service.store.connection import RedisClient
+
+Status = Literal["queued", "translating", "done", "error"]
+_QUEUE: Final = "antecedent:files"
+"""All files that are not translated yet, by when they came (sorted set)."""
+_LOOKED_AT: Final = 1000
+"""Of those, the oldest."""
+_KEPT_AFTER_READING_MS: Final = 600_000
+"""How long a translation that was read can be read again: the answer may have been lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileKey:
+    """Whose file, and which: ids have 22 characters."""
+
+    tenant: str
+    id: str
+
+    @property
+    def member(self) -> str:
+        """In the queue."""
+        return self.id + self.tenant
+
+    @classmethod
+    def of_member(cls, member: str) -> "FileKey":
+        """The other way round."""
+        return cls(member[22:], member[:22])
+
+    def names(self) -> list[str]:
+        """The file and its lease; the braces put them, and all of a tenant, into one slot of a Redis Cluster."""
+        return [f"antecedent:{{{self.tenant}}}:{part}:{self.id}" for part in ("file", "file-lease")]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """What there is to know of a file but its content."""
+
+    secret: str
+    """Without which nobody reads it."""
+    name: str
+    source_lang: str
+    target_lang: str
+    glossary: str
+    """What `service.glossary` has written."""
+    sentences: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What has become of a file."""
+
+    file: KeptFile
+    status: Status
+    sentences: int
+    """That are translated."""
+    started: int
+    """When the last attempt began, in seconds since 1970; 0 before the first."""
+    result: str
+    """The translation once it is done; what was wrong in an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedFile:
+    """A file to translate, its content, and the token by which it is held."""
+
+    key: FileKey
+    file: KeptFile
+    content: str
+    attempt: int
+    token: str
+
+
+_KEPT = TypeAdapter(KeptFile)
+
+
+class Files:
+    """Those of all tenants, each of which has at most so many.
+
+    All operations raise StoreUnavailableError while Redis is away.
+    """
+
+    def __init__(self, commands: Commands, *, ttl_seconds: int, lease_seconds: float, most: int) -> None:
+        self._commands = commands
+        self._ttl_ms = ttl_seconds * 1000
+        self._lease_ms = int(lease_seconds * 1000)
+        self._most = most
+        scripts = ("keep_file", "claim_file", "renew_file", "settle_file")
+        self._scripts = {name: read_script("service.store", name) for name in scripts}
+
+    async def keep(self, key: FileKey, file: KeptFile, content: str) -> None:
+        """Keep one more, for any replica to translate.
+
+        Raises:
+            TooManyFilesError: the tenant has as many as it may.
+        """
+        keys = [key.names()[0], _of_tenant(key.tenant)]
+        if not await self._run("keep_file", keys, key.id, orjson.dumps(file), content, self._ttl_ms, self._most):
+            raise TooManyFilesError(self._most)
+
+        async def append(redis: RedisClient) -> None:
+            await redis.zadd(_QUEUE, {key.member: time.time()}, nx=True)
+
+        await self._commands.run("queue_file", append, key=_QUEUE)
+
+    async def state(self, key: FileKey) -> FileState:
+        """What has become of one.
+
+        Raises:
+            FileUnknownError: there is none of this id.
+        """
+        name, _ = key.names()
+        members = ["file", "status", "sentences", "started", "result"]
+        found: list[Any] = await self._commands.run("read_file", lambda redis: redis.hmget(name, members), key=name)
+        if found[0] is None:
+            raise FileUnknownError
+        return FileState(_KEPT.validate_json(found[0]), found[1], int(found[2]), int(found[3] or 0), found[4] or "")
+
+    async def forget_soon(self, key: FileKey) -> None:
+        """Let a file that was read make room for others."""
+        name, _ = key.names()
+
+        async def forget(redis: RedisClient) -> None:
+            await redis.pexpire(name, _KEPT_AFTER_READING_MS)
+            await redis.zrem(_of_tenant(key.tenant), key.id)
+
+        await self._commands.run("forget_file", forget, key=name)
+
+    async def claim(self, token: str, held: Collection[FileKey]) -> ClaimedFile | None:
+        """Take the oldest file that nobody has, of the tenant of whom this replica holds the fewest already."""
+        running = Counter(key.tenant for key in held)
+        waiting: list[Any] = await self._commands.run(
+            "waiting_files", lambda redis: redis.zrange(_QUEUE, 0, _LOOKED_AT - 1), key=_QUEUE
+        )
+        keys = [FileKey.of_member(member) for member in waiting]
+        for key in sorted((key for key in keys if key not in held), key=lambda key: running[key.tenant]):
+            found = await self._run("claim_file", key.names(), token, self._lease_ms)
+            if found == -1:
+                await self._leave_queue(key)
+            elif found != 0:
+                return ClaimedFile(key, _KEPT.validate_json(found[0]), found[1], int(found[2]), token)
+        return None
+
+    async def renew(self, claimed: ClaimedFile, sentences: int) -> bool:
+        """Hold on to a file of which so many sentences are translated; whether it is still held."""
+        return bool(await self._run("renew_file", claimed.key.names(), claimed.token, self._lease_ms, sentences))
+
+    async def settle(self, claimed: ClaimedFile, status: Literal["done", "error"], result: str) -> None:
+        """Say what has become of a file: its translation, or what was wrong."""
+        await self._run("settle_file", claimed.key.names(), claimed.token, status, result, 0)
+        await self._leave_queue(claimed.key)
+
+    async def release(self, claimed: ClaimedFile, *, counts: bool) -> None:
+        """Leave a file to whoever takes it next; whether this was an attempt."""
+        await self._run("settle_file", claimed.key.names(), claimed.token, "queued", "", int(not counts))
+
+    async def _leave_queue(self, key: FileKey) -> None:
+        await self._commands.run("unqueue_file", lambda redis: redis.zrem(_QUEUE, key.member), key=_QUEUE)
+
+    async def _run(self, name: str, keys: list[str], *args: object) -> Any:  # noqa: ANN401 - what Lua returns
+        return await self._commands.evaluate(name, self._scripts[name], keys, args)
+
+
+def _of_tenant(tenant: str) -> str:
+    return f"antecedent:{{{tenant}}}:files"

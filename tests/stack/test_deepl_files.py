@@ -1,0 +1,340 @@
+"""Files by DeepL's own Python client, unchanged, against real servers that share a Redis."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import deepl
+import httpx
+import pytest
+from redis import Redis
+
+from service.deepl.file_translation import MOST_ATTEMPTS
+from service.store.files import FileKey
+from tests.support.servers import RedisServer, Replica, Replicas, eventually
+
+PAIR = ("JA", "EN-US")
+NOBODY = "default"
+"""The tenant of a service without keys."""
+
+
+@pytest.fixture(scope="module")
+def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis of this file's: whoever shares one translates the files of all."""
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def servers(shared_replicas: Replicas, own_redis: RedisServer) -> list[Replica]:
+    """Two replicas, of which only the second translates files."""
+    limits = {"max_files": "3", "max_sentence_characters": "300", "max_document_sentences": "20"}
+    settings = {"redis_url": own_redis.url, "batch_sentences": "1"} | limits
+    return [shared_replicas.new(**settings, files_at_once=number).start() for number in ("0", "2")]
+
+
+@pytest.fixture
+def clients(
+    servers: list[Replica], own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[deepl.Translator]]:
+    """A client of each; what a test has sent is gone after it."""
+    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
+    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
+    with (
+        closing(deepl.Translator("any", server_url=servers[0].url)) as one,
+        closing(deepl.Translator("any", server_url=servers[1].url)) as other,
+    ):
+        yield [one, other]
+    with closing(Redis.from_url(own_redis.url)) as redis:
+        redis.flushdb()
+
+
+def send(
+    client: deepl.Translator, content: str | bytes, name: str = "file.txt", **members: object
+) -> deepl.DocumentHandle:
+    """Send a file."""
+    pair = {"source_lang": PAIR[0], "target_lang": PAIR[1]}
+    return client.translate_document_upload(content, filename=name, **pair | members)  # type: ignore[arg-type]
+
+
+def receive(client: deepl.Translator, handle: deepl.DocumentHandle) -> bytes:
+    """Wait for a translation, and download it."""
+    status = client.translate_document_wait_until_done(handle)
+    assert status.ok, status.error_message
+    answer = client.translate_document_download(handle)
+    assert answer is not None
+    return bytes(answer.content)
+
+
+def translated(client: deepl.Translator, content: str | bytes, name: str = "file.txt", **members: object) -> str:
+    """What a file becomes."""
+    return receive(client, send(client, content, name, **members)).decode()
+
+
+def test_a_file_is_translated_by_another_replica(clients: list[deepl.Translator]) -> None:
+    """Sent here, translated there, and asked for at both; each sentence is read after those before it."""
+    one, other = clients
+    text = "か。き。\n\n- く。\n"
+    handle = send(one, text)
+    status = other.translate_document_wait_until_done(handle)
+    assert (status.done, status.billed_characters, status.error_message) == (True, len(text), None)
+    for client in clients:
+        assert receive(client, handle).decode() == "か。 き。 [か。]\n\n- く。 [か。 | き。]\n"
+
+
+def test_from_path_to_path(clients: list[deepl.Translator], tmp_path: Path) -> None:
+    """As most programs do it."""
+    source, target = tmp_path / "か.txt", tmp_path / "a.txt"
+    source.write_text("か。\na", encoding="utf-8")
+    clients[0].translate_document_from_filepath(source, target, source_lang=PAIR[0], target_lang=PAIR[1])
+    assert target.read_text() == "か。\nA [か。]"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.HTML", "<p title='x'>か。</p><p>b</p>", "<p title='x'>か。</p><p>B [か。]</p>"),
+        ("a.htm", "<!-- a --><li>a", "<!-- a --><li>A"),
+        ("a.md", "# か\n\n- a\n", "# か\n\n- A [か]\n"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nか。\n", "1\n00:00:01,000 --> 00:00:02,000\nか。\n"),
+        ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\na\n", None),
+        ("a.txt", "\ufeffa\r\nb\r\n", "\ufeffA\r\nB [a]\r\n"),
+        ("a.txt", "a".encode("utf-16"), "A"),
+        ("a.txt", "", ""),
+        ("a.txt", " \n", " \n"),
+    ],
+)
+def test_what_is_no_sentence_stays(
+    clients: list[deepl.Translator], name: str, content: str | bytes, expected: str | None
+) -> None:
+    """Tags, marks, times, line breaks and byte order marks."""
+    found = translated(clients[1], content, name)
+    if expected is None:
+        assert isinstance(content, str)
+        assert [line for line in found.splitlines() if "-->" in line] == ["00:01.000 --> 00:02.000"]
+    else:
+        assert found == expected
+
+
+def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], clients: list[deepl.Translator]) -> None:
+    """The file has the terms with which it was sent."""
+    with closing(deepl.DeepLClient("any", server_url=servers[0].url)) as client:
+        glossary = client.create_glossary("names", *PAIR, {"紫式部": "Lady Murasaki"})
+        handle = send(client, "紫式部", glossary=glossary.glossary_id)
+        client.delete_glossary(glossary)
+        assert receive(client, handle).decode() == "LADY MURASAKI"
+        with pytest.raises(deepl.DeepLException, match="no such glossary"):
+            send(client, "紫式部", glossary=glossary.glossary_id)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "members", "problem"),
+    [
+        ("a", "a.pdf", {}, "files that end with .pdf are not translated"),
+        ("a", "README", {}, "whose names say not what they are"),
+        (b"\x82\xa9", "a.txt", {}, "is not in UTF-8: byte 0"),
+        ("a", "a.txt", {"output_format": "html"}, "a file is translated into its own format"),
+        ("a", "a.txt", {"source_lang": "FR"}, "no model serves fr-en-us"),
+        ("a", "a.txt", {"formality": "more"}, "formality"),
+        ("a", "a.txt", {"extra_body_parameters": {"style": "x"}}, "style"),
+        ("か。" * 21, "a.txt", {}, "more than 20 sentences"),
+        ("<p>a", "a.txt", {"extra_body_parameters": {"filename": "a.docm"}}, "end with .docm"),
+    ],
+)
+def test_what_cannot_be_translated_is_refused_at_once(
+    clients: list[deepl.Translator], content: str | bytes, name: str, members: dict[str, object], problem: str
+) -> None:
+    """By its name, before anything is kept."""
+    with pytest.raises(deepl.DeepLException, match=problem):
+        send(clients[0], content, name, **members)
+
+
+def test_what_fails_says_why(clients: list[deepl.Translator]) -> None:
+    """In the status; who asks for the translation all the same does not get one."""
+    handle = send(clients[0], "か。" + "き" * 400)
+    status = clients[0].translate_document_wait_until_done(handle)
+    assert not status.ok
+    assert status.error_message == "sentence 1 has 400 characters; at most 300 are accepted"
+    with pytest.raises(deepl.DeepLException, match="Bad request"):
+        clients[0].translate_document_download(handle)
+
+
+def test_only_its_key_opens_a_file(clients: list[deepl.Translator]) -> None:
+    """An id alone is no more than one that never was."""
+    handle = send(clients[0], "か。")
+    wrong = deepl.DocumentHandle(handle.document_id, "another")
+    for call in (clients[0].translate_document_get_status, clients[0].translate_document_download):
+        with pytest.raises(deepl.DeepLException, match="Not found"):
+            call(wrong)
+        with pytest.raises(deepl.DeepLException, match="Not found"):
+            call(deepl.DocumentHandle("A" * 22, handle.document_key))
+
+
+def test_there_may_be_so_many(clients: list[deepl.Translator], tmp_path: Path) -> None:
+    """Those that are downloaded make room, and can be downloaded again."""
+    gate = tmp_path / "gate"
+    handles = [send(clients[0], text) for text in ("か。", "き。", f"wait-for:{gate}")]
+    with pytest.raises(deepl.TooManyRequestsException, match="3 files already"):
+        send(clients[0], "け。")
+    with pytest.raises(deepl.DocumentNotReadyException):
+        clients[0].translate_document_download(handles[2])
+    assert receive(clients[0], handles[0]).decode() == "か。"
+    handles.append(send(clients[0], "け。"))
+    assert receive(clients[0], handles[0]).decode() == "か。"
+    gate.touch()
+    assert receive(clients[0], handles[3]).decode() == "け。"
+    assert receive(clients[0], handles[2]).decode() == f"WAIT-FOR:{gate}".upper()
+
+
+def test_progress_is_told(clients: list[deepl.Translator], tmp_path: Path) -> None:
+    """Queued, then being translated, with a guess how long it will take once some of it is."""
+    gates = [tmp_path / str(number) for number in range(2)]
+    handle = send(clients[0], f"か。\nwait-for:{gates[0]}\nwait-for:{gates[1]}")
+
+    def status() -> deepl.DocumentStatus:
+        return clients[0].translate_document_get_status(handle)
+
+    eventually(Path(f"{gates[0]}.begun").exists, "it is at the model")
+    assert status().status is deepl.DocumentStatus.Status.TRANSLATING
+    gates[0].touch()
+    eventually(lambda: status().seconds_remaining is not None, "some of it is done")
+    gates[1].touch()
+    eventually(lambda: status().done, "it is done")
+    assert status().seconds_remaining is None
+
+
+def _lone(replicas: Replicas, redis: RedisServer) -> Replica:
+    return replicas.new(redis_url=redis.url, session_lease_seconds="0.5", drain_seconds="1").start()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_replica_that_goes_loses_no_file(
+    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, how: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed or told to end: another one begins anew, and the file is translated."""
+    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
+    gate = tmp_path / "gate"
+    one, other = _lone(replicas, mortal_redis), replicas.new(redis_url=mortal_redis.url, session_lease_seconds="0.5")
+    with closing(deepl.Translator("any", server_url=one.url)) as client:
+        handle = send(client, f"か。\nwait-for:{gate}")
+        eventually(Path(f"{gate}.begun").exists, "it is at the model")
+        one.end(how)
+    other.start()
+    gate.touch()
+    with closing(deepl.Translator("any", server_url=other.url)) as client:
+        assert receive(client, handle).decode() == f"か。\nWAIT-FOR:{gate} [か。]".upper()
+    with closing(Redis.from_url(mortal_redis.url, decode_responses=True)) as redis:
+        attempts = redis.hget(_name(handle), "attempts")
+        assert attempts == ("2" if how is signal.SIGKILL else "1")
+        assert redis.zcard("antecedent:files") == 0
+
+
+def test_redis_that_is_away_for_a_while_loses_no_file(
+    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was translated meanwhile is kept when it is back."""
+    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
+    gate = tmp_path / "gate"
+    quick = {"redis_timeout_seconds": "0.3", "redis_total_seconds": "0.5", "session_lease_seconds": "0.3"}
+    replica = replicas.new(redis_url=mortal_redis.url, **quick).start()
+    with closing(deepl.Translator("any", server_url=replica.url)) as client:
+        handle = send(client, f"か。\nwait-for:{gate}")
+        eventually(Path(f"{gate}.begun").exists, "it is at the model")
+        mortal_redis.kill()
+        gate.touch()
+        eventually(lambda: "redis_failed" in replica.log, "it has been missed")
+        mortal_redis.start()
+
+        def is_done() -> bool:
+            try:
+                return client.translate_document_get_status(handle).done
+            except deepl.DeepLException:
+                return False
+
+        eventually(is_done, "the translation is kept")
+        assert receive(client, handle).decode() == f"か。\nWAIT-FOR:{gate} [か。]".upper()
+
+
+def test_a_file_over_which_replicas_die_is_given_up(
+    replicas: Replicas, mortal_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After some attempts; its client is told."""
+    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
+    idle = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
+    with closing(deepl.Translator("any", server_url=idle.url)) as client:
+        handle = send(client, "か。")
+        with closing(Redis.from_url(mortal_redis.url)) as redis:
+            redis.hset(_name(handle), mapping={"attempts": MOST_ATTEMPTS, "status": "translating"})
+        _lone(replicas, mortal_redis)
+        status = client.translate_document_wait_until_done(handle)
+        assert status.error_message == f"it was given up after {MOST_ATTEMPTS} attempts"
+
+
+def test_a_worker_that_dies_over_a_sentence(clients: list[deepl.Translator], tmp_path: Path) -> None:
+    """Once is tried again; always ends the file, and no other one."""
+    assert translated(clients[1], f"crash-once:{tmp_path / 'mark'}").startswith("CRASH-ONCE")
+    handle = send(clients[1], "crash")
+    assert "died" in (clients[1].translate_document_wait_until_done(handle).error_message or "")
+    assert translated(clients[1], "か。") == "か。"
+
+
+FORM = {"target_lang": "EN", "source_lang": "JA"}
+FILE = {"file": ("a.txt", b"a")}
+
+
+@pytest.mark.parametrize(
+    ("request_of", "status", "problem"),
+    [
+        ({"data": FORM}, 415, "the body must be a program's multipart/form-data"),
+        ({"json": FORM}, 415, "the body must be a program's multipart/form-data"),
+        ({"data": FORM, "files": FILE, "headers": {"Origin": "null"}}, 415, "the body must be a program's"),
+        ({"data": FORM, "files": {"other": ("a.txt", b"a")}}, 400, "no file named `file`"),
+        ({"data": FORM | {"file": "a"}, "files": {"x": ("a.txt", b"a")}}, 400, "no file named `file`"),
+        ({"data": FORM, "files": [("file", ("a.txt", b"a")), ("file", ("b.txt", b"b"))]}, 400, "Too many files"),
+        ({"data": {"target_lang": ["EN", "EN"]}, "files": FILE}, 400, "a field more than once"),
+        ({"data": {"x" * 9 + str(n): "x" for n in range(40)}, "files": FILE}, 400, "Too many fields"),
+        ({"data": FORM | {"filename": "x" * 5000}, "files": FILE}, 400, "maximum size"),
+        ({"data": {"source_lang": "JA"}, "files": FILE}, 400, "target_lang"),
+        ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "Missing boundary"),
+        ({"content": b"x", "headers": {"Content-Type": "multipart/form-data; boundary=b"}}, 400, "multipart/form-data"),
+        ({"data": FORM, "files": {"file": ("a.txt", b"a" * 5_000_000)}}, 413, "the body has more than"),
+    ],
+)
+def test_bodies_that_are_no_file(
+    servers: list[Replica], request_of: dict[str, object], status: int, problem: str
+) -> None:
+    """Are refused with what is wrong with them."""
+    with servers[0].client() as client:
+        answer = client.post("/v2/document", **request_of)  # type: ignore[arg-type]
+    assert (answer.status_code, problem in answer.json()["detail"]) == (status, True), answer.text
+
+
+def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], clients: list[deepl.Translator]) -> None:
+    """Its kind, its name in any script, and an answer that is not guessed to be another kind."""
+    handle = send(clients[0], "<p>か", "紫 式部.html")
+    clients[0].translate_document_wait_until_done(handle)
+    with servers[0].client() as client:
+        answer = client.post(f"/v2/document/{handle.document_id}/result", json={"document_key": handle.document_key})
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-disposition"] == ("attachment; filename*=UTF-8''%E7%B4%AB%20%E5%BC%8F%E9%83%A8.html")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_metrics_count_files(servers: list[Replica], clients: list[deepl.Translator]) -> None:
+    """By what has become of them."""
+
+    def counted(status: str) -> float:
+        lines = httpx.get(f"{servers[1].url}/metrics").text.splitlines()
+        return sum(
+            float(line.split()[-1]) for line in lines if line.startswith(f'antecedent_files_total{{status="{status}"')
+        )
+
+    done, failed = counted("done"), counted("error")
+    translated(clients[0], "か。")
+    clients[0].translate_document_wait_until_done(send(clients[0], "き" * 400))
+    assert (counted("done"), counted("error")) == (done + 1, failed + 1)
+
+
+def _name(handle: deepl.DocumentHandle) -> str:
+    return FileKey(NOBODY, handle.document_id).names()[0]
