@@ -1,30 +1,53 @@
 """The kinds of files that are translated: by the ends of their names, how they are read and written."""
 
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from service.deepl.word_files import html_of, with_translation
 from service.errors import InvalidInputError
 
-_BYTE_ORDER_MARK: Final = "\ufeff"
+
+def _text_of(content: bytes) -> str:
+    encoding = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        name = encoding.upper().removesuffix("-SIG")
+        raise InvalidInputError(f"file: is not in {name}: byte {error.start}") from None
+
+
+def _text_like(content: bytes, translation: str) -> bytes:
+    """In UTF-8, and with a byte order mark where there was one."""
+    return translation.encode("utf-8-sig" if content.startswith(BOM_UTF8) else "utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a file is to browsers, and to the reading of texts."""
+    """What a file is to browsers, and how the text in it is read and replaced."""
 
     media_type: str
     tag_handling: Literal["html"] | None = None
+    """What the text is, unless it is text and no more."""
+    read: Callable[[bytes], str] = _text_of
+    """The text of a file; raises InvalidInputError if it cannot be read."""
+    write: Callable[[bytes, str], bytes] = _text_like
+    """A file with its text in another language."""
 
 
-_HTML: Final = Kind("text/html", "html")
+_HTML: Final = Kind("text/html; charset=utf-8", "html")
 KINDS: Final = {
-    ".txt": Kind("text/plain"),
-    ".md": Kind("text/markdown"),
-    ".srt": Kind("application/x-subrip"),
-    ".vtt": Kind("text/vtt"),
+    ".txt": Kind("text/plain; charset=utf-8"),
+    ".md": Kind("text/markdown; charset=utf-8"),
+    ".srt": Kind("application/x-subrip; charset=utf-8"),
+    ".vtt": Kind("text/vtt; charset=utf-8"),
     ".html": _HTML,
     ".htm": _HTML,
+    ".docx": Kind(
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "html", html_of, with_translation
+    ),
 }
 
 
@@ -39,23 +62,3 @@ def kind_of(name: str) -> Kind:
         what = f"files that end with {suffix}" if suffix else "files whose names say not what they are"
         raise InvalidInputError(f"file: {what} are not translated, but {', '.join(KINDS)}")
     return kind
-
-
-def text_of(content: bytes) -> str:
-    """What a file says.
-
-    Raises:
-        InvalidInputError: it is not in UTF-8, nor in UTF-16 with a byte order mark.
-    """
-    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"file: is not in {encoding.upper()}: byte {error.start}") from None
-    return text
-
-
-def without_mark(text: str) -> tuple[str, str]:
-    """The byte order mark of a text, where it has one, and the rest."""
-    mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
-    return mark, text[len(mark) :]

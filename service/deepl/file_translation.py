@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from models.errors import AntecedentError
-from service.deepl.file_kinds import without_mark
+from service.deepl.file_kinds import kind_of
 from service.deepl.files import as_text
 from service.deepl.texts import Asked, read_texts
 from service.documents import Documents
@@ -91,7 +91,7 @@ class FileTranslation:
 
     async def _take(self, claimed: ClaimedFile) -> None:
         if claimed.attempt > MOST_ATTEMPTS:
-            await self._settle(claimed, "error", f"it was given up after {MOST_ATTEMPTS} attempts")
+            await self._give_up(claimed, f"it was given up after {MOST_ATTEMPTS} attempts")
             return
         try:
             translation = await self._translated_while_held(claimed)
@@ -102,25 +102,26 @@ class FileTranslation:
         except AntecedentError as error:
             await self._fail(claimed, error)
         except Exception:
-            await self._settle(claimed, "error", "internal error")
+            await self._give_up(claimed, "internal error")
             raise
         else:
             if translation is not None:
-                await self._settle(claimed, "done", translation)
+                await _until_stored(lambda: self._files.finish(claimed, translation))
+                self._metrics.files.labels("done").inc()
 
     async def _fail(self, claimed: ClaimedFile, error: AntecedentError) -> None:
         elsewhere = isinstance(error, LanguagePairError)
         if not (error.retryable or elsewhere):
-            await self._settle(claimed, "error", str(error))
+            await self._give_up(claimed, str(error))
             return
         await _until_stored(lambda: self._files.release(claimed, counts=elsewhere))
         await asyncio.sleep(error.retry_after or _LOOK_SECONDS if isinstance(error, ServiceError) else _LOOK_SECONDS)
 
-    async def _settle(self, claimed: ClaimedFile, status: Literal["done", "error"], result: str) -> None:
-        await _until_stored(lambda: self._files.settle(claimed, status, result))
-        self._metrics.files.labels(status).inc()
+    async def _give_up(self, claimed: ClaimedFile, problem: str) -> None:
+        await _until_stored(lambda: self._files.fail(claimed, problem))
+        self._metrics.files.labels("error").inc()
 
-    async def _translated_while_held(self, claimed: ClaimedFile) -> str | None:
+    async def _translated_while_held(self, claimed: ClaimedFile) -> bytes | None:
         """The translation; None if somebody else has the file meanwhile, or it has expired."""
         progress = _Progress()
         work = asyncio.create_task(self._translated(claimed, progress))
@@ -140,9 +141,10 @@ class FileTranslation:
             with suppress(StoreUnavailableError):  # whoever else translates it comes to the same
                 held = await self._files.renew(claimed, progress.sentences)
 
-    async def _translated(self, claimed: ClaimedFile, progress: _Progress) -> str:
+    async def _translated(self, claimed: ClaimedFile, progress: _Progress) -> bytes:
         file = claimed.file
-        mark, content = without_mark(claimed.content)
+        kind = kind_of(file.name)
+        content = await asyncio.to_thread(kind.read, claimed.content)
         request = as_text(file.name, content, target_lang=file.target_lang, source_lang=file.source_lang)
         asked = Asked(request, file.source_lang, terms_of(file.glossary))
         (text,) = await read_texts(self._documents, asked)
@@ -152,7 +154,8 @@ class FileTranslation:
                 async for sentence in stream:
                     translations.append(sentence.translation)
                     progress.sentences = len(translations)
-        return mark + text.join(translations, file.target_lang)
+        translation = text.join(translations, file.target_lang)
+        return await asyncio.to_thread(kind.write, claimed.content, translation)
 
 
 async def _until_stored(write: Callable[[], Awaitable[None]]) -> None:

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from service.deepl.bodies import FileHandle, FileRequest, FileStatus, TextsRequest
-from service.deepl.file_kinds import kind_of, text_of
+from service.deepl.file_kinds import kind_of
 from service.deepl.texts import Asked
 from service.errors import FileNotReadyError, FileUnknownError, InvalidInputError
 from service.glossary import written
@@ -17,7 +17,9 @@ class SentFile:
     """A file as its client has sent it."""
 
     name: str
+    content: bytes
     text: str
+    """What it says."""
 
     @classmethod
     def of(cls, request: FileRequest, name: str, content: bytes) -> "SentFile":
@@ -30,7 +32,7 @@ class SentFile:
         kind = kind_of(name)
         if request.output_format is not None and kind_of(f"file.{request.output_format}") != kind:
             raise InvalidInputError("output_format: a file is translated into its own format")
-        return cls(name, text_of(content))
+        return cls(name, content, kind.read(content))
 
 
 def as_text(
@@ -61,7 +63,7 @@ async def keep(files: Files, key: FileKey, file: SentFile, asked: Asked, sentenc
         sentences=sentences,
         characters=len(file.text),
     )
-    await files.keep(key, kept, file.text)
+    await files.keep(key, kept, file.content)
     return FileHandle(document_id=key.id, document_key=secret)
 
 
@@ -77,7 +79,7 @@ async def status(files: Files, key: FileKey, secret: str) -> FileStatus:
         status=state.status,
         seconds_remaining=_remaining(state),
         billed_characters=state.file.characters if state.status == "done" else None,
-        error_message=state.result if state.status == "error" else None,
+        error_message=state.problem if state.status == "error" else None,
     )
 
 
@@ -91,11 +93,11 @@ async def translation(files: Files, key: FileKey, secret: str) -> tuple[str, byt
     """
     state = await _state(files, key, secret)
     if state.status == "error":
-        raise InvalidInputError(f"the file could not be translated: {state.result}")
+        raise InvalidInputError(f"the file could not be translated: {state.problem}")
     if state.status != "done":
         raise FileNotReadyError
     await files.forget_soon(key)
-    return state.file.name, state.result.encode()
+    return state.file.name, state.translation
 
 
 async def _state(files: Files, key: FileKey, secret: str) -> FileState:

@@ -1,5 +1,6 @@
 """Files by DeepL's interface: sent, translated one after the other, and asked for when they are ready."""
 
+import asyncio
 from typing import Annotated
 from urllib.parse import quote
 
@@ -7,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from service.deepl import files
 from service.deepl.bodies import FileHandle, FileKeyRequest, FileRequest, FileStatus
-from service.deepl.file_kinds import kind_of, without_mark
+from service.deepl.file_kinds import kind_of
 from service.deepl.glossaries import named_terms
 from service.deepl.texts import Asked, counted, read_texts, source_of
 from service.http.form_body import body_of, members_of
@@ -21,7 +22,7 @@ router = APIRouter(prefix="/v2/document", include_in_schema=False)
 async def _sent(request: Request) -> tuple[FileRequest, files.SentFile]:
     members, upload = await file_of(request)
     body = body_of(FileRequest, members)
-    return body, files.SentFile.of(body, upload.name, upload.content)
+    return body, await asyncio.to_thread(files.SentFile.of, body, upload.name, upload.content)
 
 
 async def _key(request: Request) -> str:
@@ -38,10 +39,9 @@ async def send_file(
     """Keeps a file until it is translated, at once if nothing waits. Its sentences count against its key's limits."""
     body, file = sent
     models = parts.models.catalogue
-    _, content = without_mark(file.text)
     text = files.as_text(
         file.name,
-        content,
+        file.text,
         target_lang=body.target_lang,
         source_lang=body.source_lang,
         glossary_id=body.glossary_id,
@@ -72,6 +72,6 @@ async def give_result(
     name, content = await files.translation(parts.files, FileKey(who.tenant, document_id), secret)
     return Response(
         content,
-        media_type=f"{kind_of(name).media_type}; charset=utf-8",
+        media_type=kind_of(name).media_type,
         headers={"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"},
     )

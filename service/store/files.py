@@ -4,9 +4,10 @@ Any replica takes the next one, and holds it by a lease, so that one that dies l
 """
 
 import time
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import orjson
@@ -72,8 +73,10 @@ class FileState:
     """That are translated."""
     started: int
     """When the last attempt began, in seconds since 1970; 0 before the first."""
-    result: str
-    """The translation once it is done; what was wrong in an error."""
+    translation: bytes = b""
+    """Once it is done."""
+    problem: str = ""
+    """What was wrong, in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class ClaimedFile:
 
     key: FileKey
     file: KeptFile
-    content: str
+    content: bytes
     attempt: int
     token: str
 
@@ -104,14 +107,16 @@ class Files:
         scripts = ("keep_file", "claim_file", "renew_file", "settle_file")
         self._scripts = {name: read_script("service.store", name) for name in scripts}
 
-    async def keep(self, key: FileKey, file: KeptFile, content: str) -> None:
+    async def keep(self, key: FileKey, file: KeptFile, content: bytes) -> None:
         """Keep one more, for any replica to translate.
 
         Raises:
             TooManyFilesError: the tenant has as many as it may.
         """
         keys = [key.names()[0], _of_tenant(key.tenant)]
-        if not await self._run("keep_file", keys, key.id, orjson.dumps(file), content, self._ttl_ms, self._most):
+        if not await self._run(
+            "keep_file", keys, key.id, orjson.dumps(file), _written(content), self._ttl_ms, self._most
+        ):
             raise TooManyFilesError(self._most)
 
         async def append(redis: RedisClient) -> None:
@@ -130,7 +135,11 @@ class Files:
         found: list[Any] = await self._commands.run("read_file", lambda redis: redis.hmget(name, members), key=name)
         if found[0] is None:
             raise FileUnknownError
-        return FileState(_KEPT.validate_json(found[0]), found[1], int(found[2]), int(found[3] or 0), found[4] or "")
+        state = FileState(_KEPT.validate_json(found[0]), found[1], int(found[2]), int(found[3] or 0))
+        result = found[4] or ""
+        if state.status == "done":
+            return replace(state, translation=b64decode(result))
+        return replace(state, problem=result)
 
     async def forget_soon(self, key: FileKey) -> None:
         """Let a file that was read make room for others."""
@@ -154,27 +163,39 @@ class Files:
             if found == -1:
                 await self._leave_queue(key)
             elif found != 0:
-                return ClaimedFile(key, _KEPT.validate_json(found[0]), found[1], int(found[2]), token)
+                return ClaimedFile(key, _KEPT.validate_json(found[0]), b64decode(found[1]), int(found[2]), token)
         return None
 
     async def renew(self, claimed: ClaimedFile, sentences: int) -> bool:
         """Hold on to a file of which so many sentences are translated; whether it is still held."""
         return bool(await self._run("renew_file", claimed.key.names(), claimed.token, self._lease_ms, sentences))
 
-    async def settle(self, claimed: ClaimedFile, status: Literal["done", "error"], result: str) -> None:
-        """Say what has become of a file: its translation, or what was wrong."""
-        await self._run("settle_file", claimed.key.names(), claimed.token, status, result, 0)
-        await self._leave_queue(claimed.key)
+    async def finish(self, claimed: ClaimedFile, translation: bytes) -> None:
+        """Keep the translation of a file."""
+        await self._settle(claimed, "done", _written(translation))
+
+    async def fail(self, claimed: ClaimedFile, problem: str) -> None:
+        """Say what was wrong with a file, or with us."""
+        await self._settle(claimed, "error", problem)
 
     async def release(self, claimed: ClaimedFile, *, counts: bool) -> None:
         """Leave a file to whoever takes it next; whether this was an attempt."""
         await self._run("settle_file", claimed.key.names(), claimed.token, "queued", "", int(not counts))
+
+    async def _settle(self, claimed: ClaimedFile, status: Status, result: str) -> None:
+        await self._run("settle_file", claimed.key.names(), claimed.token, status, result, 0)
+        await self._leave_queue(claimed.key)
 
     async def _leave_queue(self, key: FileKey) -> None:
         await self._commands.run("unqueue_file", lambda redis: redis.zrem(_QUEUE, key.member), key=_QUEUE)
 
     async def _run(self, name: str, keys: list[str], *args: object) -> Any:  # noqa: ANN401 - what Lua returns
         return await self._commands.evaluate(name, self._scripts[name], keys, args)
+
+
+def _written(content: bytes) -> str:
+    """Bytes as they are kept: Redis is read as text."""
+    return b64encode(content).decode()
 
 
 def _of_tenant(tenant: str) -> str:

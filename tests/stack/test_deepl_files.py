@@ -3,9 +3,11 @@
 import signal
 from collections.abc import Iterator
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 
 import deepl
+import docx
 import httpx
 import pytest
 from redis import Redis
@@ -115,6 +117,21 @@ def test_what_is_no_sentence_stays(
         assert [line for line in found.splitlines() if "-->" in line] == ["00:01.000 --> 00:02.000"]
     else:
         assert found == expected
+
+
+def test_a_file_of_words(clients: list[deepl.Translator]) -> None:
+    """Text is translated, with its context, and looks as it did."""
+    made = docx.Document()
+    made.add_heading("か", 1)
+    made.add_paragraph("a").add_run("b").bold = True
+    sent, got = BytesIO(), BytesIO()
+    made.save(sent)
+    got.write(receive(clients[1], send(clients[0], sent.getvalue(), "か.docx")))
+    found = [[(run.text, run.bold) for run in each.runs] for each in docx.Document(got).paragraphs]
+    assert found[0] == [("か", None)]
+    assert "".join(text for text, _ in found[1]).startswith("A")
+    with pytest.raises(deepl.DeepLException, match=r"is no \.docx"):
+        send(clients[0], "か", "か.docx")
 
 
 def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], clients: list[deepl.Translator]) -> None:

@@ -1,0 +1,250 @@
+"""Word's files: what of them is translated, and that all else stays as it is."""
+
+import html
+import re
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import docx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from service.deepl.word_files import html_of, with_translation
+from service.deepl.word_paragraph import W
+from service.errors import InvalidInputError
+
+NAMESPACES = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    ' xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+)
+BOLD, SLANTED = "<w:b/>", "<w:i/>"
+PICTURE = "<w:r><w:drawing/></w:r>"
+
+
+def run(text: str, look: str = "") -> str:
+    """A run of text."""
+    return f'<w:r>{f"<w:rPr>{look}</w:rPr>" if look else ""}<w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def field(text: str) -> str:
+    """A field, such as a page's number, with what Word has filled in."""
+    marks = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
+    begin, separate, end = marks
+    return f"{begin}<w:r><w:instrText>PAGE</w:instrText></w:r>{separate}{run(text)}{end}"
+
+
+def file(*paragraphs: str, **others: str) -> bytes:
+    """A file of paragraphs; other parts are given by name."""
+    written = BytesIO()
+    body = "".join(f"<w:p><w:pPr><w:keepNext/></w:pPr>{each}</w:p>" for each in paragraphs)
+    document = f"<w:document {NAMESPACES}><w:body>{body}<w:sectPr/></w:body></w:document>"
+    with ZipFile(written, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        for name, content in {"document.xml": document, **others}.items():
+            archive.writestr(f"word/{name}", content)
+    return written.getvalue()
+
+
+def document(content: bytes) -> str:
+    """The body of a file, without what each paragraph begins with."""
+    with ZipFile(BytesIO(content)) as archive:
+        text = archive.read("word/document.xml").decode()
+    return re.sub(r' xmlns:\w+="[^"]*"', "", text.split("<w:body>")[1].split("<w:sectPr/>")[0])
+
+
+def runs(content: bytes) -> list[list[tuple[str, bool | None]]]:
+    """Of each paragraph the texts, as python-docx reads them, and whether they are bold."""
+    return [[(each.text, each.bold) for each in one.runs] for one in docx.Document(BytesIO(content)).paragraphs]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        (run("か") + run("き"), "かき"),
+        (run("か", '<w:lang w:val="ja-JP"/>') + "<w:proofErr/>" + run("き", "<w:noProof/>"), "かき"),
+        (run("かかか") + run("き", BOLD) + run("く", BOLD) + run("け"), 'かかか<span id="0">きく</span>け'),
+        (run("か") + run("ききき", BOLD), '<span id="0">か</span>ききき'),
+        (run("か") + run("き", BOLD) + run("く", SLANTED), 'か<span id="0">き</span><span id="1">く</span>'),
+        (run("a &lt;b&gt; &amp;amp; c"), "a &lt;b&gt; &amp;amp; c"),
+        (run("か") + PICTURE + run("き"), 'か<img id="0">き'),
+        ("<w:bookmarkStart/>" + run("か"), '<img id="0">か'),
+        (f'<w:hyperlink r:id="rId1">{run("か")}</w:hyperlink>' + run("き"), '<a id="0">か</a>き'),
+        (f"<w:ins>{run('か', BOLD)}</w:ins>" + run("きき"), '<a id="0"><span id="1">か</span></a>きき'),
+        (f"<w:sdt><w:sdtPr/><w:sdtContent>{run('か')}</w:sdtContent></w:sdt>", '<a id="0">か</a>'),
+        ("<w:del><w:r><w:delText>か</w:delText></w:r></w:del>" + run("き"), '<img id="0">き'),
+        ("<w:r><w:t>か</w:t><w:br/><w:t>き</w:t><w:tab/><w:t>く</w:t></w:r>", 'か<br id="0">き<hr id="1">く'),
+        ("<w:r><w:t>か</w:t><w:noBreakHyphen/><w:t>き</w:t></w:r>", "か\u2011き"),
+        (run("か") + field("1") + run("き"), 'か<img id="0">き'),
+        (run("か") + "<!-- き -->", 'か<img id="0">'),
+    ],
+)
+def test_what_a_paragraph_says(paragraph: str, expected: str) -> None:
+    """Text by what it looks like, and a number for all else; put back as it is, it says the same."""
+    content = file(paragraph)
+    assert html_of(content) == f"<p>{expected}</p>"
+    again = with_translation(content, html_of(content))
+    assert html_of(again) == html_of(content)
+    assert len(
+        re.findall("<w:(?:drawing|fldChar|hyperlink|ins|del|sdt|br|tab|bookmarkStart)[ />]", document(again))
+    ) == (len(re.findall("<w:(?:drawing|fldChar|hyperlink|ins|del|sdt|br|tab|bookmarkStart)[ />]", document(content))))
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        (run(" "), ""),
+        (PICTURE, ""),
+        ("", ""),
+        (run("か") + '<w:r><w:fldChar w:fldCharType="begin"/></w:r>', ""),
+        (field("1"), '<p><img id="0"></p>'),
+    ],
+)
+def test_what_is_not_translated(paragraph: str, expected: str) -> None:
+    """Paragraphs without text, and what Word fills itself: a field, or one that goes on, as in a table of contents."""
+    content = file(paragraph, run("き"))
+    assert html_of(content) == f"{expected}<p>き</p>"
+    translated = with_translation(content, f"{expected}<p>A</p>")
+    assert document(translated) == document(content).replace(run("き"), run("A"))
+
+
+def test_a_translation_looks_as_the_text_did() -> None:
+    """Tags stand where the translation has them, and text around them looks as most of the paragraph did."""
+    content = file(run("かかか。", SLANTED) + run("き", BOLD), run("く") + PICTURE)
+    translated = with_translation(content, '<p><span id="0">A &amp; b</span> c.</p><p>D<img id="0"> e</p>')
+    assert document(translated) == (
+        f"<w:p><w:pPr><w:keepNext/></w:pPr>{run('A &amp; b', BOLD)}{run(' c.', SLANTED)}</w:p>"
+        f"<w:p><w:pPr><w:keepNext/></w:pPr>{run('D')}{PICTURE}{run(' e')}</w:p>"
+    )
+
+
+def test_what_a_translation_has_lost_is_kept() -> None:
+    """A picture without a place comes last, once; a pair that is twice there is twice there; a stray end is nothing."""
+    link = f'<w:hyperlink r:id="rId1">{run("き")}</w:hyperlink>'
+    content = file(run("かか") + PICTURE + link)
+    translated = with_translation(content, '<p></span>A<a id="1">b</a> <a id="1">c</a></p>')
+    assert document(translated).count("<w:drawing/>") == 1
+    assert document(translated).endswith(f"{PICTURE}</w:p>")
+    assert [len(each) for each in re.findall('<w:hyperlink r:id="rId1">(.*?)</w:hyperlink>', document(translated))] == [
+        len(run("b"))
+    ] * 2
+
+
+def test_boxes_within_a_paragraph_are_paragraphs_of_their_own() -> None:
+    """What is around a text box is translated, and what is in it."""
+    box = f"<w:r><w:pict><w:txbxContent><w:p>{run('く')}</w:p></w:txbxContent></w:pict></w:r>"
+    content = file(run("か") + box + run("き"))
+    assert html_of(content) == '<p>か<img id="0">き</p><p>く</p>'
+    translated = document(with_translation(content, '<p>A<img id="0">b</p><p>C</p>'))
+    assert (
+        translated == f"<w:p><w:pPr><w:keepNext/></w:pPr>{run('A')}{box.replace(run('く'), run('C'))}{run('b')}</w:p>"
+    )
+
+
+def test_headers_and_notes_are_translated_and_nothing_else() -> None:
+    """Other parts come back to the byte; those of other names may say what they like."""
+    part = f"<w:ftr {NAMESPACES}><w:p>{run('か')}</w:p></w:ftr>"
+    others = {f"{name}.xml": part for name in ("header1", "footer22", "footnotes", "endnotes", "styles", "comments")}
+    content = file(run("か"), **others)
+    assert html_of(content) == "<p>か</p>" * 5
+    translated = with_translation(content, "".join(f"<p>{number}</p>" for number in range(5)))
+    with ZipFile(BytesIO(content)) as before, ZipFile(BytesIO(translated)) as after:
+        assert after.namelist() == before.namelist()
+        for name in ("[Content_Types].xml", "word/styles.xml", "word/comments.xml"):
+            assert after.read(name) == before.read(name)
+        assert run("4").split(">")[2].split("<")[0] in after.read("word/endnotes.xml").decode()
+
+
+def test_a_file_of_another_program() -> None:
+    """What python-docx writes, it reads again."""
+    made = docx.Document()
+    made.add_heading("か", 1)
+    paragraph = made.add_paragraph("かか")
+    paragraph.add_run("き").bold = True
+    made.add_table(1, 1).cell(0, 0).text = "く"
+    written = BytesIO()
+    made.save(written)
+    content = written.getvalue()
+    assert html_of(content) == '<p>か</p><p>かか<span id="0">き</span></p><p>く</p>'
+    translated = with_translation(content, '<p>A</p><p><span id="0">B</span> c</p><p>D</p>')
+    assert runs(translated) == [[("A", None)], [("B", True), (" c", None)]]
+    assert docx.Document(BytesIO(translated)).tables[0].cell(0, 0).text == "D"
+
+
+def renamed(name: str) -> Callable[[], bytes]:
+    """A file without a document."""
+
+    def make() -> bytes:
+        written = BytesIO()
+        with ZipFile(written, "w") as archive:
+            archive.writestr(name, "<a/>")
+        return written.getvalue()
+
+    return make
+
+
+def bomb() -> bytes:
+    """A file that is small until it is unpacked."""
+    return file(run("か"), **{"media/a.bin": "\0" * (2**26 + 1)})
+
+
+def damaged() -> bytes:
+    """A file with one byte changed in its document."""
+    content = bytearray(file(run("か")))
+    content[content.index(b"word/document.xml") + 40] ^= 255
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: b"a", "is no .docx: File is not a zip file"),
+        (renamed("xl/workbook.xml"), "holds no document of Word's"),
+        (bomb, "bytes when it is unpacked"),
+        (damaged, "word/document.xml is damaged"),
+        (lambda: file(**{"document.xml": "<w:p>"}), "word/document.xml is damaged"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(make: Callable[[], bytes], problem: str) -> None:
+    """With what it is not."""
+    with pytest.raises(InvalidInputError, match=problem):
+        html_of(make())
+
+
+def test_entities_are_not_expanded() -> None:
+    """Neither those that would read other files, nor those that would grow without end."""
+    declared = '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    body = f"<w:document {NAMESPACES}><w:body><w:p><w:r><w:t>か&a;&f;</w:t></w:r></w:p></w:body></w:document>"
+    assert html_of(file(**{"document.xml": declared + body})) == "<p>か</p>"
+
+
+TEXTS = st.text("かき a&<>", min_size=1).map(html.escape)
+PIECES = st.recursive(
+    st.builds(run, TEXTS, st.sampled_from(["", BOLD, SLANTED]))
+    | st.sampled_from([PICTURE, "<w:bookmarkStart/>", field("1"), "<w:r><w:br/></w:r>"]),
+    lambda inner: st.lists(inner, max_size=3).map(
+        lambda some: f'<w:hyperlink r:id="rId1">{"".join(some)}</w:hyperlink>'
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(PIECES, max_size=6).map("".join))
+def test_any_paragraph_comes_back(paragraph: str) -> None:
+    """Its text and its objects, in their order, in at most as many looks."""
+    content = file(run("か"), paragraph)
+    again = with_translation(content, html_of(content))
+    assert html_of(again) == html_of(content)
+    texts = ["".join(_root(each).itertext(f"{W}t")) for each in (content, again)]
+    assert texts[0] == texts[1]
+    for name in ("drawing", "fldChar", "br", "bookmarkStart"):
+        counts = [len(list(_root(each).iter(f"{W}{name}"))) for each in (content, again)]
+        assert counts[0] == counts[1]
+
+
+def _root(content: bytes) -> Any:
+    with ZipFile(BytesIO(content)) as archive:
+        return etree.fromstring(archive.read("word/document.xml"))
