@@ -160,7 +160,7 @@ class Files:
         keys = [FileKey.of_member(member) for member in waiting]
         for key in sorted((key for key in keys if key not in held), key=lambda key: running[key.tenant]):
             found = await self._run("claim_file", key.names(), token, self._lease_ms)
-            if found == -1:
+            if found == -1:  # it was settled, or has expired
                 await self._leave_queue(key)
             elif found != 0:
                 return ClaimedFile(key, _KEPT.validate_json(found[0]), b64decode(found[1]), int(found[2]), token)
@@ -184,7 +184,6 @@ class Files:
 
     async def _settle(self, claimed: ClaimedFile, status: Status, result: str) -> None:
         await self._run("settle_file", claimed.key.names(), claimed.token, status, result, 0)
-        await self._leave_queue(claimed.key)
 
     async def _leave_queue(self, key: FileKey) -> None:
         await self._commands.run("unqueue_file", lambda redis: redis.zrem(_QUEUE, key.member), key=_QUEUE)

@@ -1,0 +1,148 @@
+"""Files that wait for their translation, in a real Redis."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from redis.asyncio import Redis
+
+from service.errors import FileUnknownError, TooManyFilesError
+from service.store.commands import Commands
+from service.store.connection import RedisClient, connect
+from service.store.files import ClaimedFile, FileKey, Files, KeptFile
+from service.telemetry.metrics import Metrics
+from tests.support.lossy_redis import LossyRedis
+from tests.support.servers import RedisServer
+
+KEPT = KeptFile("secret", "a.txt", "ja", "en", "", sentences=2, characters=5)
+KEYS = [FileKey(tenant, letter * 22) for tenant, letter in (("one", "a"), ("one", "b"), ("other", "c"), ("one", "d"))]
+
+
+@pytest.fixture
+async def redis(mortal_redis: RedisServer, tmp_path: Path) -> AsyncIterator[RedisClient]:
+    """A client of a server of this test's own, since all files are in one queue."""
+    del tmp_path
+    async with connect(mortal_redis.url, 5) as client:
+        yield client
+
+
+def files(redis: object, *, lease_seconds: float = 60, most: int = 9, ttl_seconds: int = 60) -> Files:
+    """As one replica has them."""
+    commands = Commands(cast(Redis, redis), Metrics())
+    return Files(commands, ttl_seconds=ttl_seconds, lease_seconds=lease_seconds, most=most)
+
+
+async def kept(redis: object, number: int = 1) -> Files:
+    """The first of KEYS, kept one after the other."""
+    made = files(redis)
+    for key in KEYS[:number]:
+        await made.keep(key, KEPT, b"\xffcontent")
+        await asyncio.sleep(0.001)
+    return made
+
+
+async def claimed(of: Files, token: str, *held: FileKey) -> ClaimedFile:
+    """The next one, which is there."""
+    found = await of.claim(token, held)
+    assert found is not None
+    return found
+
+
+async def test_each_is_claimed_once_the_oldest_first(redis: RedisClient) -> None:
+    """With its content, to the byte; until there are no more."""
+    made = await kept(redis, 2)
+    first, second = await claimed(made, "x"), await claimed(files(redis), "y")
+    assert [each.key for each in (first, second)] == KEYS[:2]
+    assert (first.file, first.content, first.attempt) == (KEPT, b"\xffcontent", 1)
+    assert await made.claim("z", []) is None
+
+
+async def test_who_has_files_of_a_tenant_takes_those_of_others_first(redis: RedisClient) -> None:
+    """So a tenant with many files does not keep another's waiting for all of them."""
+    made = await kept(redis, 4)
+    first = await claimed(made, "x")
+    second = await claimed(made, "y", first.key)
+    third = await claimed(made, "z", first.key, second.key)
+    assert [each.key for each in (first, second, third)] == [KEYS[0], KEYS[2], KEYS[1]]
+
+
+async def test_a_lease_that_ends_is_anothers_to_take(redis: RedisClient) -> None:
+    """As a new attempt; who had it finds it lost, and changes nothing."""
+    await kept(redis)
+    slow, quick = files(redis, lease_seconds=0.05), files(redis)
+    lost = await claimed(slow, "x")
+    await asyncio.sleep(0.1)
+    taken = await claimed(quick, "y")
+    assert (taken.key, taken.attempt) == (KEYS[0], 2)
+    assert not await slow.renew(lost, 1)
+    await slow.finish(lost, b"lost")
+    await slow.release(lost, counts=False)
+    assert (await quick.state(KEYS[0])).status == "translating"
+    await quick.finish(taken, b"\xfetaken")
+    assert (await quick.state(KEYS[0])).translation == b"\xfetaken"
+
+
+async def test_a_lease_that_nobody_took_is_renewed(redis: RedisClient) -> None:
+    """As after some seconds without Redis: nobody else began."""
+    await kept(redis)
+    slow = files(redis, lease_seconds=0.05)
+    mine = await claimed(slow, "x")
+    await asyncio.sleep(0.1)
+    assert await slow.renew(mine, 1)
+    assert (await slow.state(KEYS[0])).sentences == 1
+    assert await files(redis).claim("y", []) is None
+
+
+@pytest.mark.parametrize("counts", [True, False])
+async def test_what_is_released_is_anothers_at_once(redis: RedisClient, counts: bool) -> None:
+    """Once more if the attempt counts."""
+    made = await kept(redis)
+    await made.release(await claimed(made, "x"), counts=counts)
+    assert (await made.state(KEYS[0])).status == "queued"
+    assert (await claimed(made, "y")).attempt == 1 + counts
+
+
+@pytest.mark.parametrize("end", ["finish", "fail"])
+async def test_what_has_come_to_an_end_is_never_claimed_again(redis: RedisClient, end: str) -> None:
+    """Its content is gone, and so is its place in the queue."""
+    made = await kept(redis)
+    mine = await claimed(made, "x")
+    await (made.finish(mine, b"done") if end == "finish" else made.fail(mine, "wrong"))
+    assert await made.claim("y", []) is None
+    assert await redis.zcard("antecedent:files") == 0
+    assert not await redis.hexists(KEYS[0].names()[0], "content")
+    state = await made.state(KEYS[0])
+    assert (state.translation, state.problem) == ((b"done", "") if end == "finish" else (b"", "wrong"))
+
+
+async def test_calls_whose_replies_are_lost_are_repeated(redis: RedisClient) -> None:
+    """And come to the same: one file, one attempt, one translation."""
+    await files(LossyRedis(redis, "evalsha", "eval")).keep(KEYS[0], KEPT, b"content")
+    await files(LossyRedis(redis, "zadd")).keep(KEYS[0], KEPT, b"content")
+    assert await redis.zcard("antecedent:files") == 1
+    mine = await claimed(files(LossyRedis(redis, "evalsha")), "x")
+    assert mine.attempt == 1
+    await files(LossyRedis(redis, "evalsha")).release(mine, counts=False)
+    again = await claimed(files(redis), "y")
+    assert again.attempt == 1
+    await files(LossyRedis(redis, "evalsha")).finish(again, b"done")
+    assert (await files(redis).state(KEYS[0])).translation == b"done"
+
+
+async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
+    """Another tenant has room, and what was read or has expired makes some."""
+    few = files(redis, most=1, ttl_seconds=1)
+    await few.keep(KEYS[0], KEPT, b"")
+    await few.keep(KEYS[0], KEPT, b"")  # a repeated call
+    with pytest.raises(TooManyFilesError):
+        await few.keep(KEYS[1], KEPT, b"")
+    await few.keep(KEYS[2], KEPT, b"")
+    await few.forget_soon(KEYS[0])
+    await few.keep(KEYS[1], KEPT, b"")
+    await asyncio.sleep(1.1)
+    with pytest.raises(FileUnknownError):
+        await few.state(KEYS[1])
+    await few.keep(KEYS[3], KEPT, b"")
+    assert (await claimed(few, "x")).key == KEYS[0]  # which was read, and is kept for a while
