@@ -16,7 +16,7 @@ from service.access.keyring import Access
 from service.access.limiter import Limiter
 from service.access.local_limits import LocalLimits
 from service.access.shared_limits import SharedLimits
-from service.deepl.file_translation import FileTranslation
+from service.deepl.file_jobs import FileJobs
 from service.documents import Documents
 from service.http import api_page, guards, handlers
 from service.http.openapi import DescribedAPI
@@ -107,7 +107,7 @@ async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translat
         await stack.enter_async_context(models.serving(settings.models_refresh_seconds))
         access = await stack.enter_async_context(configured_access(settings, commands, metrics))
         parts = _services(models, access, commands, settings, metrics, tracer)
-        await stack.enter_async_context(_file_translation(parts, settings).serving())
+        await stack.enter_async_context(_file_jobs(parts, settings).serving())
         yield parts
 
 
@@ -151,8 +151,8 @@ def _services(
     )
 
 
-def _file_translation(parts: Services, settings: Settings) -> FileTranslation:
-    return FileTranslation(
+def _file_jobs(parts: Services, settings: Settings) -> FileJobs:
+    return FileJobs(
         parts.files,
         parts.documents,
         parts.metrics,

@@ -141,7 +141,7 @@ class Documents:
             if segmented is None:
                 with self._admission.reserve(document, self._places(self._fewest(request))):
                     segmented = await self._segmented(request)
-            self._check_sentences(segmented.sentences)
+            self.check_sentences(segmented.sentences)
             self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
                 inner, terms = await self._parts(request), await _terms(request, segmented.sentences)
@@ -239,7 +239,12 @@ class Documents:
         for position, sentence in enumerate(context):
             check_length(sentence, settings.max_sentence_characters, f"context sentence {position}")
 
-    def _check_sentences(self, sentences: Sequence[str]) -> None:
+    def check_sentences(self, sentences: Sequence[str]) -> None:
+        """Refuse more sentences, or longer ones, than are accepted.
+
+        Raises:
+            InvalidInputError, SentenceTooLongError: says how many, or how long, they may be.
+        """
         settings = self._settings
         check_number(len(sentences), settings.max_document_sentences)
         for position, sentence in enumerate(sentences):

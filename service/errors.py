@@ -256,7 +256,7 @@ class TooManyFilesError(ServiceError):
     retry_after = 5
 
     def __init__(self, most: int) -> None:
-        super().__init__(f"there are {most} files already, which is the maximum: download those that are done")
+        super().__init__(f"there are {most} files already, which is the maximum: wait for them, and download them")
 
 
 class PositionConflictError(ServiceError):

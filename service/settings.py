@@ -163,7 +163,7 @@ class Settings(BaseSettings):
     """Most characters in all terms of a glossary: a session's comes from Redis with each sentence."""
     max_glossaries: int = Field(100, ge=0)
     """Most glossaries that are kept for a tenant."""
-    max_files: int = Field(100, ge=0)
+    max_files: int = Field(20, ge=1)
     """Most files that are kept for a tenant: those that wait for their translation, or to be downloaded."""
     max_sentence_characters: int = Field(1000, ge=1)
     """Most characters in a sentence."""

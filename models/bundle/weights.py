@@ -3,7 +3,8 @@
 A bundle has there what none of its CTranslate2 models has: all of its model's weights, or those of the context alone.
 
 A matrix in int8 is beside the scales of its rows, in float32, and is rounded as `Int8Linear` rounds it: rounding what
-was read from the file gives the very same integers and scales again.
+was read from this file gives the very same integers and scales again. (CTranslate2 keeps inverses of scales, which may
+come back otherwise in the last bit.)
 """
 
 from collections.abc import Iterator, Mapping

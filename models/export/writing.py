@@ -38,7 +38,8 @@ class Contents:
         if self.sentence is None:
             return False
         own, alone = (dict(model.backbone.named_parameters()) for model in (self.model, self.sentence))
-        return own.keys() == alone.keys() and all(torch.equal(own[name], alone[name]) for name in own)
+        alike = self.model.backbone.config == self.sentence.backbone.config
+        return alike and all(torch.equal(own[name], alone[name]) for name in own)
 
     @property
     def kept_apart(self) -> dict[str, Tensor]:

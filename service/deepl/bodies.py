@@ -145,8 +145,8 @@ class FileRequest(Body):
 
     target_lang: Language
     source_lang: Language | None = None
-    filename: Annotated[Text, Field(min_length=1, max_length=255)] | None = None
-    """In place of the name that the file was sent under; its end says what the file is."""
+    filename: Annotated[Text, Field(min_length=1, max_length=255)]
+    """The name that the file was sent under, or another one; its end says what the file is."""
     output_format: str | None = None
     """Of the translation: that of the file, in any case."""
     glossary_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None

@@ -22,17 +22,16 @@ class SentFile:
     """What it says."""
 
     @classmethod
-    def of(cls, request: FileRequest, name: str, content: bytes) -> "SentFile":
-        """What has been sent under a name, unless the request gives it another one.
+    def of(cls, request: FileRequest, content: bytes) -> "SentFile":
+        """What has been sent.
 
         Raises:
             InvalidInputError: it is of a kind that is not read, or is to become one of another kind.
         """
-        name = request.filename or name
-        kind = kind_of(name)
+        kind = kind_of(request.filename)
         if request.output_format is not None and kind_of(f"file.{request.output_format}") != kind:
             raise InvalidInputError("output_format: a file is translated into its own format")
-        return cls(name, content, kind.read(content))
+        return cls(request.filename, content, kind.read(content))
 
 
 def as_text(

@@ -50,8 +50,9 @@ async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
         form = await parser.parse()
     except ClientDisconnect:
         raise ClientLeftError from None
-    except MultiPartException as error:
-        raise HTTPException(400, f"the body is no {_KIND}: {error.message}") from None
+    except (MultiPartException, LookupError, UnicodeError) as error:  # of an encoding that there is not, too
+        reason = error.message if isinstance(error, MultiPartException) else "its charset is not known"
+        raise HTTPException(400, f"the body is no {_KIND}: {reason}") from None
     try:
         return _members(form), await _upload(form)
     finally:

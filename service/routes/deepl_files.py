@@ -21,8 +21,8 @@ router = APIRouter(prefix="/v2/document", include_in_schema=False)
 
 async def _sent(request: Request) -> tuple[FileRequest, files.SentFile]:
     members, upload = await file_of(request)
-    body = body_of(FileRequest, members)
-    return body, await asyncio.to_thread(files.SentFile.of, body, upload.name, upload.content)
+    body = body_of(FileRequest, {"filename": upload.name} | members)
+    return body, await asyncio.to_thread(files.SentFile.of, body, upload.content)
 
 
 async def _key(request: Request) -> str:
@@ -31,9 +31,9 @@ async def _key(request: Request) -> str:
 
 @router.post("")
 async def send_file(
+    who: CallerDep,
     sent: Annotated[tuple[FileRequest, files.SentFile], Depends(_sent)],
     request: Request,
-    who: CallerDep,
     parts: ServicesDep,
 ) -> FileHandle:
     """Keeps a file until it is translated, at once if nothing waits. Its sentences count against its key's limits."""
@@ -50,6 +50,9 @@ async def send_file(
     models.choose(source_lang, body.target_lang, None)
     asked = Asked(text, source_lang, await named_terms(parts.glossaries, who.tenant, text, source_lang))
     read = await read_texts(parts.documents, asked)
+    for each in read:
+        parts.documents.check_sentences(each.sentences)
+    await parts.files.check_room(who.tenant)
     sentences = counted(read)
     async with admitted(request, parts, who, sentences):
         key = FileKey(who.tenant, parts.new_id())

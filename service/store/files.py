@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import orjson
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from service.errors import FileUnknownError, TooManyFilesError
 from service.store.commands import Commands, read_script
-from service.store.connection import RedisClient
 
 Status = Literal["queued", "translating", "done", "error"]
 _QUEUE: Final = "antecedent:files"
 """All files that are not translated yet, by when they came (sorted set)."""
 _LOOKED_AT: Final = 1000
 """Of those, the oldest."""
+_KEPT_UNTIL_QUEUED_MS: Final = 60_000
 _KEPT_AFTER_READING_MS: Final = 600_000
 """How long a translation that was read can be read again: the answer may have been lost."""
 
@@ -84,9 +84,12 @@ class ClaimedFile:
     """A file to translate, its content, and the token by which it is held."""
 
     key: FileKey
-    file: KeptFile
+    file: KeptFile | None
+    """None where it was kept by a release that says other things of it."""
     content: bytes
     attempt: int
+    problem: str
+    """Why the last attempt failed, where that is known."""
     token: str
 
 
@@ -104,25 +107,42 @@ class Files:
         self._ttl_ms = ttl_seconds * 1000
         self._lease_ms = int(lease_seconds * 1000)
         self._most = most
-        scripts = ("keep_file", "claim_file", "renew_file", "settle_file")
+        scripts = ("keep_file", "claim_file", "renew_file", "settle_file", "forget_file")
         self._scripts = {name: read_script("service.store", name) for name in scripts}
+
+    async def check_room(self, tenant: str) -> None:
+        """Say that a tenant has as many as it may, before anything is done about one more.
+
+        Raises:
+            TooManyFilesError: it has.
+        """
+        name = _of_tenant(tenant)
+        now = f"({time.time() * 1000:.0f}"
+        there = await self._commands.run("count_files", lambda redis: redis.zcount(name, now, "+inf"), key=name)
+        if there >= self._most:
+            raise TooManyFilesError(self._most)
 
     async def keep(self, key: FileKey, file: KeptFile, content: bytes) -> None:
         """Keep one more, for any replica to translate.
 
+        It is kept for long only when it is in the queue: one that does not get there, since Redis or this replica has
+        gone in between, is soon none of its tenant's.
+
         Raises:
             TooManyFilesError: the tenant has as many as it may.
         """
-        keys = [key.names()[0], _of_tenant(key.tenant)]
-        if not await self._run(
-            "keep_file", keys, key.id, orjson.dumps(file), _written(content), self._ttl_ms, self._most
-        ):
-            raise TooManyFilesError(self._most)
+        about, written = orjson.dumps(file), _written(content)
 
-        async def append(redis: RedisClient) -> None:
-            await redis.zadd(_QUEUE, {key.member: time.time()}, nx=True)
+        async def keep_for(milliseconds: int) -> None:
+            keys, args = [key.names()[0], _of_tenant(key.tenant)], [milliseconds, self._ttl_ms, self._most]
+            if not await self._run("keep_file", keys, key.id, about, written, *args):
+                raise TooManyFilesError(self._most)
 
-        await self._commands.run("queue_file", append, key=_QUEUE)
+        await keep_for(min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms))
+        place = {key.member: time.time()}
+        await self._commands.run("queue_file", lambda redis: redis.zadd(_QUEUE, place, nx=True), key=_QUEUE)
+        written = ""  # which is there
+        await keep_for(self._ttl_ms)
 
     async def state(self, key: FileKey) -> FileState:
         """What has become of one.
@@ -135,7 +155,9 @@ class Files:
         found: list[Any] = await self._commands.run("read_file", lambda redis: redis.hmget(name, members), key=name)
         if found[0] is None:
             raise FileUnknownError
-        state = FileState(_KEPT.validate_json(found[0]), found[1], int(found[2]), int(found[3] or 0))
+        if (file := _kept(found[0])) is None:
+            raise FileUnknownError
+        state = FileState(file, found[1], int(found[2]), int(found[3] or 0))
         result = found[4] or ""
         if state.status == "done":
             return replace(state, translation=b64decode(result))
@@ -143,27 +165,29 @@ class Files:
 
     async def forget_soon(self, key: FileKey) -> None:
         """Let a file that was read make room for others."""
-        name, _ = key.names()
+        await self._run("forget_file", [key.names()[0], _of_tenant(key.tenant)], key.id, _KEPT_AFTER_READING_MS)
 
-        async def forget(redis: RedisClient) -> None:
-            await redis.pexpire(name, _KEPT_AFTER_READING_MS)
-            await redis.zrem(_of_tenant(key.tenant), key.id)
+    async def claim(
+        self, token: str, held: Collection[FileKey] = (), others: Collection[FileKey] = ()
+    ) -> ClaimedFile | None:
+        """Take the oldest file that nobody has, of the tenant of whom this replica holds the fewest already.
 
-        await self._commands.run("forget_file", forget, key=name)
-
-    async def claim(self, token: str, held: Collection[FileKey]) -> ClaimedFile | None:
-        """Take the oldest file that nobody has, of the tenant of whom this replica holds the fewest already."""
+        It is none of those that are `held`, nor of those that are left to `others`.
+        """
         running = Counter(key.tenant for key in held)
         waiting: list[Any] = await self._commands.run(
             "waiting_files", lambda redis: redis.zrange(_QUEUE, 0, _LOOKED_AT - 1), key=_QUEUE
         )
         keys = [FileKey.of_member(member) for member in waiting]
-        for key in sorted((key for key in keys if key not in held), key=lambda key: running[key.tenant]):
+        for key in sorted(
+            (key for key in keys if key not in held and key not in others), key=lambda key: running[key.tenant]
+        ):
             found = await self._run("claim_file", key.names(), token, self._lease_ms)
             if found == -1:  # it was settled, or has expired
                 await self._leave_queue(key)
             elif found != 0:
-                return ClaimedFile(key, _KEPT.validate_json(found[0]), b64decode(found[1]), int(found[2]), token)
+                about, content, attempt, problem = found
+                return ClaimedFile(key, _kept(about), b64decode(content), int(attempt), problem, token)
         return None
 
     async def renew(self, claimed: ClaimedFile, sentences: int) -> bool:
@@ -178,12 +202,13 @@ class Files:
         """Say what was wrong with a file, or with us."""
         await self._settle(claimed, "error", problem)
 
-    async def release(self, claimed: ClaimedFile, *, counts: bool) -> None:
-        """Leave a file to whoever takes it next; whether this was an attempt."""
-        await self._run("settle_file", claimed.key.names(), claimed.token, "queued", "", int(not counts))
+    async def release(self, claimed: ClaimedFile, *, counts: bool, problem: str = "") -> None:
+        """Leave a file to whoever takes it next, after a problem; whether this was an attempt."""
+        await self._settle(claimed, "queued", problem, counts=counts)
 
-    async def _settle(self, claimed: ClaimedFile, status: Status, result: str) -> None:
-        await self._run("settle_file", claimed.key.names(), claimed.token, status, result, 0)
+    async def _settle(self, claimed: ClaimedFile, status: Status, result: str, *, counts: bool = True) -> None:
+        keys = [*claimed.key.names(), _of_tenant(claimed.key.tenant)]
+        await self._run("settle_file", keys, claimed.token, status, result, int(not counts), claimed.key.id)
 
     async def _leave_queue(self, key: FileKey) -> None:
         await self._commands.run("unqueue_file", lambda redis: redis.zrem(_QUEUE, key.member), key=_QUEUE)
@@ -195,6 +220,13 @@ class Files:
 def _written(content: bytes) -> str:
     """Bytes as they are kept: Redis is read as text."""
     return b64encode(content).decode()
+
+
+def _kept(about: str) -> KeptFile | None:
+    try:
+        return _KEPT.validate_json(about)
+    except ValidationError:
+        return None
 
 
 def _of_tenant(tenant: str) -> str:

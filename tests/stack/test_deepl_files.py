@@ -12,9 +12,9 @@ import httpx
 import pytest
 from redis import Redis
 
-from service.deepl.file_translation import MOST_ATTEMPTS
+from service.deepl.file_jobs import MOST_ATTEMPTS
 from service.store.files import FileKey
-from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually
 
 PAIR = ("JA", "EN-US")
 NOBODY = "default"
@@ -156,6 +156,8 @@ def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], cli
         ("a", "a.txt", {"formality": "more"}, "formality"),
         ("a", "a.txt", {"extra_body_parameters": {"style": "x"}}, "style"),
         ("か。" * 21, "a.txt", {}, "more than 20 sentences"),
+        ("か。" + "き" * 400, "a.txt", {}, "sentence 1 has 400 characters; at most 300 are accepted"),
+        ("a", "a" * 300 + ".txt", {}, "at most 255"),
         ("<p>a", "a.txt", {"extra_body_parameters": {"filename": "a.docm"}}, "end with .docm"),
     ],
 )
@@ -169,10 +171,10 @@ def test_what_cannot_be_translated_is_refused_at_once(
 
 def test_what_fails_says_why(clients: list[deepl.Translator]) -> None:
     """In the status; who asks for the translation all the same does not get one."""
-    handle = send(clients[0], "か。" + "き" * 400)
+    handle = send(clients[0], "か。\nrefuse")
     status = clients[0].translate_document_wait_until_done(handle)
     assert not status.ok
-    assert status.error_message == "sentence 1 has 400 characters; at most 300 are accepted"
+    assert status.error_message == "the model refuses this sentence"
     with pytest.raises(deepl.DeepLException, match="Bad request"):
         clients[0].translate_document_download(handle)
 
@@ -202,6 +204,12 @@ def test_there_may_be_so_many(clients: list[deepl.Translator], tmp_path: Path) -
     gate.touch()
     assert receive(clients[0], handles[3]).decode() == "け。"
     assert receive(clients[0], handles[2]).decode() == f"WAIT-FOR:{gate}".upper()
+
+
+def test_what_fails_makes_room(clients: list[deepl.Translator]) -> None:
+    """There is nothing to download of it."""
+    for _ in range(4):
+        assert not clients[0].translate_document_wait_until_done(send(clients[0], "refuse")).ok
 
 
 def test_progress_is_told(clients: list[deepl.Translator], tmp_path: Path) -> None:
@@ -260,7 +268,7 @@ def test_redis_that_is_away_for_a_while_loses_no_file(
         eventually(Path(f"{gate}.begun").exists, "it is at the model")
         mortal_redis.kill()
         gate.touch()
-        eventually(lambda: "redis_failed" in replica.log, "it has been missed")
+        eventually(lambda: "redis_away" in replica.log, "it has been missed")
         mortal_redis.start()
 
         def is_done() -> bool:
@@ -285,7 +293,74 @@ def test_a_file_over_which_replicas_die_is_given_up(
             redis.hset(_name(handle), mapping={"attempts": MOST_ATTEMPTS, "status": "translating"})
         _lone(replicas, mortal_redis)
         status = client.translate_document_wait_until_done(handle)
-        assert status.error_message == f"it was given up after {MOST_ATTEMPTS} attempts"
+        assert status.error_message == f"given up after {MOST_ATTEMPTS} attempts: what translated it has died"
+
+
+def test_what_always_comes_too_late_is_given_up(
+    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What may do better another time is tried so many times, and the client is told why it did not."""
+    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
+    replica = replicas.new(redis_url=mortal_redis.url, deadline_seconds="0.2").start()
+    with closing(deepl.Translator("any", server_url=replica.url)) as client:
+        status = client.translate_document_wait_until_done(send(client, f"wait-for:{tmp_path / 'never'}"))
+    assert status.error_message == (
+        f"given up after {MOST_ATTEMPTS} attempts: a sentence was not translated before its deadline"
+    )
+
+
+def test_a_replica_leaves_to_others_what_it_has_no_model_for(
+    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while models are being changed: it waits for one that has."""
+    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
+    german = bundle(tmp_path / "german", name="german", source="de", target="en")
+    receiver = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
+    other = replicas.new(redis_url=mortal_redis.url, bundles=str(german), files_at_once="1").start()
+    with closing(deepl.Translator("any", server_url=receiver.url)) as client:
+        handle = send(client, "か。")
+        with closing(Redis.from_url(mortal_redis.url, decode_responses=True)) as redis:
+            eventually(lambda: "no model serves" in (redis.hget(_name(handle), "result") or ""), "it was looked at")
+            for _ in range(3):
+                assert translated_german(other) == "A"
+            assert redis.hget(_name(handle), "attempts") == "0"
+        _lone(replicas, mortal_redis)
+        assert receive(client, handle).decode() == "か。"
+
+
+def translated_german(replica: Replica) -> str:
+    """Another file, of a language that it has."""
+    with closing(deepl.Translator("any", server_url=replica.url)) as client:
+        return translated(client, "a", source_lang="DE")
+
+
+def test_a_record_that_nobody_can_read_stops_no_other(
+    replicas: Replicas, mortal_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of a later release would be: it ends as an error, and the others are translated."""
+    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
+    replica = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
+    with closing(deepl.Translator("any", server_url=replica.url)) as client:
+        odd = send(client, "か。")
+        with closing(Redis.from_url(mortal_redis.url)) as redis:
+            redis.hset(_name(odd), "file", '{"from": "the future"}')
+        handle = send(client, "き。")
+        _lone(replicas, mortal_redis)
+        assert receive(client, handle).decode() == "き。"
+
+
+def test_refused_files_cost_no_sentences(
+    replicas: Replicas, mortal_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """These clients send again by themselves what was refused for want of room."""
+    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
+    settings = {"max_files": "1", "files_at_once": "0", "sentences_per_minute": "3"}
+    replica = replicas.new(redis_url=mortal_redis.url, **settings).start()
+    with closing(deepl.Translator("any", server_url=replica.url)) as client:
+        send(client, "か。")
+        for _ in range(4):
+            with pytest.raises(deepl.TooManyRequestsException, match="1 files already"):
+                send(client, "か。")
 
 
 def test_a_worker_that_dies_over_a_sentence(clients: list[deepl.Translator], tmp_path: Path) -> None:
@@ -298,6 +373,7 @@ def test_a_worker_that_dies_over_a_sentence(clients: list[deepl.Translator], tmp
 
 FORM = {"target_lang": "EN", "source_lang": "JA"}
 FILE = {"file": ("a.txt", b"a")}
+PART = b'--b\r\nContent-Disposition: form-data; name="target_lang"\r\n\r\nEN\r\n--b--\r\n'
 
 
 @pytest.mark.parametrize(
@@ -315,6 +391,11 @@ FILE = {"file": ("a.txt", b"a")}
         ({"data": {"source_lang": "JA"}, "files": FILE}, 400, "target_lang"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "Missing boundary"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data; boundary=b"}}, 400, "multipart/form-data"),
+        (
+            {"content": PART, "headers": {"Content-Type": "multipart/form-data; boundary=b; charset=undefined"}},
+            400,
+            "charset",
+        ),
         ({"data": FORM, "files": {"file": ("a.txt", b"a" * 5_000_000)}}, 413, "the body has more than"),
     ],
 )
@@ -349,7 +430,7 @@ def test_metrics_count_files(servers: list[Replica], clients: list[deepl.Transla
 
     done, failed = counted("done"), counted("error")
     translated(clients[0], "か。")
-    clients[0].translate_document_wait_until_done(send(clients[0], "き" * 400))
+    clients[0].translate_document_wait_until_done(send(clients[0], "refuse"))
     assert (counted("done"), counted("error")) == (done + 1, failed + 1)
 
 

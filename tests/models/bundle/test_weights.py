@@ -136,6 +136,20 @@ def test_in_int8_a_bundle_scores_as_its_checkpoint(
     assert found == expected
 
 
+@NEEDS_INT8
+def test_in_int8_a_bundle_with_its_own_backbone_scores_nearly_so(tmp_path: Path) -> None:
+    """CTranslate2's scales may come back otherwise in their last bit, and nothing else."""
+    bundle = make_bundle(tmp_path / "bundle", max_length=96)
+    checkpoint = load_checkpoint(tmp_path / "bundle.checkpoint")
+    model = load_model(checkpoint)
+    place(model, "cpu", "int8", 1, to_serve=True)
+    runtimes = Runtime.load(bundle, compute_type="int8"), Runtime.of(checkpoint.config, checkpoint.tokenizer, model)
+    asked = requests(runtimes[0])
+    found, expected = (runtime.score(asked, TARGETS) for runtime in runtimes)
+    assert found == pytest.approx(expected, rel=0.01)
+    assert found != expected
+
+
 def test_floats_in_an_int8_bundle_are_read(copy: Path, tmp_path: Path) -> None:
     """A bundle from before matrices were in int8 has float16, scores as one in float16, and can be trained on from."""
     checkpoint = load_checkpoint(copy.with_name("bundle.checkpoint"))

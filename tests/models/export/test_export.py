@@ -22,7 +22,7 @@ from models.export.choices import Choices
 from models.export.export import export_bundle
 from models.network.model import TranslationModel
 from models.network.transformer import Transformer
-from models.training.checkpoints import load_checkpoint, weights_of
+from models.training.checkpoints import Progress, load_checkpoint, save_checkpoint, weights_of
 from tests.support.bundles import documents, make_bundle, make_checkpoint
 
 
@@ -39,6 +39,17 @@ def test_beside_another_sentence_model_all_weights_are_apart(tmp_path: Path) -> 
     """What the sentence model's backbone is says nothing of the model's own."""
     bundle = make_bundle(tmp_path / "bundle", own_backbone=False)
     assert load_file(bundle / WEIGHTS).keys() >= load_checkpoint(tmp_path / "bundle.checkpoint").weights.keys()
+
+
+def test_equal_weights_may_be_another_model(tmp_path: Path) -> None:
+    """With other heads, which have no weights of their own, the same matrices compute something else."""
+    trained = load_checkpoint(make_checkpoint(tmp_path / "two"))
+    config = load_checkpoint(tmp_path / "two.step-one").config
+    other = config.model_copy(update={"backbone": config.backbone.model_copy(update={"heads": 2})})
+    backbone = {name: tensor for name, tensor in trained.weights.items() if name.startswith("backbone.")}
+    save_checkpoint(tmp_path / "other", other, trained.tokenizer, backbone, Progress())
+    export_bundle(tmp_path / "two", tmp_path / "bundle", documents=documents(), sentence=tmp_path / "other")
+    assert load_file(tmp_path / "bundle" / WEIGHTS).keys() >= trained.weights.keys()
 
 
 @pytest.mark.parametrize("architecture", [SentenceConfig(), ConcatenationConfig()])

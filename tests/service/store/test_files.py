@@ -65,6 +65,7 @@ async def test_who_has_files_of_a_tenant_takes_those_of_others_first(redis: Redi
     first = await claimed(made, "x")
     second = await claimed(made, "y", first.key)
     third = await claimed(made, "z", first.key, second.key)
+    assert await made.claim("w", [], KEYS) is None  # all of them are left to others
     assert [each.key for each in (first, second, third)] == [KEYS[0], KEYS[2], KEYS[1]]
 
 
@@ -139,10 +140,38 @@ async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
     with pytest.raises(TooManyFilesError):
         await few.keep(KEYS[1], KEPT, b"")
     await few.keep(KEYS[2], KEPT, b"")
+    with pytest.raises(TooManyFilesError):
+        await few.check_room("one")
     await few.forget_soon(KEYS[0])
+    await few.check_room("one")
+    assert 0 < await redis.pttl(KEYS[0].names()[0]) <= 1000  # not longer than the others
     await few.keep(KEYS[1], KEPT, b"")
     await asyncio.sleep(1.1)
     with pytest.raises(FileUnknownError):
         await few.state(KEYS[1])
     await few.keep(KEYS[3], KEPT, b"")
-    assert (await claimed(few, "x")).key == KEYS[0]  # which was read, and is kept for a while
+    assert (await claimed(few, "x")).key == KEYS[3]
+
+
+async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisClient) -> None:
+    """As where a replica dies in between: nobody would translate it."""
+
+    class Dies(LossyRedis):
+        async def zadd(self, *args: object, **named: object) -> None:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await files(Dies(redis)).keep(KEYS[0], KEPT, b"content")
+    assert 50_000 < await redis.pttl(KEYS[0].names()[0]) <= 60_000
+    await files(redis, ttl_seconds=600).keep(KEYS[1], KEPT, b"content")
+    assert 500_000 < await redis.pttl(KEYS[1].names()[0]) <= 600_000
+
+
+async def test_a_redis_that_is_full_can_be_emptied(redis: RedisClient) -> None:
+    """What is there can be claimed, and come to an end, which frees more than it takes."""
+    made = await kept(redis)
+    await redis.config_set("maxmemory", 1)
+    mine = await claimed(made, "x")
+    await made.release(mine, counts=True)
+    await made.finish(await claimed(made, "y"), b"done")
+    assert (await made.state(KEYS[0])).translation == b"done"

@@ -1,0 +1,162 @@
+"""Files that all replicas were sent, taken one after the other, held while they are translated, and given back.
+
+A replica that dies loses its lease, and another one begins anew; one that is told to end lets go at once, and one that
+does not have the languages leaves the file to others. After some attempts that failed a file is given up.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from models.errors import AntecedentError
+from service.deepl.file_translation import translated_file
+from service.documents import Documents
+from service.errors import LanguagePairError, ShuttingDownError, StoreUnavailableError
+from service.store.files import ClaimedFile, FileKey, Files
+from service.telemetry.logs import get_logger
+from service.telemetry.metrics import Metrics
+
+MOST_ATTEMPTS: Final = 3
+_LOOK_SECONDS: Final = 0.5
+"""How often a replica looks for files that others have been sent, or have left."""
+_ELSEWHERE_SECONDS: Final = 30.0
+"""How long a replica leaves a file to others whose languages it does not have."""
+
+_log = get_logger(__name__)
+
+
+class FileJobs:
+    """Translates files, some at a time."""
+
+    def __init__(
+        self,
+        files: Files,
+        documents: Documents,
+        metrics: Metrics,
+        new_id: Callable[[], str],
+        *,
+        at_once: int,
+        lease_seconds: float,
+        draining: Callable[[], bool],
+    ) -> None:
+        self._files = files
+        self._documents = documents
+        self._metrics = metrics
+        self._new_id = new_id
+        self._at_once = at_once
+        self._renew_seconds = lease_seconds / 3
+        self._draining = draining
+        self._held: set[FileKey] = set()
+        self._elsewhere: dict[FileKey, float] = {}
+        """Until when, in the loop's time, files are left to others."""
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Translate until the end of the block, and then leave to others what is not done."""
+        tasks = [asyncio.create_task(self._one_after_the_other()) for _ in range(self._at_once)]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _one_after_the_other(self) -> None:
+        token = self._new_id()
+        while not self._draining():
+            claimed = None
+            try:
+                claimed = await self._files.claim(token, self._held, self._left_to_others())
+                if claimed is not None:
+                    token = self._new_id()  # only now: a claim whose reply was lost is repeated with its own
+                    await self._hold(claimed)
+            except StoreUnavailableError:
+                pass  # which has been logged
+            except Exception:  # noqa: BLE001 - whatever it was, the other files go on
+                _log.exception("file_failed")
+            if claimed is None:
+                await asyncio.sleep(_LOOK_SECONDS)
+
+    def _left_to_others(self) -> set[FileKey]:
+        now = asyncio.get_running_loop().time()
+        self._elsewhere = {key: until for key, until in self._elsewhere.items() if until > now}
+        return set(self._elsewhere)
+
+    async def _hold(self, claimed: ClaimedFile) -> None:
+        """Translate a file as long as it is held, which ends if it expires, or if somebody else has it meanwhile."""
+        self._held.add(claimed.key)
+        done = 0
+
+        def progress(sentences: int) -> None:
+            nonlocal done
+            done = sentences
+
+        work = asyncio.create_task(self._translate(claimed, progress))
+        lost = asyncio.create_task(self._until_lost(claimed, lambda: done))
+        try:
+            await asyncio.wait({work, lost}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+        except asyncio.CancelledError:
+            work.cancel()
+            await asyncio.wait({work})
+            with suppress(StoreUnavailableError):  # its lease ends by itself
+                await self._files.release(claimed, counts=False)
+            raise
+        finally:
+            self._held.discard(claimed.key)
+            for task in (work, lost):
+                task.cancel()
+            await asyncio.wait({work, lost})
+
+    async def _until_lost(self, claimed: ClaimedFile, done: Callable[[], int]) -> None:
+        held = True
+        while held:
+            await asyncio.sleep(self._renew_seconds)
+            with suppress(StoreUnavailableError):  # whoever else translates it comes to the same
+                held = await self._files.renew(claimed, done())
+
+    async def _translate(self, claimed: ClaimedFile, progress: Callable[[int], None]) -> None:
+        if claimed.attempt > MOST_ATTEMPTS:
+            why = claimed.problem or "what translated it has died"
+            await self._give_up(claimed, f"given up after {MOST_ATTEMPTS} attempts: {why}")
+            return
+        if claimed.file is None:
+            await self._give_up(claimed, "was sent to another release")
+            return
+        try:
+            translation = await translated_file(self._documents, claimed.file, claimed.content, progress)
+        except AntecedentError as error:
+            await self._fail(claimed, error)
+        except Exception:
+            await self._give_up(claimed, "internal error")
+            raise
+        else:
+            await _until_stored(lambda: self._files.finish(claimed, translation))
+            self._metrics.files.labels("done").inc()
+
+    async def _fail(self, claimed: ClaimedFile, error: AntecedentError) -> None:
+        elsewhere = isinstance(error, LanguagePairError)
+        if elsewhere:
+            self._elsewhere[claimed.key] = asyncio.get_running_loop().time() + _ELSEWHERE_SECONDS
+        if error.retryable or elsewhere:
+            counts = not isinstance(error, LanguagePairError | ShuttingDownError)
+            await _until_stored(lambda: self._files.release(claimed, counts=counts, problem=str(error)))
+        else:
+            await self._give_up(claimed, str(error))
+
+    async def _give_up(self, claimed: ClaimedFile, problem: str) -> None:
+        await _until_stored(lambda: self._files.fail(claimed, problem))
+        self._metrics.files.labels("error").inc()
+
+
+async def _until_stored(write: Callable[[], Awaitable[None]]) -> None:
+    """Write what is known, however long Redis is away."""
+    while True:
+        try:
+            await write()
+        except StoreUnavailableError:
+            await asyncio.sleep(_LOOK_SECONDS)
+        else:
+            return
