@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from service.errors import FileUnknownError, TooManyFilesError
+from service.errors import FileUnknownError, StoreUnavailableError, TooManyFilesError
 from service.store.commands import Commands, read_script
 
 Status = Literal["queued", "translating", "done", "error"]
@@ -131,18 +131,15 @@ class Files:
         Raises:
             TooManyFilesError: the tenant has as many as it may.
         """
-        about, written = orjson.dumps(file), _written(content)
-
-        async def keep_for(milliseconds: int) -> None:
-            keys, args = [key.names()[0], _of_tenant(key.tenant)], [milliseconds, self._ttl_ms, self._most]
-            if not await self._run("keep_file", keys, key.id, about, written, *args):
-                raise TooManyFilesError(self._most)
-
-        await keep_for(min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms))
+        keys, limits = [key.names()[0], _of_tenant(key.tenant)], (self._ttl_ms, self._most)
+        until_queued = min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms)
+        new = key.id, orjson.dumps(file), _written(content)
+        if not await self._run("keep_file", keys, *new, until_queued, *limits):
+            raise TooManyFilesError(self._most)
         place = {key.member: time.time()}
         await self._commands.run("queue_file", lambda redis: redis.zadd(_QUEUE, place, nx=True), key=_QUEUE)
-        written = ""  # which is there
-        await keep_for(self._ttl_ms)
+        if await self._run("keep_file", keys, key.id, "", "", self._ttl_ms, *limits) == -1:
+            raise StoreUnavailableError  # a Redis that has forgotten it meanwhile
 
     async def state(self, key: FileKey) -> FileState:
         """What has become of one.

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from tests.support.client import SENTENCES, begin, check_document, say, say_until_served, translate
+from tests.support.client import SENTENCES, begin, check_document, check_file, say, say_until_served, translate
 from tests.support.redis_servers import RedisCluster
 from tests.support.servers import Replicas
 
@@ -52,6 +52,12 @@ def test_sessions_on_many_slots(client: httpx.Client, cluster: RedisCluster) -> 
     for session in sessions:
         assert client.delete(session).status_code == 204
         assert client.get(session).status_code == 404
+
+
+def test_files_on_many_slots(client: httpx.Client) -> None:
+    """Each is in a slot of its tenant's, and their queue in another one."""
+    for _ in range(3):
+        check_file(client)
 
 
 def test_scripts_are_loaded_again(client: httpx.Client, cluster: RedisCluster) -> None:

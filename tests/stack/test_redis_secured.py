@@ -3,16 +3,15 @@
 import re
 from pathlib import Path
 
-import httpx
 import pytest
 import trustme
 from redis import Redis
 from typer.testing import CliRunner
 
 from service import keys
-from tests.support.client import PAIR, SENTENCES, begin, check_document, say, translate
+from tests.support.client import PAIR, SENTENCES, begin, check_document, check_file, say, translate
 from tests.support.redis_servers import TlsFront
-from tests.support.servers import ROOT, RedisServer, Replicas, eventually
+from tests.support.servers import ROOT, RedisServer, Replicas
 
 _GRANT = re.compile(r"^ +ACL SETUSER antecedent on >PASSWORD (.*)$", re.MULTILINE)
 
@@ -59,21 +58,13 @@ def test_user_of_the_documentation_is_enough(
                 assert say(client, session, text, at).status_code == 200
             check_document(client, session)
             assert translate(client, "a", "b").status_code == 200
-            _translate_file(client)
+            check_file(client)
             assert client.delete(session).status_code == 204
         assert "NOPERM" not in replica.log
         assert "redis_may_evict" in replica.log
         assert "hunter2" not in replica.log
         with Redis(port=mortal_redis.port, username="antecedent", password="hunter2") as ours:
             assert ours.ping()
-
-
-def _translate_file(client: httpx.Client) -> None:
-    form, file = {"source_lang": "JA", "target_lang": "EN"}, {"file": ("a.txt", b"a")}
-    sent = client.post("/v2/document", data=form, files=file).json()
-    path, key = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
-    eventually(lambda: client.post(path, json=key).json()["status"] == "done", "it is translated")
-    assert client.post(f"{path}/result", json=key).content == b"A"
 
 
 def test_redis_that_cannot_be_trusted(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:

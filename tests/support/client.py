@@ -57,6 +57,15 @@ def check_document(client: httpx.Client, session: str) -> None:
         assert sentence["translation"] == expected(SENTENCES[at], SENTENCES[max(0, at - 2) : at])
 
 
+def check_file(client: httpx.Client) -> None:
+    """A file is kept, translated, and can be read."""
+    form, file = {"source_lang": "JA", "target_lang": "EN"}, {"file": ("a.txt", b"a")}
+    sent = client.post("/v2/document", data=form, files=file).json()
+    path, key = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
+    eventually(lambda: client.post(path, json=key).json()["status"] == "done", "it is translated")
+    assert client.post(f"{path}/result", json=key).content == b"A"
+
+
 def measured(client: httpx.Client, line: str) -> bool:
     """Whether the metrics have a line."""
     return line in client.get("/metrics").text.splitlines()

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from redis.asyncio import Redis
 
-from service.errors import FileUnknownError, TooManyFilesError
+from service.errors import FileUnknownError, StoreUnavailableError, TooManyFilesError
 from service.store.commands import Commands
 from service.store.connection import RedisClient, connect
 from service.store.files import ClaimedFile, FileKey, Files, KeptFile
@@ -160,8 +160,15 @@ async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisCli
         async def zadd(self, *args: object, **named: object) -> None:
             raise ZeroDivisionError
 
+    class Forgets(LossyRedis):
+        async def zadd(self, *args: object, **named: object) -> None:
+            await redis.delete(KEYS[2].names()[0])
+
     with pytest.raises(ZeroDivisionError):
         await files(Dies(redis)).keep(KEYS[0], KEPT, b"content")
+    with pytest.raises(StoreUnavailableError):
+        await files(Forgets(redis)).keep(KEYS[2], KEPT, b"content")
+    assert not await redis.exists(KEYS[2].names()[0])
     assert 50_000 < await redis.pttl(KEYS[0].names()[0]) <= 60_000
     await files(redis, ttl_seconds=600).keep(KEYS[1], KEPT, b"content")
     assert 500_000 < await redis.pttl(KEYS[1].names()[0]) <= 600_000
