@@ -52,10 +52,10 @@ _OF_THE_FORMAT = re.compile(
     re.VERBOSE,
 )
 """A line that is none of the text although it has letters: it stays as it is, and is no context."""
-_CELLS_OF_ROW = re.compile(r"(\t+|(?:(?<![ \t])[ \t]+)?\|[ \t]*|(?<![!-{}~])[!-{}~]{200,})")
-_CELLS = re.compile(r"(\t+|(?<![!-~])[!-~]{200,})")
+_CELLS_OF_ROW = re.compile(r"(\t+|(?:(?<![ \t])[ \t]+)?\|[ \t]*|(?<![!-;=?-{}~])[!-;=?-{}~]{200,})")
+_CELLS = re.compile(r"(\t+|(?<![!-;=?-~])[!-;=?-~]{200,})")
 """What stands between the cells of a line that begins with |, and of any other: also what is no word of any language,
-such as an image in base64 or a long address, and would be too long for a model.
+such as an image in base64 or a long address, and would be too long for a model. A tag beside it is none of it.
 
 What begins nowhere but at the beginning of a run is looked for once in each, and not again from each of its characters.
 """

@@ -12,7 +12,12 @@ from tests.support.servers import ROOT
 
 _SECTION = re.compile(r"^## What an outage means to a client$(.*?)^A client of a session", re.MULTILINE | re.DOTALL)
 _FILES_OF_OUTAGES = ("stack/test_outages.py", "stack/test_redis_cluster.py", "stack/test_redis_sentinel.py")
-_IN_NO_ROW = {"test_session_outlives_the_service", "test_sessions_on_many_slots", "test_scripts_are_loaded_again"}
+_IN_NO_ROW = {
+    "test_session_outlives_the_service",
+    "test_files_on_many_slots",
+    "test_sessions_on_many_slots",
+    "test_scripts_are_loaded_again",
+}
 
 
 def _tests_of_outages() -> list[str]:

@@ -12,7 +12,7 @@ from typing import Final
 from models.errors import AntecedentError
 from service.deepl.file_translation import translated_file
 from service.documents import Documents
-from service.errors import LanguagePairError, ShuttingDownError, StoreUnavailableError
+from service.errors import LanguagePairError, ServiceError, ShuttingDownError, StoreUnavailableError
 from service.store.files import ClaimedFile, FileKey, Files
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
@@ -21,7 +21,7 @@ MOST_ATTEMPTS: Final = 3
 _LOOK_SECONDS: Final = 0.5
 """How often a replica looks for files that others have been sent, or have left."""
 _ELSEWHERE_SECONDS: Final = 30.0
-"""How long a replica leaves a file to others whose languages it does not have."""
+"""How long a replica leaves a file to others whose languages it does not have, or that another release has kept."""
 
 _log = get_logger(__name__)
 
@@ -123,7 +123,7 @@ class FileJobs:
             await self._give_up(claimed, f"given up after {MOST_ATTEMPTS} attempts: {why}")
             return
         if claimed.file is None:
-            await self._give_up(claimed, "was sent to another release")
+            await self._leave(claimed, "was sent to another release", _ELSEWHERE_SECONDS, counts=True)
             return
         try:
             translation = await translated_file(self._documents, claimed.file, claimed.content, progress)
@@ -137,14 +137,18 @@ class FileJobs:
             self._metrics.files.labels("done").inc()
 
     async def _fail(self, claimed: ClaimedFile, error: AntecedentError) -> None:
-        elsewhere = isinstance(error, LanguagePairError)
-        if elsewhere:
-            self._elsewhere[claimed.key] = asyncio.get_running_loop().time() + _ELSEWHERE_SECONDS
-        if error.retryable or elsewhere:
-            counts = not isinstance(error, LanguagePairError | ShuttingDownError)
-            await _until_stored(lambda: self._files.release(claimed, counts=counts, problem=str(error)))
+        if isinstance(error, LanguagePairError):
+            await self._leave(claimed, str(error), _ELSEWHERE_SECONDS, counts=False)
+        elif isinstance(error, ServiceError) and error.retryable:
+            seconds = error.retry_after or _LOOK_SECONDS
+            await self._leave(claimed, str(error), seconds, counts=not isinstance(error, ShuttingDownError))
         else:
             await self._give_up(claimed, str(error))
+
+    async def _leave(self, claimed: ClaimedFile, problem: str, seconds: float, *, counts: bool) -> None:
+        """Leave a file to others, and take it again no sooner than in some seconds."""
+        self._elsewhere[claimed.key] = asyncio.get_running_loop().time() + seconds
+        await _until_stored(lambda: self._files.release(claimed, counts=counts, problem=problem))
 
     async def _give_up(self, claimed: ClaimedFile, problem: str) -> None:
         await _until_stored(lambda: self._files.fail(claimed, problem))

@@ -9,9 +9,14 @@ from typing import Final, Literal
 from service.deepl.word_files import html_of, with_translation
 from service.errors import InvalidInputError
 
+_ISO_2022: Final = (b"\x1b$", b"\x1b(")
+"""Bytes of a common encoding that is UTF-8, too, and says something else there."""
+
 
 def _text_of(content: bytes) -> str:
     encoding = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+    if any(escape in content for escape in _ISO_2022):
+        raise InvalidInputError("file: is not in UTF-8, but in ISO-2022")
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -22,6 +27,11 @@ def _text_of(content: bytes) -> str:
 def _text_like(content: bytes, translation: str) -> bytes:
     """In UTF-8, and with a byte order mark where there was one."""
     return translation.encode("utf-8-sig" if content.startswith(BOM_UTF8) else "utf-8")
+
+
+def _page(_content: bytes, translation: str) -> bytes:
+    """With a byte order mark, which counts for more than the encoding that a page says it has."""
+    return translation.encode("utf-8-sig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ class Kind:
     """A file with its text in another language."""
 
 
-_HTML: Final = Kind("text/html; charset=utf-8", "html")
+_HTML: Final = Kind("text/html; charset=utf-8", "html", write=_page)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8"),
     ".md": Kind("text/markdown; charset=utf-8"),

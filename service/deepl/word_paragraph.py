@@ -32,6 +32,8 @@ _OF_THE_MOMENT: Final = frozenset(W + name for name in ("lastRenderedPageBreak",
 _WHITE: Final = {W + "tab": "hr", W + "br": "br", W + "cr": "br"}
 """White space that ends sentences, as elements of HTML that do so."""
 _HYPHEN, _RUBY = W + "noBreakHyphen", W + "ruby"
+_NO_CHARACTER: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML does not allow (XML 1.0, section 2.2)."""
 _TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|img|hr|br)(?: id="(?P<number>\d+)")?/?>')
 
 _Element = Any
@@ -178,7 +180,7 @@ class _Writing:
         if text:
             looks = [each.kept for each in self._open if each.name == "span"]
             said = etree.Element(_TEXT, {_SPACE: "preserve"})
-            said.text = text
+            said.text = _NO_CHARACTER.sub("", text)
             self._append(_run_of(looks[-1] if looks else self._usual, said))
 
     def tag(self, name: str, number: str | None, *, closes: bool) -> None:

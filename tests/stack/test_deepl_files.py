@@ -96,8 +96,8 @@ def test_from_path_to_path(clients: list[deepl.Translator], tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("a.HTML", "<p title='x'>か。</p><p>b</p>", "<p title='x'>か。</p><p>B [か。]</p>"),
-        ("a.htm", "<!-- a --><li>a", "<!-- a --><li>A"),
+        ("a.HTML", "<p title='x'>か。</p><p>b</p>", "\ufeff<p title='x'>か。</p><p>B [か。]</p>"),
+        ("a.htm", "<!-- a --><li>a", "\ufeff<!-- a --><li>A"),
         ("a.md", "# か\n\n- a\n", "# か\n\n- A [か]\n"),
         ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nか。\n", "1\n00:00:01,000 --> 00:00:02,000\nか。\n"),
         ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\na\n", None),
@@ -151,6 +151,7 @@ def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], cli
         ("a", "a.pdf", {}, "files that end with .pdf are not translated"),
         ("a", "README", {}, "whose names say not what they are"),
         (b"\x82\xa9", "a.txt", {}, "is not in UTF-8: byte 0"),
+        ("か".encode("iso-2022-jp"), "a.txt", {}, "is not in UTF-8, but in ISO-2022"),
         ("a", "a.txt", {"output_format": "html"}, "a file is translated into its own format"),
         ("a", "a.txt", {"source_lang": "FR"}, "no model serves fr-en-us"),
         ("a", "a.txt", {"formality": "more"}, "formality"),
@@ -301,7 +302,7 @@ def test_what_always_comes_too_late_is_given_up(
 ) -> None:
     """What may do better another time is tried so many times, and the client is told why it did not."""
     monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
-    replica = replicas.new(redis_url=mortal_redis.url, deadline_seconds="0.2").start()
+    replica = replicas.new(redis_url=mortal_redis.url, deadline_seconds="0.2").start()  # each time five seconds apart
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
         status = client.translate_document_wait_until_done(send(client, f"wait-for:{tmp_path / 'never'}"))
     assert status.error_message == (

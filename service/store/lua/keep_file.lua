@@ -4,6 +4,7 @@
 -- KEYS  1 the file (hash)  2 the tenant's files (sorted set: ids by when they expire)
 -- ARGV  1 id  2 what there is to know of it, or '' if it is there  3 content  4 time to live in milliseconds  5 the longest one  6 most files
 -- Returns 1 if it is kept; 0 where there is no room; -1 where it should be there and is not.
+if redis.call('HGET', KEYS[1], 'status') == 'error' then return 1 end -- meanwhile, and it takes no more room
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now)

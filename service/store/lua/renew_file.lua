@@ -5,6 +5,7 @@
 -- Returns 1; 0 where the file has expired, or somebody else has it. A lease that ran out while Redis was away is taken again.
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] or redis.call('HGET', KEYS[1], 'status') ~= 'translating' then return 0 end
+redis.call('DEL', KEYS[2]) -- first, since a Redis that is full refuses what follows, unless something was written before
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 redis.call('HSET', KEYS[1], 'sentences', ARGV[3])
 return 1

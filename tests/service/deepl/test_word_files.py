@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from service.deepl.tagged import Markup
 from service.deepl.word_files import html_of, with_translation
 from service.deepl.word_paragraph import W
 from service.errors import InvalidInputError
+from service.segmentation import split
 
 NAMESPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -160,6 +162,23 @@ def test_what_a_translation_has_lost_is_kept() -> None:
     assert [len(each) for each in re.findall('<w:hyperlink r:id="rId1">(.*?)</w:hyperlink>', document(translated))] == [
         len(run("b"))
     ] * 2
+
+
+def test_long_addresses_are_links_still() -> None:
+    """What is beside them in HTML is a tag, and no part of them."""
+    address = "https://example.org/" + "%E3%81%8B" * 30
+    for tag in ("a", "span"):
+        page = f'<p>か<{tag} id="0">{address}</{tag}>き<{tag} id="1">く</{tag}></p>'
+        tagged = Markup("html").read(page, "ja", join_lines=True)
+        split_blocks = [split(block, "ja", longest=1000, most=100) for block in tagged.blocks]
+        whole = tagged.segmented(split_blocks)
+        assert whole.join([tagged.restored(each) for each in whole.sentences], gap="") == page
+
+
+def test_what_xml_does_not_allow_is_left_out() -> None:
+    """Whatever comes into a translation, the file can be opened."""
+    translated = with_translation(file(run("か")), "<p>a\ufffe&#1;b</p>")
+    assert run("ab") in document(translated)
 
 
 def test_boxes_within_a_paragraph_are_paragraphs_of_their_own() -> None:

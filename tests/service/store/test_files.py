@@ -164,6 +164,14 @@ async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisCli
         async def zadd(self, *args: object, **named: object) -> None:
             await redis.delete(KEYS[2].names()[0])
 
+    class IsQuick(LossyRedis):
+        async def zadd(self, *args: object, **named: object) -> None:
+            await redis.zadd(*args, **named)  # type: ignore[arg-type]
+            made = files(redis)
+            await made.fail(await claimed(made, "x"), "wrong")
+
+    await files(IsQuick(redis), most=1).keep(KEYS[3], KEPT, b"content")
+    await files(redis, most=1).check_room(KEYS[3].tenant)
     with pytest.raises(ZeroDivisionError):
         await files(Dies(redis)).keep(KEYS[0], KEPT, b"content")
     with pytest.raises(StoreUnavailableError):
@@ -179,6 +187,7 @@ async def test_a_redis_that_is_full_can_be_emptied(redis: RedisClient) -> None:
     made = await kept(redis)
     await redis.config_set("maxmemory", 1)
     mine = await claimed(made, "x")
+    assert await made.renew(mine, 1)
     await made.release(mine, counts=True)
     await made.finish(await claimed(made, "y"), b"done")
     assert (await made.state(KEYS[0])).translation == b"done"
