@@ -14,7 +14,7 @@ from models.bundle.layout import layout_of
 from models.errors import BundleError
 from models.network.transformer import Transformer
 
-FILE: Final = "model.bin"
+_FILE: Final = "model.bin"
 _VERSION: Final = 6
 """Of the format."""
 _TYPES: Final = (torch.float32, torch.int8, torch.int16, torch.int32, torch.float16, torch.bfloat16)
@@ -36,12 +36,12 @@ def read_backbone(folder: Path, backbone: Transformer) -> dict[str, Tensor]:
     rows = {name: len(parameter) for name, parameter in backbone.named_parameters()}
     weights: dict[str, Tensor] = {}
     try:
-        with (folder / FILE).open("rb") as file:
+        with (folder / _FILE).open("rb") as file:
             stored = _floats(file)
         for name, parts in layout_of(backbone.config).items():
             weights |= zip(parts, stored[name].split([rows[part] for part in parts]), strict=True)
     except (OSError, ValueError, LookupError, RuntimeError) as error:
-        raise BundleError(f"{folder}: {FILE} cannot be read: {error}") from error
+        raise BundleError(f"{folder}: {_FILE} cannot be read: {error}") from error
     return weights
 
 

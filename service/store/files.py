@@ -22,6 +22,7 @@ _QUEUE: Final = "antecedent:files"
 _LOOKED_AT: Final = 1000
 """Of those, the oldest."""
 _KEPT_UNTIL_QUEUED_MS: Final = 60_000
+"""How long a file is kept that may not have got into the queue."""
 _KEPT_AFTER_READING_MS: Final = 600_000
 """How long a translation that was read can be read again: the answer may have been lost."""
 
@@ -150,9 +151,7 @@ class Files:
         name, _ = key.names()
         members = ["file", "status", "sentences", "started", "result"]
         found: list[Any] = await self._commands.run("read_file", lambda redis: redis.hmget(name, members), key=name)
-        if found[0] is None:
-            raise FileUnknownError
-        if (file := _kept(found[0])) is None:
+        if found[0] is None or (file := _kept(found[0])) is None:
             raise FileUnknownError
         state = FileState(file, found[1], int(found[2]), int(found[3] or 0))
         result = found[4] or ""
@@ -175,10 +174,8 @@ class Files:
         waiting: list[Any] = await self._commands.run(
             "waiting_files", lambda redis: redis.zrange(_QUEUE, 0, _LOOKED_AT - 1), key=_QUEUE
         )
-        keys = [FileKey.of_member(member) for member in waiting]
-        for key in sorted(
-            (key for key in keys if key not in held and key not in others), key=lambda key: running[key.tenant]
-        ):
+        keys = [key for key in map(FileKey.of_member, waiting) if key not in held and key not in others]
+        for key in sorted(keys, key=lambda key: running[key.tenant]):
             found = await self._run("claim_file", key.names(), token, self._lease_ms)
             if found == -1:  # it was settled, or has expired
                 await self._leave_queue(key)

@@ -435,7 +435,7 @@ def execute(example: Example, service: Service, address: str, folder: Path) -> "
     file.write_text(code)
     return subprocess.run(
         [*COMMANDS[example.language], str(file)],
-        cwd=ROOT,
+        cwd=folder,
         env=environment(service),
         capture_output=True,
         check=False,

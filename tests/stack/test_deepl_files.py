@@ -1,10 +1,12 @@
 """Files by DeepL's own Python client, unchanged, against real servers that share a Redis."""
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import deepl
 import docx
@@ -19,6 +21,14 @@ from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventu
 PAIR = ("JA", "EN-US")
 NOBODY = "default"
 """The tenant of a service without keys."""
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client asks for the status all the time, in place of every five seconds, and repeats nothing by itself."""
+    clock = SimpleNamespace(sleep=lambda seconds: time.sleep(min(seconds, 0.02)), time=time.time)
+    monkeypatch.setattr(deepl.translator, "time", clock)
+    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +47,8 @@ def servers(shared_replicas: Replicas, own_redis: RedisServer) -> list[Replica]:
 
 
 @pytest.fixture
-def clients(
-    servers: list[Replica], own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[list[deepl.Translator]]:
+def clients(servers: list[Replica], own_redis: RedisServer) -> Iterator[list[deepl.Translator]]:
     """A client of each; what a test has sent is gone after it."""
-    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
-    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
     with (
         closing(deepl.Translator("any", server_url=servers[0].url)) as one,
         closing(deepl.Translator("any", server_url=servers[1].url)) as other,
@@ -236,10 +242,9 @@ def _lone(replicas: Replicas, redis: RedisServer) -> Replica:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_replica_that_goes_loses_no_file(
-    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, how: signal.Signals, monkeypatch: pytest.MonkeyPatch
+    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, how: signal.Signals
 ) -> None:
     """Killed or told to end: another one begins anew, and the file is translated."""
-    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
     gate = tmp_path / "gate"
     one, other = _lone(replicas, mortal_redis), replicas.new(redis_url=mortal_redis.url, session_lease_seconds="0.5")
     with closing(deepl.Translator("any", server_url=one.url)) as client:
@@ -257,10 +262,9 @@ def test_a_replica_that_goes_loses_no_file(
 
 
 def test_redis_that_is_away_for_a_while_loses_no_file(
-    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path
 ) -> None:
     """What was translated meanwhile is kept when it is back."""
-    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
     gate = tmp_path / "gate"
     quick = {"redis_timeout_seconds": "0.3", "redis_total_seconds": "0.5", "session_lease_seconds": "0.3"}
     replica = replicas.new(redis_url=mortal_redis.url, **quick).start()
@@ -282,11 +286,8 @@ def test_redis_that_is_away_for_a_while_loses_no_file(
         assert receive(client, handle).decode() == f"か。\nWAIT-FOR:{gate} [か。]".upper()
 
 
-def test_a_file_over_which_replicas_die_is_given_up(
-    replicas: Replicas, mortal_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_over_which_replicas_die_is_given_up(replicas: Replicas, mortal_redis: RedisServer) -> None:
     """After some attempts; its client is told."""
-    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
     idle = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
     with closing(deepl.Translator("any", server_url=idle.url)) as client:
         handle = send(client, "か。")
@@ -297,11 +298,8 @@ def test_a_file_over_which_replicas_die_is_given_up(
         assert status.error_message == f"given up after {MOST_ATTEMPTS} attempts: what translated it has died"
 
 
-def test_what_always_comes_too_late_is_given_up(
-    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_always_comes_too_late_is_given_up(replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path) -> None:
     """What may do better another time is tried so many times, and the client is told why it did not."""
-    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
     replica = replicas.new(redis_url=mortal_redis.url, deadline_seconds="0.2").start()  # each time five seconds apart
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
         status = client.translate_document_wait_until_done(send(client, f"wait-for:{tmp_path / 'never'}"))
@@ -311,10 +309,9 @@ def test_what_always_comes_too_late_is_given_up(
 
 
 def test_a_replica_leaves_to_others_what_it_has_no_model_for(
-    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path
 ) -> None:
     """As while models are being changed: it waits for one that has."""
-    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
     german = bundle(tmp_path / "german", name="german", source="de", target="en")
     receiver = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
     other = replicas.new(redis_url=mortal_redis.url, bundles=str(german), files_at_once="1").start()
@@ -335,11 +332,8 @@ def translated_german(replica: Replica) -> str:
         return translated(client, "a", source_lang="DE")
 
 
-def test_a_record_that_nobody_can_read_stops_no_other(
-    replicas: Replicas, mortal_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_that_nobody_can_read_stops_no_other(replicas: Replicas, mortal_redis: RedisServer) -> None:
     """As one of a later release would be: it ends as an error, and the others are translated."""
-    monkeypatch.setattr(deepl.translator.time, "sleep", lambda seconds: signal.sigtimedwait([], 0.02))
     replica = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
         odd = send(client, "か。")
@@ -350,11 +344,8 @@ def test_a_record_that_nobody_can_read_stops_no_other(
         assert receive(client, handle).decode() == "き。"
 
 
-def test_refused_files_cost_no_sentences(
-    replicas: Replicas, mortal_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_files_cost_no_sentences(replicas: Replicas, mortal_redis: RedisServer) -> None:
     """These clients send again by themselves what was refused for want of room."""
-    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
     settings = {"max_files": "1", "files_at_once": "0", "sentences_per_minute": "3"}
     replica = replicas.new(redis_url=mortal_redis.url, **settings).start()
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
