@@ -2,7 +2,7 @@
 
 import logging
 from functools import cache
-from typing import Final
+from typing import Final, Literal
 
 import torch
 
@@ -10,32 +10,47 @@ _log: Final = logging.getLogger(__name__)
 
 
 def has_fused_kernels(device: torch.device) -> bool:
-    """Whether they can be used there: each is compiled, for which Triton needs a C compiler.
+    """Whether those of decoding can be used there: each is compiled, for which Triton needs a C compiler.
 
     Without them everything is computed all the same, by torch and by more kernels, which is said once.
 
     Raises:
         torch.OutOfMemoryError: the device has no memory to try them in.
     """
-    if device.type != "cuda":
-        return False
-    return _can_be_used(torch.cuda.current_device() if device.index is None else device.index)
+    return device.type == "cuda" and _can_be_used("decoding", _index(device))
+
+
+def has_fused_losses(device: torch.device) -> bool:
+    """The same of those of training; errors as there."""
+    return device.type == "cuda" and _can_be_used("training", _index(device))
+
+
+def _index(device: torch.device) -> int:
+    return torch.cuda.current_device() if device.index is None else device.index
 
 
 @cache
-def _can_be_used(index: int) -> bool:
+def _can_be_used(task: Literal["decoding", "training"], index: int) -> bool:
     try:
-        _try_all(torch.device("cuda", index))
+        (_try_decoding if task == "decoding" else _try_training)(torch.device("cuda", index))
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - Triton, the compiler and the driver fail in ways of their own
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-        _log.warning("decoding goes on without fused kernels, and more slowly: %s", reason)
+        _log.warning("%s goes on without fused kernels, and more slowly: %s", task, reason)
         return False
     return True
 
 
-def _try_all(device: torch.device) -> None:
+def _try_training(device: torch.device) -> None:
+    from models.kernels.gpu import cross_entropy  # noqa: PLC0415 - imports Triton
+
+    logits, expected = torch.zeros(2, 8, dtype=torch.bfloat16, device=device), torch.zeros(2, dtype=torch.long)
+    losses, totals = cross_entropy.losses(logits, expected.to(device), 0.1)
+    cross_entropy.gradients(logits, expected.to(device), totals, losses, 0.1)
+
+
+def _try_decoding(device: torch.device) -> None:
     from models.kernels.gpu import attention, continuations, sublayers  # noqa: PLC0415 - import Triton
 
     width, heads, beam, room = 128, 2, 4, 32

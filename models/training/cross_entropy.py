@@ -2,15 +2,18 @@
 
 torch's own, with label smoothing, goes over tensors of the size of all logits some ten times, forward and backward,
 each time from memory: a sixth of what a small model takes for an update. Here rows go through all steps while they are
-in the processor's cache.
+in the processor's cache; a GPU has kernels for it (`models.kernels.gpu.cross_entropy`).
 """
 
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, Final
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from models.kernels.fused import has_fused_losses
 
 _AT_ONCE: Final = {"cpu": 1 << 18, "cuda": 1 << 28}
 """Logits that are computed with at once, by device: what a core's cache holds, and what a GPU has room for."""
@@ -35,29 +38,50 @@ def cross_entropy(logits: Tensor, expected: Tensor, label_smoothing: float = 0.0
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, logits: Tensor, expected: Tensor, smoothing: float) -> Tensor:  # noqa: ANN401
-        totals = torch.empty(len(logits), dtype=_computed_in(logits), device=logits.device)
-        losses = torch.empty_like(totals)
-        for rows, some in _pieces(logits):
-            totals[rows] = some.logsumexp(1)
-            losses[rows] = totals[rows] - (1 - smoothing) * some.gather(1, expected[rows, None])[:, 0]
-            if smoothing:
-                losses[rows] -= smoothing * some.mean(1)
+        fused = _kernels_for(logits)
+        losses, totals = (_losses if fused is None else fused.losses)(logits, expected, smoothing)
         context.save_for_backward(logits, expected, totals)
-        context.smoothing = smoothing
+        context.smoothing, context.fused = smoothing, fused
         return losses
 
     @staticmethod
     @once_differentiable
-    def backward(context: Any, gradients: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
-        """The softmax of the logits less the smoothed target, each row times its gradient."""
+    def backward(context: Any, scales: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
         logits, expected, totals = context.saved_tensors
-        smoothing, result = context.smoothing, torch.empty_like(logits)
-        for rows, some in _pieces(logits):
-            found = some.sub_(totals[rows, None]).exp_()
-            found -= smoothing / logits.size(1)
-            found.scatter_add_(1, expected[rows, None], found.new_full((len(found), 1), smoothing - 1))
-            result[rows] = found.mul_(gradients[rows, None])
-        return result, None, None
+        gradients = _gradients if context.fused is None else context.fused.gradients
+        return gradients(logits, expected, totals, scales.contiguous(), context.smoothing), None, None
+
+
+def _kernels_for(logits: Tensor) -> ModuleType | None:
+    """What computes both on a GPU, in float32; nothing where it cannot be used."""
+    if logits.dtype == torch.float64 or not logits.is_contiguous() or not has_fused_losses(logits.device):
+        return None
+    from models.kernels.gpu import cross_entropy as fused  # noqa: PLC0415 - imports Triton
+
+    return fused
+
+
+def _losses(logits: Tensor, expected: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """And log sum exp of each row."""
+    totals = torch.empty(len(logits), dtype=_computed_in(logits), device=logits.device)
+    losses = torch.empty_like(totals)
+    for rows, some in _pieces(logits):
+        totals[rows] = some.logsumexp(1)
+        losses[rows] = totals[rows] - (1 - smoothing) * some.gather(1, expected[rows, None])[:, 0]
+        if smoothing:
+            losses[rows] -= smoothing * some.mean(1)
+    return losses, totals
+
+
+def _gradients(logits: Tensor, expected: Tensor, totals: Tensor, scales: Tensor, smoothing: float) -> Tensor:
+    """The softmax of the logits less the smoothed target, each row times its scale."""
+    result = torch.empty_like(logits)
+    for rows, some in _pieces(logits):
+        found = some.sub_(totals[rows, None]).exp_()
+        found -= smoothing / logits.size(1)
+        found.scatter_add_(1, expected[rows, None], found.new_full((len(found), 1), smoothing - 1))
+        result[rows] = found.mul_(scales[rows, None])
+    return result
 
 
 def _computed_in(logits: Tensor) -> torch.dtype:

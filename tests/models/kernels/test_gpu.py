@@ -11,7 +11,7 @@ pytest.importorskip("triton", reason="there is no Triton")
 if not torch.cuda.is_available():
     pytest.skip("there is no CUDA device", allow_module_level=True)
 
-from models.kernels.gpu import attention, sublayers
+from models.kernels.gpu import attention, cross_entropy, sublayers
 from models.kernels.gpu import continuations as fused
 
 pytestmark = pytest.mark.gpu
@@ -111,3 +111,18 @@ def test_the_likeliest_token_is_that_of_a_cpu(rows: int, kind: torch.dtype) -> N
     right, expected = continuations.likeliest(logits.float(), (PAD, BOS), [])
     assert tokens.tolist() == right.tolist()
     torch.testing.assert_close(values.cpu(), expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("vocabulary", [50, 2048, 16001])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_cross_entropy_is_torchs(vocabulary: int, smoothing: float, kind: torch.dtype) -> None:
+    """With its gradients, each row with one of its own, whether the last block of a row is whole or not."""
+    logits, expected = (4 * torch.randn(7, vocabulary)).to(kind), torch.randint(vocabulary, (7,))
+    scales, plain = torch.randn(7), logits.float().requires_grad_()
+    wanted = torch.nn.functional.cross_entropy(plain, expected, reduction="none", label_smoothing=smoothing)
+    (wanted * scales).sum().backward()
+    given = logits.to(on_the_gpu), expected.to(on_the_gpu)
+    losses, totals = cross_entropy.losses(*given, smoothing)
+    torch.testing.assert_close(losses.cpu(), wanted.detach())
+    assert plain.grad is not None
+    same(cross_entropy.gradients(*given, totals, scales.to(on_the_gpu), smoothing), plain.grad, kind)
