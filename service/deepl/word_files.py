@@ -12,7 +12,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 
-from service.deepl.word_paragraph import Paragraph, W
+from service.deepl.word_fields import W
+from service.deepl.word_paragraph import Paragraph
 from service.errors import InvalidInputError
 
 _PARTS: Final = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.deepl.tagged import Markup
+from service.deepl.word_fields import W
 from service.deepl.word_files import html_of, with_translation
-from service.deepl.word_paragraph import W
 from service.errors import InvalidInputError
 from service.segmentation import split
 
@@ -32,11 +32,22 @@ def run(text: str, look: str = "") -> str:
     return f'<w:r>{f"<w:rPr>{look}</w:rPr>" if look else ""}<w:t xml:space="preserve">{text}</w:t></w:r>'
 
 
+BEGIN, SEPARATE, END = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
+
+
+def said(instruction: str) -> str:
+    """What a field is to show."""
+    return f'<w:r><w:instrText xml:space="preserve">{instruction}</w:instrText></w:r>'
+
+
 def field(text: str) -> str:
     """A field, such as a page's number, with what Word has filled in."""
-    marks = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
-    begin, separate, end = marks
-    return f"{begin}<w:r><w:instrText>PAGE</w:instrText></w:r>{separate}{run(text)}{end}"
+    return f"{BEGIN}{said('PAGE')}{SEPARATE}{run(text)}{END}"
+
+
+def link(shown: str) -> str:
+    """A link as a field, its instruction in two pieces."""
+    return f"{BEGIN}{said(' HYPER')}{said('LINK https://example.org ')}{SEPARATE}{shown}{END}"
 
 
 def file(*paragraphs: str, **others: str) -> bytes:
@@ -81,6 +92,14 @@ def runs(content: bytes) -> list[list[tuple[str, bool | None]]]:
         ("<w:r><w:t>か</w:t><w:br/><w:t>き</w:t><w:tab/><w:t>く</w:t></w:r>", 'か<br id="0">き<hr id="1">く'),
         ("<w:r><w:t>か</w:t><w:noBreakHyphen/><w:t>き</w:t></w:r>", "か\u2011き"),
         (run("か") + field("1") + run("き"), 'か<img id="0">き'),
+        (run("か") + link(run("き")) + run("く"), 'か<a id="0">き</a>く'),
+        (run("かか") + link(run("き", BOLD) + field("1")), 'かか<a id="0"><span id="1">き<img id="2"></span></a>'),
+        (f"<w:ins>{link(run('き'))}</w:ins>", '<a id="0"><a id="1">き</a></a>'),
+        (f'<w:fldSimple w:instr=" HYPERLINK a ">{run("か")}</w:fldSimple>', '<a id="0">か</a>'),
+        (f'<w:fldSimple w:instr="HYPERLINK a"><w:fldData/>{run("か")}</w:fldSimple>', '<a id="0">か</a>'),
+        (BEGIN + said("HYPERLINK a") + "<w:bookmarkStart/>" + SEPARATE + run("か") + END, '<img id="0">か'),
+        (f'<w:fldSimple w:instr="PAGE">{run("1")}</w:fldSimple>' + run("か"), '<img id="0">か'),
+        (BEGIN + said("HYPERLINK") + END + run("か"), '<img id="0">か'),
         (run("か") + "<!-- き --><?p i?>", "か"),
         ("<w:r><w:t>か<!-- き -->く</w:t></w:r>", "かく"),
         ("<w:r><w:t>\n  か </w:t></w:r>" + run(" き"), "か き"),
@@ -125,13 +144,64 @@ def test_what_is_not_translated(paragraph: str, expected: str) -> None:
 
 
 def test_fields_that_go_on_over_paragraphs_are_left_to_word() -> None:
-    """As a table of contents is; what stands before and behind it is translated."""
-    begin, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "end"))
-    content = file(run("か") + begin + run("1"), run("2") + field("3"), run("4") + end + run("き"), run("く"))
+    """As an index is; what stands before and behind it is translated."""
+    content = file(run("か") + BEGIN + run("1"), run("2") + field("3"), run("4") + END + run("き"), run("く"))
     found = html_of(content)
     assert found == '<p>か<img id="0"></p><p><img id="0">き</p><p>く</p>'
     translated = document(with_translation(content, '<p>A<img id="0"></p><p><img id="0">B</p><p>C</p>'))
     assert translated == document(content).translate(str.maketrans("かきく", "ABC"))
+
+
+def test_a_table_of_contents_is_translated() -> None:
+    """And is one still, though nothing of its marks is in the text: Word makes it anew when it is asked to."""
+    page = field("1")
+    entry = f'<w:hyperlink w:anchor="a">{run("か")}{page}</w:hyperlink>'
+    begin = BEGIN + said('TOC \\o "1-3"') + SEPARATE
+    content = file(begin + entry, link(run("き") + page), run("く") + END, END, run("け"))
+    found = html_of(content)
+    assert found == '<p><a id="0">か<img id="1"></a></p><p><a id="0">き<img id="1"></a></p><p>く</p><p>け</p>'
+    turned = '<p>A <a id="0"><img id="1">b</a></p><p><a id="0">C<img id="1"></a></p><p>D</p><p>E</p>'
+    assert document(with_translation(content, turned)) == document(
+        file(
+            begin + run("A ") + entry.replace(run("か") + page, page + run("b")),
+            link(run("C") + page),
+            run("D") + END,
+            END,
+            run("E"),
+        )
+    )
+
+
+def test_links_that_a_translation_has_lost_twice_or_open() -> None:
+    """A field has an end wherever it has a beginning, or Word would not open the file."""
+    content = file(run("かか") + link(run("き", BOLD)))
+    for translation in (
+        "A",
+        '<a id="0">A</a> <a id="0">b</a>',
+        '<a id="0">A',
+        '<a id="0"><span id="1">A</a> b',
+        "</a>A",
+    ):
+        kinds = re.findall('fldCharType="(\\w+)"', document(with_translation(content, f"<p>{translation}</p>")))
+        assert kinds == ["begin", "separate", "end"] * translation.count("<a ")
+
+
+def test_fields_deep_within_others_are_left_to_word() -> None:
+    """Nobody writes them, and each is looked for in all that is around it."""
+    nested = [run("か")]
+    for _ in range(9):
+        nested.append(link(nested[-1]))
+    assert html_of(file(nested[8])).count("<a ") == 8
+    assert html_of(file(nested[9] + run("き"))).endswith(f"{'</a>' * 8}き</p>")
+    assert "か" not in html_of(file(nested[9] + run("き")))
+
+
+def test_marks_between_text_are_no_links() -> None:
+    """A field in a run with text, one around what is no run, and one that was taken out, stay as they are."""
+    mixed = BEGIN.replace("</w:r>", "<w:instrText>HYPERLINK</w:instrText><w:t>1</w:t></w:r>")
+    whole = f"{mixed}{SEPARATE}{run('2')}{END}"
+    gone = f"<w:del>{link('')}</w:del>"
+    assert html_of(file(whole + gone + run("か"))) == '<p><img id="0"><img id="1">か</p>'
 
 
 def test_names_that_a_run_declares_stay_with_what_it_has() -> None:
@@ -291,8 +361,10 @@ TEXTS = st.text("かき a&<>", min_size=1).map(html.escape)
 PIECES = st.recursive(
     st.builds(run, TEXTS, st.sampled_from(["", BOLD, SLANTED]))
     | st.sampled_from([PICTURE, "<w:bookmarkStart/>", field("1"), "<w:r><w:br/></w:r>"]),
-    lambda inner: st.lists(inner, max_size=3).map(
-        lambda some: f'<w:hyperlink r:id="rId1">{"".join(some)}</w:hyperlink>'
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        .map("".join)
+        .flatmap(lambda some: st.sampled_from([f'<w:hyperlink r:id="rId1">{some}</w:hyperlink>', link(some)]))
     ),
     max_leaves=8,
 )

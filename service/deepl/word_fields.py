@@ -1,0 +1,101 @@
+"""Word's fields: what Word computes, such as the number of a page, and what shows text, such as a link.
+
+A field is a mark that begins it, an instruction, a mark behind which is what it shows, and a mark that ends it, all of
+them in runs; or one element, if it is simple (ECMA-376, part 1, section 17.16). They are nested, and may go on over
+paragraphs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_RUN, _LOOK, _MARK, _INSTRUCTION = (W + name for name in ("r", "rPr", "fldChar", "instrText"))
+_SIMPLE: Final = W + "fldSimple"
+_TEXTUAL: Final = "HYPERLINK", "TOC"
+"""What others show is a number, or a date, or comes from elsewhere."""
+
+_DEEPEST: Final = 8
+"""So many are in one another, at most: a link is in a table of contents, and what is deeper is no text of anybody's."""
+
+_Element = Any
+"""Of lxml, which has no types."""
+
+
+def is_simple_text(element: _Element) -> bool:
+    """Whether this is a simple field that shows text."""
+    return element.tag == _SIMPLE and _shows_text(element.get(f"{W}instr", ""))
+
+
+@dataclass(slots=True)
+class _Field:
+    marks: list[_Element] = field(default_factory=list)
+    """And the pieces of its instruction."""
+
+    def shows_text(self) -> bool:
+        """And has its marks in runs of their own."""
+        own = set(self.marks)
+        runs = {mark.getparent() for mark in own}
+        instruction = "".join(mark.text or "" for mark in self.marks if _kind(mark) is None)
+        return (
+            any(_kind(mark) == "separate" for mark in own)
+            and _shows_text(instruction)
+            and all(each in own or each.tag == _LOOK for run in runs for each in run)
+        )
+
+
+class TextualFields:
+    """The fields of a part that show text."""
+
+    def __init__(self, root: _Element) -> None:
+        self._field_of: dict[_Element, _Field] = {}
+        """By its marks."""
+        still_open = list[_Field]()
+        for mark in root.iter(_MARK, _INSTRUCTION):
+            if _kind(mark) == "begin":
+                still_open.append(_Field())
+            if still_open:
+                still_open[-1].marks.append(mark)
+            if still_open and _kind(mark) == "end":
+                ended = still_open.pop()
+                if len(still_open) < _DEEPEST and ended.shows_text():
+                    self._field_of |= dict.fromkeys(ended.marks, ended)
+
+    def has_marks(self, element: _Element) -> bool:
+        """Whether this is a run of marks of such a field."""
+        return self._of(element) is not None
+
+    def others_begun(self, run: _Element) -> int:
+        """How many other fields begin in a run, and do not end there; below zero, the other way round."""
+        kinds = [_kind(mark) for mark in run.iterfind(_MARK) if mark not in self._field_of]
+        return kinds.count("begin") - kinds.count("end")
+
+    def whole(self, elements: Sequence[_Element]) -> dict[int, tuple[int, int]]:
+        """By where a field begins that is whole in these: where what it shows begins, and where that ends."""
+        places = dict[int, list[int]]()
+        for place, element in enumerate(elements):
+            if (found := self._of(element)) is not None:
+                places.setdefault(id(found), []).append(place)
+        return dict(filter(None, (self._whole(elements, each) for each in places.values())))
+
+    def _whole(self, elements: Sequence[_Element], places: list[int]) -> tuple[int, tuple[int, int]] | None:
+        first, last = places[0], places[-1]
+        kinds = [[_kind(mark) for mark in elements[place] if mark in self._field_of] for place in places]
+        shown = next((n + 1 for n, some in enumerate(kinds) if "separate" in some), len(kinds))
+        is_whole = kinds[0][0] == "begin" and kinds[shown:] == [["end"]] and places[shown - 1] == first + shown - 1
+        return (first, (first + shown, last)) if is_whole else None
+
+    def _of(self, element: _Element) -> _Field | None:
+        if element.tag != _RUN:
+            return None
+        return next((self._field_of[each] for each in element if each in self._field_of), None)
+
+
+def _kind(mark: _Element) -> str | None:
+    """Nothing, if this is a piece of an instruction."""
+    kind: str | None = mark.get(f"{W}fldCharType")
+    return kind
+
+
+def _shows_text(instruction: str) -> bool:
+    return instruction.upper().split()[:1] in ([name] for name in _TEXTUAL)

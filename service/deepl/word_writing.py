@@ -1,0 +1,107 @@
+"""The translation of a paragraph, HTML by numbers, put into the paragraph."""
+
+import html
+import re
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lxml import etree
+
+from service.deepl.word_parts import SPACE, TEXT, Element, Link, Look, Object, empty, inside, run_of
+
+_NO_CHARACTER: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML does not allow (XML 1.0, section 2.2)."""
+_TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|img|hr|br)(?: id="(?P<number>\d+)")?/?>')
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A tag that is not closed yet."""
+
+    name: str
+    kept: Any
+    """A look, or the element that holds what follows."""
+    end: Element | None = None
+    """What is put behind it."""
+
+    def close(self) -> None:
+        """Put it there."""
+        if self.end is not None:
+            self.kept.append(deepcopy(self.end))
+
+
+class Writing:
+    """Fills a paragraph anew."""
+
+    def __init__(self, paragraph: Element, usual: Look, kept: list[Any]) -> None:
+        self._usual = usual
+        self._kept = kept
+        self._left = {number: each for number, each in enumerate(kept) if isinstance(each, list)}
+        self._open = [_Open("p", paragraph)]
+
+    def write(self, translation: str) -> None:
+        """All of a translation."""
+        end = 0
+        for tag in _TAG.finditer(translation):
+            self._text(html.unescape(translation[end : tag.start()]))
+            self._tag(tag["name"], tag["number"], closes=bool(tag["closes"]))
+            end = tag.end()
+        self._text(html.unescape(translation[end:]))
+        self._rest()
+
+    def _text(self, text: str) -> None:
+        """Some text, which looks as the innermost `span` says."""
+        if text:
+            looks = [each.kept for each in self._open if each.name == "span"]
+            said = etree.Element(TEXT, {SPACE: "preserve"})
+            said.text = _NO_CHARACTER.sub("", text)
+            self._append(run_of(looks[-1] if looks else self._usual, said))
+
+    def _tag(self, name: str, number: str | None, *, closes: bool) -> None:
+        """A tag, which is one of those that were read."""
+        if closes:
+            self._close(name)
+        elif number is None:
+            return
+        elif name == "span":
+            self._open.append(_Open(name, self._kept[int(number)]))
+        elif name == "a":
+            self._open_link(self._kept[int(number)])
+        else:
+            self._put(self._left.pop(int(number), []))
+
+    def _open_link(self, kept: Link | Element) -> None:
+        if isinstance(kept, Link):
+            for run in kept.begin:
+                self._append(deepcopy(run))
+            self._open.append(_Open("a", self._holder, kept.end))
+        else:
+            holder = deepcopy(kept)
+            empty(inside(holder))
+            self._append(holder)
+            self._open.append(_Open("a", inside(holder)))
+
+    def _close(self, name: str) -> None:
+        for place in reversed(range(1, len(self._open))):
+            if self._open[place].name == name:
+                self._open.pop(place).close()
+                return
+
+    def _rest(self) -> None:
+        """What the translation has no place for comes last."""
+        while len(self._open) > 1:
+            self._open.pop().close()
+        for objects in self._left.values():
+            self._put(objects)
+
+    def _put(self, objects: list[Object]) -> None:
+        for each in objects:
+            self._append(each.taken())
+
+    def _append(self, element: Element) -> None:
+        self._holder.append(element)
+
+    @property
+    def _holder(self) -> Element:
+        return next(each.kept for each in reversed(self._open) if each.name != "span")
