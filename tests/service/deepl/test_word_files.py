@@ -97,7 +97,6 @@ def runs(content: bytes) -> list[list[tuple[str, bool | None]]]:
         (f"<w:ins>{link(run('き'))}</w:ins>", '<a id="0"><a id="1">き</a></a>'),
         (f'<w:fldSimple w:instr=" HYPERLINK a ">{run("か")}</w:fldSimple>', '<a id="0">か</a>'),
         (f'<w:fldSimple w:instr="HYPERLINK a"><w:fldData/>{run("か")}</w:fldSimple>', '<a id="0">か</a>'),
-        (BEGIN + said("HYPERLINK a") + "<w:bookmarkStart/>" + SEPARATE + run("か") + END, '<img id="0">か'),
         (f'<w:fldSimple w:instr="PAGE">{run("1")}</w:fldSimple>' + run("か"), '<img id="0">か'),
         (BEGIN + said("HYPERLINK") + END + run("か"), '<img id="0">か'),
         (run("か") + "<!-- き --><?p i?>", "か"),
@@ -202,6 +201,9 @@ def test_marks_between_text_are_no_links() -> None:
     whole = f"{mixed}{SEPARATE}{run('2')}{END}"
     gone = f"<w:del>{link('')}</w:del>"
     assert html_of(file(whole + gone + run("か"))) == '<p><img id="0"><img id="1">か</p>'
+    content = file(BEGIN + said("HYPERLINK a") + "<w:bookmarkStart/>" + SEPARATE + run("か") + END)
+    assert html_of(content) == '<p><img id="0">か</p>'
+    assert re.findall('fldCharType="(\\w+)"', document(with_translation(content, "<p>A</p>")))[-1] == "end"
 
 
 def test_names_that_a_run_declares_stay_with_what_it_has() -> None:
