@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
-from service.deepl.word_files import html_of, with_translation
+from service.deepl.office.files import SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.errors import InvalidInputError
 
 _ISO_2022: Final = (b"\x1b$", b"\x1b(")
@@ -47,6 +47,11 @@ class Kind:
     """A file with its text in another language."""
 
 
+def _office(kind: str, files: OfficeFiles) -> Kind:
+    media_type = f"application/vnd.openxmlformats-officedocument.{kind}"
+    return Kind(media_type, "html", files.html_of, files.with_translation)
+
+
 _HTML: Final = Kind("text/html; charset=utf-8", "html", write=_page)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8"),
@@ -55,9 +60,8 @@ KINDS: Final = {
     ".vtt": Kind("text/vtt; charset=utf-8"),
     ".html": _HTML,
     ".htm": _HTML,
-    ".docx": Kind(
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "html", html_of, with_translation
-    ),
+    ".docx": _office("wordprocessingml.document", WORD_FILES),
+    ".pptx": _office("presentationml.presentation", SLIDE_FILES),
 }
 
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import deepl
 import docx
 import httpx
+import pptx
 import pytest
 from redis import Redis
 
@@ -138,6 +139,19 @@ def test_a_file_of_words(clients: list[deepl.Translator]) -> None:
     assert "".join(text for text, _ in found[1]).startswith("A")
     with pytest.raises(deepl.DeepLException, match=r"is no \.docx"):
         send(clients[0], "か", "か.docx")
+
+
+def test_a_file_of_slides(clients: list[deepl.Translator]) -> None:
+    """Each slide after those before it."""
+    made = pptx.Presentation()
+    for title in ("か", "a"):
+        made.slides.add_slide(made.slide_layouts[5]).shapes.title.text = title
+    sent, got = BytesIO(), BytesIO()
+    made.save(sent)
+    got.write(receive(clients[1], send(clients[0], sent.getvalue(), "か.pptx")))
+    found = [each.shapes.title.text for each in pptx.Presentation(got).slides]
+    assert found[0] == "か"
+    assert found[1].startswith("A")
 
 
 def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], clients: list[deepl.Translator]) -> None:

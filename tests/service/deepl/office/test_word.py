@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from service.deepl.office.fields import W
+from service.deepl.office.files import WORD_FILES
 from service.deepl.tagged import Markup
-from service.deepl.word_fields import W
-from service.deepl.word_files import html_of, with_translation
 from service.errors import InvalidInputError
 from service.segmentation import split
 
+html_of, with_translation = WORD_FILES.html_of, WORD_FILES.with_translation
 NAMESPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     ' xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
@@ -334,15 +335,15 @@ def damaged() -> bytes:
     ("make", "problem"),
     [
         (lambda: b"a", "is no .docx: File is not a zip file"),
-        (renamed("xl/workbook.xml"), "holds no document of Word's"),
+        (renamed("xl/workbook.xml"), "does not hold what such a file does"),
         (bomb, "bytes when it is unpacked"),
         (damaged, "word/document.xml is damaged"),
         (lambda: file(**{"document.xml": "<w:p>"}), "word/document.xml is damaged"),
         (lambda: file(**{"document.xml": " " * (2**23 + 1)}), "its text has more than 8388608 bytes"),
         (lambda: file("<w:a/>" * 500_000), "more than 500000 tags"),
         (lambda: file(**{"document.xml": '<d xmlns="http://purl.oclc.org/ooxml/wordprocessingml/main"/>'}), "Strict"),
-        (strange(ZIP_BZIP2), "packed as Word packs none"),
-        (strange(ZIP_LZMA), "packed as Word packs none"),
+        (strange(ZIP_BZIP2), "packed as none is"),
+        (strange(ZIP_LZMA), "packed as none is"),
     ],
 )
 def test_a_file_of_something_else_is_refused(make: Callable[[], bytes], problem: str) -> None:
@@ -355,7 +356,7 @@ def test_declarations_are_refused() -> None:
     """Word makes none: an entity may read other files, or grow without end."""
     declared = '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
     body = f"<w:document {NAMESPACES}><w:body><w:p><w:r><w:t>か&a;&f;</w:t></w:r></w:p></w:body></w:document>"
-    with pytest.raises(InvalidInputError, match=r"word/document\.xml is none of Word's"):
+    with pytest.raises(InvalidInputError, match=r"word/document\.xml is damaged: it has declarations"):
         html_of(file(**{"document.xml": declared + body}))
 
 

@@ -2,17 +2,33 @@
 
 import html
 import re
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lxml import etree
-
-from service.deepl.word_parts import SPACE, TEXT, Element, Link, Look, Object, empty, inside, run_of
+from service.deepl.office.dialects import Dialect, Element, Look
 
 _NO_CHARACTER: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML does not allow (XML 1.0, section 2.2)."""
 _TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|img|hr|br)(?: id="(?P<number>\d+)")?/?>')
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """What is no text: an element of a paragraph, or of a run, which then looks so and declares such namespaces."""
+
+    element: Element
+    look: Look | None = None
+    names: Mapping[str | None, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A field that shows text: the runs that begin it, and the one that ends it."""
+
+    begin: list[Element]
+    end: Element
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +50,8 @@ class _Open:
 class Writing:
     """Fills a paragraph anew."""
 
-    def __init__(self, paragraph: Element, usual: Look, kept: list[Any]) -> None:
+    def __init__(self, paragraph: Element, dialect: Dialect, usual: Look, kept: list[Any]) -> None:
+        self._dialect = dialect
         self._usual = usual
         self._kept = kept
         self._left = {number: each for number, each in enumerate(kept) if isinstance(each, list)}
@@ -54,9 +71,8 @@ class Writing:
         """Some text, which looks as the innermost `span` says."""
         if text:
             looks = [each.kept for each in self._open if each.name == "span"]
-            said = etree.Element(TEXT, {SPACE: "preserve"})
-            said.text = _NO_CHARACTER.sub("", text)
-            self._append(run_of(looks[-1] if looks else self._usual, said))
+            said = self._dialect.saying(_NO_CHARACTER.sub("", text))
+            self._append(self._dialect.run_of(looks[-1] if looks else self._usual, said))
 
     def _tag(self, name: str, number: str | None, *, closes: bool) -> None:
         """A tag, which is one of those that were read."""
@@ -78,9 +94,10 @@ class Writing:
             self._open.append(_Open("a", self._holder, kept.end))
         else:
             holder = deepcopy(kept)
-            empty(inside(holder))
+            inside = self._dialect.inside(holder)
+            self._dialect.empty(inside)
             self._append(holder)
-            self._open.append(_Open("a", inside(holder)))
+            self._open.append(_Open("a", inside))
 
     def _close(self, name: str) -> None:
         for place in reversed(range(1, len(self._open))):
@@ -97,7 +114,8 @@ class Writing:
 
     def _put(self, objects: list[Object]) -> None:
         for each in objects:
-            self._append(each.taken())
+            look, element = each.look, each.element
+            self._append(element if look is None else self._dialect.run_of(look, element, each.names))
 
     def _append(self, element: Element) -> None:
         self._holder.append(element)

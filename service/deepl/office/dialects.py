@@ -1,0 +1,151 @@
+"""How the paragraphs of Word's files and of slides are written (ECMA-376), and what they consist of.
+
+Both are runs of text that look alike. Word has links and others that hold runs, and objects within runs; on slides a
+link is what a run looks like.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from lxml import etree
+
+from service.deepl.office.fields import W
+
+A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
+
+Element = Any
+"""Of lxml, which has no types."""
+
+
+class Look(NamedTuple):
+    """What a run looks like; equal if nobody sees a difference."""
+
+    said: bytes
+    properties: Element | None
+
+
+PLAIN: Final = Look(b"", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The names of elements, and what they mean."""
+
+    paragraph: str
+    run: str
+    text: str
+    look: str
+    """Of a run: its properties."""
+    begins: frozenset[str]
+    """What a paragraph, and what holds runs, begins with."""
+    white: Mapping[str, str]
+    """White space that ends sentences, as elements of HTML that do so."""
+    unseen: frozenset[str]
+    """Properties of a run, and attributes of all of them, by which nobody sees it to look otherwise."""
+    ends: frozenset[str] = frozenset()
+    """What a paragraph ends with."""
+    holders: frozenset[str] = frozenset()
+    """What holds runs of its own, and is kept around their translation."""
+    content: str | None = None
+    """Where some of them hold them."""
+    passing: frozenset[str] = frozenset()
+    """What there is about the text as it was."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """Of a property one attribute that nobody sees; without any other nobody sees the property."""
+    hyphen: str | None = None
+    ruby: str | None = None
+    """How something is read, which is of no use in another language."""
+    ruby_base: str = ""
+    """And what is read so."""
+    declares_space: bool = False
+    """Whether space at both ends of a text counts where that is declared alone; and whether a tab is an element."""
+
+    def look_of(self, run: Element) -> Look:
+        """What a run looks like."""
+        properties = deepcopy(run.find(self.look))
+        if properties is None:
+            return PLAIN
+        for name in self.unseen.intersection(properties.attrib):
+            del properties.attrib[name]
+        for name, hint in self.hints.items():
+            for each in properties.findall(name):
+                each.attrib.pop(hint, None)
+        for each in [each for each in properties if each.tag in self.unseen or self._says_nothing(each)]:
+            properties.remove(each)
+        if not len(properties) and not properties.attrib:
+            return PLAIN
+        return Look(etree.tostring(properties), properties)
+
+    def _says_nothing(self, of_a_look: Element) -> bool:
+        return of_a_look.tag in self.hints and not of_a_look.attrib
+
+    def says(self, element: Element) -> bool:
+        """Whether this is text, or is as good as text."""
+        return element.tag in {self.text, self.hyphen, self.ruby}
+
+    def said(self, element: Element) -> str:
+        """What such an element says."""
+        if element.tag == self.hyphen:
+            return "\u2011"
+        if element.tag == self.ruby:
+            return "".join(map(self.said, element.iterfind(self.ruby_base)))
+        text = str(element.text or "")
+        return text if not self.declares_space or element.get(_SPACE) == "preserve" else text.strip()
+
+    def saying(self, text: str) -> Element:
+        """An element that says so."""
+        element = etree.Element(self.text, {_SPACE: "preserve"} if self.declares_space else {})
+        element.text = text
+        return element
+
+    def run_of(self, look: Look, content: Element, names: Mapping[str | None, str] | None = None) -> Element:
+        """A run that looks so and has this in it."""
+        run = etree.Element(self.run, nsmap=names)
+        if look.properties is not None:
+            run.append(deepcopy(look.properties))
+        run.append(content)
+        return run
+
+    def inside(self, holder: Element) -> Element:
+        """Where the runs of a holder are."""
+        content = None if self.content is None else holder.find(self.content)
+        return holder if content is None else content
+
+    def empty(self, element: Element) -> None:
+        """Take all out of a paragraph, or what holds runs, but what it begins with."""
+        for child in [each for each in element if each.tag not in self.begins]:
+            element.remove(child)
+
+
+WORD: Final = Dialect(
+    paragraph=W + "p",
+    run=W + "r",
+    text=W + "t",
+    look=W + "rPr",
+    begins=frozenset(W + name for name in ("customXmlPr", "fldData", "pPr", "sdtEndPr", "sdtPr", "smartTagPr")),
+    white={W + "tab": "hr", W + "br": "br", W + "cr": "br"},
+    unseen=frozenset(W + name for name in ("lang", "noProof", "rPrChange")),
+    holders=frozenset(
+        W + name for name in ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "smartTag")
+    ),
+    content=W + "sdtContent",
+    passing=frozenset(W + name for name in ("lastRenderedPageBreak", "proofErr", "softHyphen")),
+    hints={W + "rFonts": W + "hint"},
+    hyphen=W + "noBreakHyphen",
+    ruby=W + "ruby",
+    ruby_base=f"{W}rubyBase/{W}r/{W}t",
+    declares_space=True,
+)
+SLIDES: Final = Dialect(
+    paragraph=A + "p",
+    run=A + "r",
+    text=A + "t",
+    look=A + "rPr",
+    begins=frozenset({A + "pPr"}),
+    ends=frozenset({A + "endParaRPr"}),
+    white={A + "br": "br"},
+    unseen=frozenset(("altLang", "bmk", "dirty", "err", "lang", "noProof", "smtClean", "smtId")),
+)

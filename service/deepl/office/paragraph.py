@@ -1,0 +1,157 @@
+"""A paragraph as HTML that says the same.
+
+A stretch of text that looks otherwise than most of the paragraph is a `span`, a link an `a`, and what is no text,
+such as a picture or the mark of a footnote, an `img`: each by a number, under which it is found again.
+"""
+
+import html
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from service.deepl.office.dialects import PLAIN, Dialect, Element, Look
+from service.deepl.office.fields import TextualFields, is_simple_text
+from service.deepl.office.writing import Link, Object, Writing
+
+
+class Paragraph:
+    """A paragraph, and its text as a paragraph of HTML.
+
+    Of the fields of its part that show no text some have begun before it; those left at its end go on behind it.
+    """
+
+    def __init__(self, element: Element, dialect: Dialect, fields: TextualFields, begun: int) -> None:
+        self.begun = begun
+        self.has_text = False
+        self._element = element
+        self._dialect = dialect
+        self._fields = fields
+        self._kept: list[Any] = []
+        """What has a number: looks, holders, links, and lists of objects."""
+        self._first: list[Element] = []
+        """Marks of fields that go on over paragraphs; they stay before the text, or behind it."""
+        self._last: list[Element] = []
+        self._ends = [each for each in element if each.tag in dialect.ends]
+        self._usual = self._current = self._most_frequent_look()
+        self.html = f"<p>{''.join(self._read(element))}{self._turn_to(self._usual)}</p>"
+
+    @classmethod
+    def all_of(cls, root: Element, dialect: Dialect) -> "list[Paragraph]":
+        """Those of a part that have text."""
+        found, fields, begun = list[Paragraph](), TextualFields(root), 0
+        for element in root.iter(dialect.paragraph):
+            found.append(cls(element, dialect, fields, begun))
+            begun = found[-1].begun
+        return [each for each in found if each.has_text]
+
+    def write(self, translation: str) -> None:
+        """Replace the text by another one, what is inside the `<p>` of `html` in another language."""
+        self._dialect.empty(self._element)
+        self._element.extend(self._first)
+        Writing(self._element, self._dialect, self._usual, self._kept).write(translation)
+        self._element.extend([*self._last, *self._ends])
+
+    def _read(self, parent: Element) -> Iterator[str]:
+        around = self._dialect.begins | self._dialect.ends
+        yield from self._read_all([each for each in parent if each.tag not in around])
+
+    def _read_all(self, children: list[Element]) -> Iterator[str]:
+        field: list[Object] = []
+        links, end = self._fields.whole(children), 0
+        for place, child in enumerate(children):
+            if place < end:
+                continue
+            before, self.begun = self.begun, max(0, self.begun + self._begun_fields(child))
+            if before or self.begun:
+                field.append(Object(child))
+                if not self.begun:
+                    yield self._object("img", field)
+                    field = []
+            elif place in links:
+                shown, last = links[place]
+                yield from self._link(Link(children[place:shown], children[last]), self._read_all(children[shown:last]))
+                end = last + 1
+            elif self._fields.has_marks(child):
+                (self._last if self.has_text else self._first).append(child)
+            else:
+                yield from self._read_one(child)
+        if field:
+            yield self._object("img", field)
+
+    def _read_one(self, child: Element) -> Iterator[str]:
+        dialect = self._dialect
+        if child.tag == dialect.run:
+            yield from self._run(child)
+        elif self._holds_text(child):
+            yield from self._link(child, self._read(dialect.inside(child)))
+        elif child.tag not in dialect.passing:
+            name = dialect.white.get(child.tag, "img")
+            yield self._ended(name) + self._object(name, [Object(child)])
+
+    def _link(self, kept: Link | Element, shown: Iterator[str]) -> Iterator[str]:
+        yield f'{self._turn_to(self._usual)}<a id="{self._keep(kept)}">'
+        yield from shown
+        yield f"{self._turn_to(self._usual)}</a>"
+
+    def _run(self, run: Element) -> Iterator[str]:
+        dialect = self._dialect
+        look = dialect.look_of(run)
+        for child in run:
+            if dialect.says(child):
+                yield from self._say(dialect.said(child), look)
+            elif child.tag != dialect.look and child.tag not in dialect.passing:
+                name = dialect.white.get(child.tag, "img")
+                yield self._ended(name) + self._object(name, [Object(child, look, run.nsmap)])
+
+    def _say(self, text: str, look: Look) -> Iterator[str]:
+        self.has_text |= bool(text.strip())
+        parts = [text] if self._dialect.declares_space else text.split("\t")
+        for number, part in enumerate(parts):
+            if number:
+                yield self._ended("hr") + self._object("hr", [Object(self._dialect.saying("\t"), look)])
+            if part:
+                yield self._turn_to(look) + html.escape(part, quote=False)
+
+    def _ended(self, name: str) -> str:
+        """The tags before an object: those that end sentences are in no stretch of text."""
+        return "" if name == "img" else self._turn_to(self._usual)
+
+    def _turn_to(self, look: Look) -> str:
+        """The tags between text that looks as until now and some that looks so."""
+        if look.said == self._current.said:
+            return ""
+        closing = "</span>" if self._current.said != self._usual.said else ""
+        self._current = look
+        return closing if look.said == self._usual.said else f'{closing}<span id="{self._keep(look)}">'
+
+    def _object(self, name: str, objects: list[Object]) -> str:
+        return f'<{name} id="{self._keep(objects)}">'
+
+    def _keep(self, what: Any) -> int:  # noqa: ANN401 - a look, an element, or several
+        self._kept.append(what)
+        return len(self._kept) - 1
+
+    def _own_runs(self, parent: Element) -> Iterator[Element]:
+        """The runs of a paragraph, also those in holders; text boxes within it have paragraphs of their own."""
+        for child in parent:
+            if child.tag == self._dialect.run:
+                yield child
+            elif self._holds_text(child):
+                yield from self._own_runs(self._dialect.inside(child))
+
+    def _holds_text(self, element: Element) -> bool:
+        return element.tag in self._dialect.holders or is_simple_text(element)
+
+    def _begun_fields(self, element: Element) -> int:
+        """How many fields without text begin in a run, or in what holds some, and do not end there."""
+        is_run = element.tag == self._dialect.run
+        runs = [element] if is_run else self._own_runs(element) if self._holds_text(element) else ()
+        return sum(map(self._fields.others_begun, runs))
+
+    def _most_frequent_look(self) -> Look:
+        count, looks = Counter[bytes](), dict[bytes, Look]()
+        for run in self._own_runs(self._element):
+            look = self._dialect.look_of(run)
+            looks[look.said] = look
+            count[look.said] += sum(len(self._dialect.said(text)) for text in run.iterfind(self._dialect.text))
+        return looks[count.most_common(1)[0][0]] if count else PLAIN
