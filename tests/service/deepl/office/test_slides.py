@@ -67,6 +67,7 @@ def body(content: bytes) -> str:
         (run("か") + "<a:br><a:rPr/></a:br>" + run("き"), 'か<br id="0">き'),
         (run("かか") + run("き", BOLD) + "<a:br/>" + run("く"), 'かか<span id="0">き</span><br id="1">く'),
         (run("か\tき"), 'か<hr id="0">き'),
+        (run("かか") + run("\tき", BOLD), 'かか<hr id="0"><span id="1">き</span>'),
         (run("か") + NUMBER, 'か<img id="0">'),
         (run(" a &lt;b&gt; "), " a &lt;b&gt; "),
         (run("か") + "<a:m/>" + END, 'か<img id="0">'),
