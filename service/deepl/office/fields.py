@@ -31,6 +31,10 @@ def is_simple_text(element: _Element) -> bool:
 class _Field:
     marks: list[_Element] = field(default_factory=list)
     """And the pieces of its instruction."""
+    shows: bool = False
+    """Whether its instruction has ended."""
+    is_computed: bool = False
+    """Whether another field is part of its instruction."""
 
     def shows_text(self) -> bool:
         """And has its marks in runs of their own."""
@@ -38,7 +42,8 @@ class _Field:
         runs = {mark.getparent() for mark in own}
         instruction = "".join(mark.text or "" for mark in self.marks if _kind(mark) is None)
         return (
-            any(_kind(mark) == "separate" for mark in own)
+            self.shows
+            and not self.is_computed
             and _shows_text(instruction)
             and all(each in own or each.tag == _LOOK for run in runs for each in run)
         )
@@ -52,14 +57,22 @@ class TextualFields:
         """By its marks."""
         still_open = list[_Field]()
         for mark in root.iter(_MARK, _INSTRUCTION):
-            if _kind(mark) == "begin":
-                still_open.append(_Field())
-            if still_open:
-                still_open[-1].marks.append(mark)
-            if still_open and _kind(mark) == "end":
-                ended = still_open.pop()
-                if len(still_open) < _DEEPEST and ended.shows_text():
-                    self._field_of |= dict.fromkeys(ended.marks, ended)
+            self._add(mark, still_open)
+
+    def _add(self, mark: _Element, still_open: list[_Field]) -> None:
+        kind = _kind(mark)
+        if kind == "begin":
+            if still_open and not still_open[-1].shows:
+                still_open[-1].is_computed = True
+            still_open.append(_Field())
+        if not still_open:
+            return
+        still_open[-1].marks.append(mark)
+        still_open[-1].shows |= kind == "separate"
+        if kind == "end":
+            ended = still_open.pop()
+            if len(still_open) < _DEEPEST and ended.shows_text():
+                self._field_of |= dict.fromkeys(ended.marks, ended)
 
     def has_marks(self, element: _Element) -> bool:
         """Whether this is a run of marks of such a field."""

@@ -202,6 +202,8 @@ def test_marks_between_text_are_no_links() -> None:
     whole = f"{mixed}{SEPARATE}{run('2')}{END}"
     gone = f"<w:del>{link('')}</w:del>"
     assert html_of(file(whole + gone + run("か"))) == '<p><img id="0"><img id="1">か</p>'
+    computed = BEGIN + said("HYPERLINK ") + field("1") + SEPARATE + run("2") + END
+    assert html_of(file(computed + run("か"))) == '<p><img id="0">か</p>'
     content = file(BEGIN + said("HYPERLINK a") + "<w:bookmarkStart/>" + SEPARATE + run("か") + END)
     assert html_of(content) == '<p><img id="0">か</p>'
     assert re.findall('fldCharType="(\\w+)"', document(with_translation(content, "<p>A</p>")))[-1] == "end"
