@@ -11,9 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
-from service.deepl.office.fields import W
+from service.deepl.office.fields import PASSING, W
 
 A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_WHITE: Final = " \t\r\n"
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
 
 Element = Any
@@ -68,6 +69,7 @@ class Dialect:
         properties = deepcopy(run.find(self.look))
         if properties is None:
             return PLAIN
+        properties.tail = None
         for name in self.unseen.intersection(properties.attrib):
             del properties.attrib[name]
         for name, hint in self.hints.items():
@@ -93,7 +95,7 @@ class Dialect:
         if element.tag == self.ruby:
             return "".join(map(self.said, element.iterfind(self.ruby_base)))
         text = str(element.text or "")
-        return text if not self.declares_space or element.get(_SPACE) == "preserve" else text.strip()
+        return text if not self.declares_space or element.get(_SPACE) == "preserve" else text.strip(_WHITE)
 
     def saying(self, text: str) -> Element:
         """An element that says so."""
@@ -132,7 +134,7 @@ WORD: Final = Dialect(
         W + name for name in ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "smartTag")
     ),
     content=W + "sdtContent",
-    passing=frozenset(W + name for name in ("lastRenderedPageBreak", "proofErr", "softHyphen")),
+    passing=PASSING,
     hints={W + "rFonts": W + "hint"},
     hyphen=W + "noBreakHyphen",
     ruby=W + "ruby",

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_RUN, _LOOK, _MARK, _INSTRUCTION = (W + name for name in ("r", "rPr", "fldChar", "instrText"))
+_PARAGRAPH, _RUN, _LOOK, _MARK, _INSTRUCTION = (W + name for name in ("p", "r", "rPr", "fldChar", "instrText"))
+PASSING: Final = frozenset(W + name for name in ("lastRenderedPageBreak", "proofErr", "softHyphen"))
+"""What there is about the text as it was, which is dropped."""
 _SIMPLE: Final = W + "fldSimple"
 _TEXTUAL: Final = "HYPERLINK", "TOC"
 """What others show is a number, or a date, or comes from elsewhere."""
@@ -27,26 +29,38 @@ def is_simple_text(element: _Element) -> bool:
     return element.tag == _SIMPLE and _shows_text(element.get(f"{W}instr", ""))
 
 
+def marks_in(elements: Sequence[_Element]) -> tuple[int, int]:
+    """Where the first and the last mark are among the elements of a run; 0 and -1 if there is none."""
+    places = [place for place, each in enumerate(elements) if each.tag in {_MARK, _INSTRUCTION}]
+    return (places[0], places[-1]) if places else (0, -1)
+
+
 @dataclass(slots=True)
 class _Field:
     marks: list[_Element] = field(default_factory=list)
     """And the pieces of its instruction."""
-    shows: bool = False
-    """Whether its instruction has ended."""
+    shows: int = 0
+    """How many of these come before what it shows."""
     is_computed: bool = False
     """Whether another field is part of its instruction."""
 
-    def shows_text(self) -> bool:
-        """And has its marks in runs of their own."""
-        own = set(self.marks)
-        runs = {mark.getparent() for mark in own}
+    def is_read(self) -> bool:
+        """Whether it shows text, and its marks stand so that text can be put between them."""
         instruction = "".join(mark.text or "" for mark in self.marks if _kind(mark) is None)
-        return (
-            self.shows
-            and not self.is_computed
-            and _shows_text(instruction)
-            and all(each in own or each.tag == _LOOK for run in runs for each in run)
-        )
+        return bool(self.shows) and not self.is_computed and _shows_text(instruction) and self._stands_apart()
+
+    def _stands_apart(self) -> bool:
+        """Whether its marks have runs of their own, and are together before the text, and beside it."""
+        own = set(self.marks)
+        runs = [mark.getparent() for mark in self.marks]
+        first, last = runs[0], runs[-1]
+        run, shown = first, runs[self.shows - 1]
+        before = set(runs[: self.shows])
+        while run is not None and run is not shown and (run in before or run.tag in PASSING):
+            run = run.getnext()
+        beside = last.getparent() is first.getparent() or last.getparent().tag == first.getparent().tag == _PARAGRAPH
+        alone = all(each in own or each.tag == _LOOK or each.tag in PASSING for run in {*runs} for each in run)
+        return run is shown and beside and alone and len(self.marks) == self.shows + 1 and last not in before
 
 
 class TextualFields:
@@ -68,10 +82,11 @@ class TextualFields:
         if not still_open:
             return
         still_open[-1].marks.append(mark)
-        still_open[-1].shows |= kind == "separate"
+        if kind == "separate":
+            still_open[-1].shows = len(still_open[-1].marks)
         if kind == "end":
             ended = still_open.pop()
-            if len(still_open) < _DEEPEST and ended.shows_text():
+            if len(still_open) < _DEEPEST and ended.is_read():
                 self._field_of |= dict.fromkeys(ended.marks, ended)
 
     def has_marks(self, element: _Element) -> bool:
@@ -89,19 +104,21 @@ class TextualFields:
         for place, element in enumerate(elements):
             if (found := self._of(element)) is not None:
                 places.setdefault(id(found), []).append(place)
-        return dict(filter(None, (self._whole(elements, each) for each in places.values())))
-
-    def _whole(self, elements: Sequence[_Element], places: list[int]) -> tuple[int, tuple[int, int]] | None:
-        first, last = places[0], places[-1]
-        kinds = [[_kind(mark) for mark in elements[place] if mark in self._field_of] for place in places]
-        shown = next((n + 1 for n, some in enumerate(kinds) if "separate" in some), len(kinds))
-        is_whole = kinds[0][0] == "begin" and kinds[shown:] == [["end"]] and places[shown - 1] == first + shown - 1
-        return (first, (first + shown, last)) if is_whole else None
+        whole = (each for each in places.values() if len(each) > 1)
+        return {
+            first: (before + 1, last)
+            for first, before, last in ((each[0], each[-2], each[-1]) for each in whole)
+            if _has(elements[first], "begin") and _has(elements[last], "end")
+        }
 
     def _of(self, element: _Element) -> _Field | None:
         if element.tag != _RUN:
             return None
         return next((self._field_of[each] for each in element if each in self._field_of), None)
+
+
+def _has(run: _Element, kind: str) -> bool:
+    return any(_kind(each) == kind for each in run)
 
 
 def _kind(mark: _Element) -> str | None:

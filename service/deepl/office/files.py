@@ -27,6 +27,8 @@ _MOST_TAGS: Final = 500_000
 """In them: each is some hundred bytes of memory."""
 _MOST_TABS: Final = 100_000
 """In their texts, where each is kept apart from them."""
+_MOST_LOOKS_BYTES: Final = 2**25
+"""Of what their text looks like, for each piece of it."""
 _PACKED: Final = frozenset((ZIP_STORED, ZIP_DEFLATED))
 """How such files are packed; others are unpacked whole, however long they said to be."""
 _STRICT: Final = "{http://purl.oclc.org/"
@@ -51,7 +53,10 @@ class OfficeFiles:
             InvalidInputError: it is none of this kind, or is damaged or too large.
         """
         with self._opened(content) as archive:
-            return "".join(each.html for _, root in self._parts(archive) for each in self._paragraphs(root))
+            paragraphs = [each for _, root in self._parts(archive) for each in self._paragraphs(root)]
+        if sum(each.weight for each in paragraphs) > _MOST_LOOKS_BYTES:
+            raise InvalidInputError(f"file: says in more than {_MOST_LOOKS_BYTES} bytes how its text looks")
+        return "".join(each.html for each in paragraphs)
 
     def with_translation(self, content: bytes, translation: str) -> bytes:
         """A file with another text, of as many paragraphs: what `html_of` gives of it, translated."""
@@ -131,6 +136,19 @@ SLIDE_FILES: Final = OfficeFiles(
 
 def _unpacked(archive: ZipFile, info: ZipInfo) -> bytes:
     try:
-        return archive.read(info)
-    except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, zlib.error) as error:
+        with archive.open(info) as packed:
+            content = packed.read(info.file_size + 1)  # all that it says it has: else a bomb would be unpacked first
+    except (
+        ArithmeticError,
+        BadZipFile,
+        EOFError,
+        NotImplementedError,
+        OSError,
+        RuntimeError,
+        ValueError,
+        zlib.error,
+    ) as error:
         raise InvalidInputError(f"file: {info.filename} is damaged, or encrypted: {error}") from None
+    if len(content) != info.file_size:
+        raise InvalidInputError(f"file: {info.filename} is damaged: it has not the length that it says")
+    return content

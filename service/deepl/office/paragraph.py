@@ -6,12 +6,17 @@ such as a picture or the mark of a footnote, an `img`: each by a number, under w
 
 import html
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from service.deepl.office.dialects import PLAIN, Dialect, Element, Look
-from service.deepl.office.fields import TextualFields, is_simple_text
+from service.deepl.office.fields import TextualFields, is_simple_text, marks_in
 from service.deepl.office.writing import Link, Object, Writing
+from service.errors import InvalidInputError
+
+_DEEPEST: Final = 16
+"""So many links, insertions and the like are in one another, at most, where their text is looked for."""
+_MOST_NAMES: Final = 20
 
 
 class Paragraph:
@@ -23,6 +28,10 @@ class Paragraph:
     def __init__(self, element: Element, dialect: Dialect, fields: TextualFields, begun: int) -> None:
         self.begun = begun
         self.has_text = False
+        self.weight = 0
+        """Bytes of what its text looks like, for each piece of it."""
+        self._depth = 0
+        self._names = element.nsmap
         self._element = element
         self._dialect = dialect
         self._fields = fields
@@ -69,20 +78,35 @@ class Paragraph:
                     field = []
             elif place in links:
                 shown, last = links[place]
+                yield from self._waiting()
                 yield from self._link(Link(children[place:shown], children[last]), self._read_all(children[shown:last]))
                 end = last + 1
             elif self._fields.has_marks(child):
-                (self._last if self.has_text else self._first).append(child)
+                self._put_mark(child)
             else:
+                yield from self._waiting()
                 yield from self._read_one(child)
         if field:
             yield self._object("img", field)
+
+    def _put_mark(self, run: Element) -> None:
+        """A mark of a field that goes on over paragraphs: before all, or behind all, or else where it is."""
+        if self._kept or self.has_text or self._last:
+            self._last.append(run)
+        else:
+            self._first.append(run)
+
+    def _waiting(self) -> Iterator[str]:
+        """Marks that are not behind all."""
+        if self._last:
+            waiting, self._last = self._last, []
+            yield self._object("img", [Object(each) for each in waiting])
 
     def _read_one(self, child: Element) -> Iterator[str]:
         dialect = self._dialect
         if child.tag == dialect.run:
             yield from self._run(child)
-        elif self._holds_text(child):
+        elif self._holds_text(child) and self._depth < _DEEPEST:
             yield from self._link(child, self._read(dialect.inside(child)))
         elif child.tag not in dialect.passing:
             name = dialect.white.get(child.tag, "img")
@@ -90,24 +114,40 @@ class Paragraph:
 
     def _link(self, kept: Link | Element, shown: Iterator[str]) -> Iterator[str]:
         yield f'{self._turn_to(self._usual)}<a id="{self._keep(kept)}">'
+        self._depth += 1
         yield from shown
+        self._depth -= 1
         yield f"{self._turn_to(self._usual)}</a>"
 
     def _run(self, run: Element) -> Iterator[str]:
-        dialect = self._dialect
-        look = dialect.look_of(run)
-        for child in run:
-            if dialect.says(child):
+        dialect, look = self._dialect, self._dialect.look_of(run)
+        names = self._own_names(run)
+        children = [each for each in run if each.tag != dialect.look and each.tag not in dialect.passing]
+        first, last = marks_in(children)
+        for place, child in enumerate(children):
+            self.weight += len(look.said)
+            if first <= place <= last:
+                if place == first:
+                    yield self._object("img", [Object(each, look, names) for each in children[first : last + 1]])
+            elif dialect.says(child):
                 yield from self._say(dialect.said(child), look)
-            elif child.tag != dialect.look and child.tag not in dialect.passing:
+            else:
                 name = dialect.white.get(child.tag, "img")
-                yield self._ended(name) + self._object(name, [Object(child, look, run.nsmap)])
+                yield self._ended(name) + self._object(name, [Object(child, look, names)])
+
+    def _own_names(self, run: Element) -> Mapping[str | None, str]:
+        """The namespaces that a run declares, and the paragraph does not."""
+        names = {name: uri for name, uri in run.nsmap.items() if self._names.get(name) != uri}
+        if len(names) > _MOST_NAMES:
+            raise InvalidInputError(f"file: a run declares more than {_MOST_NAMES} namespaces")
+        return names
 
     def _say(self, text: str, look: Look) -> Iterator[str]:
         self.has_text |= bool(text.strip())
         parts = [text] if self._dialect.declares_space else text.split("\t")
         for number, part in enumerate(parts):
             if number:
+                self.weight += len(look.said)
                 yield self._ended("hr") + self._object("hr", [Object(self._dialect.saying("\t"), look)])
             if part:
                 yield self._turn_to(look) + html.escape(part, quote=False)
@@ -131,13 +171,13 @@ class Paragraph:
         self._kept.append(what)
         return len(self._kept) - 1
 
-    def _own_runs(self, parent: Element) -> Iterator[Element]:
+    def _own_runs(self, parent: Element, depth: int = 0) -> Iterator[Element]:
         """The runs of a paragraph, also those in holders; text boxes within it have paragraphs of their own."""
         for child in parent:
             if child.tag == self._dialect.run:
                 yield child
-            elif self._holds_text(child):
-                yield from self._own_runs(self._dialect.inside(child))
+            elif self._holds_text(child) and depth < _DEEPEST:
+                yield from self._own_runs(self._dialect.inside(child), depth + 1)
 
     def _holds_text(self, element: Element) -> bool:
         return element.tag in self._dialect.holders or is_simple_text(element)

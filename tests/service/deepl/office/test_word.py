@@ -204,9 +204,42 @@ def test_marks_between_text_are_no_links() -> None:
     assert html_of(file(whole + gone + run("か"))) == '<p><img id="0"><img id="1">か</p>'
     computed = BEGIN + said("HYPERLINK ") + field("1") + SEPARATE + run("2") + END
     assert html_of(file(computed + run("か"))) == '<p><img id="0">か</p>'
-    content = file(BEGIN + said("HYPERLINK a") + "<w:bookmarkStart/>" + SEPARATE + run("か") + END)
-    assert html_of(content) == '<p><img id="0">か</p>'
-    assert re.findall('fldCharType="(\\w+)"', document(with_translation(content, "<p>A</p>")))[-1] == "end"
+    parted = BEGIN + said("HYPERLINK a") + "<w:bookmarkStart/>" + SEPARATE + run("2") + END
+    assert html_of(file(parted + run("か"))) == '<p><img id="0">か</p>'
+    inserted = f"<w:ins>{BEGIN}{said('HYPERLINK a')}{SEPARATE}</w:ins>{run('2')}<w:ins>{END}</w:ins>"
+    assert html_of(file(inserted + run("か"))).endswith("か</p>")
+
+
+def test_marks_with_what_is_dropped_between_them_are_a_link() -> None:
+    """Word notes between them where a page has ended, and what is spelt wrong."""
+    page = "<w:lastRenderedPageBreak/>"
+    content = file(
+        BEGIN.replace("</w:r>", f"{page}</w:r>") + said("HYPERLINK") + "<w:proofErr/>" + SEPARATE + run("か") + END
+    )
+    assert html_of(content) == '<p><a id="0">か</a></p>'
+
+
+def test_a_field_in_one_run_stays_whole() -> None:
+    """As many programs write the number of a page: its marks are one object, which may be moved."""
+    marks = "".join(re.findall("<w:r>(.*?)</w:r>", BEGIN + said("PAGE") + END))
+    content = file(f"<w:r><w:t>か</w:t>{marks}<w:t>き</w:t></w:r>")
+    assert html_of(content) == '<p>か<img id="0">き</p>'
+    translated = document(with_translation(content, '<p><img id="0">A</p>'))
+    assert re.findall('fldCharType="(\\w+)"|<w:(t) ', translated) == [("begin", ""), ("end", ""), ("", "t")]
+
+
+def test_a_field_over_paragraphs_ends_where_it_did() -> None:
+    """What stands behind its end stays there, and what stands before its beginning."""
+    toc = BEGIN + said("TOC") + SEPARATE
+    content = file("<w:bookmarkStart/>" + toc + run("か"), run("き") + END + run("く"))
+    assert html_of(content) == '<p><img id="0"><img id="1">か</p><p>き<img id="0">く</p>'
+    again = document(with_translation(content, html_of(content)))
+    assert again == document(content)
+
+
+def test_space_of_east_asia_is_text() -> None:
+    """White space is what XML says it is (XML 1.0, section 2.3)."""
+    assert html_of(file("<w:r><w:t>\n 氏名\u3000</w:t></w:r>")) == "<p>氏名\u3000</p>"
 
 
 def test_names_that_a_run_declares_stay_with_what_it_has() -> None:
@@ -326,6 +359,14 @@ def bomb() -> bytes:
     return file(run("か"), **{"media/a.bin": "\0" * (2**26 + 1)})
 
 
+def longer_than_it_says() -> bytes:
+    """A file with a part that goes on behind what it says is its end."""
+    content = bytearray(file(run("か") + "<!-- -->" * 50_000))
+    with ZipFile(BytesIO(content)) as archive:
+        said = archive.getinfo("word/document.xml").file_size.to_bytes(4, "little")
+    return bytes(content).replace(said, (1000).to_bytes(4, "little"))
+
+
 def damaged() -> bytes:
     """A file with one byte changed in its document."""
     content = bytearray(file(run("か")))
@@ -340,6 +381,15 @@ def damaged() -> bytes:
         (renamed("xl/workbook.xml"), "does not hold what such a file does"),
         (bomb, "bytes when it is unpacked"),
         (damaged, "word/document.xml is damaged"),
+        (longer_than_it_says, "word/document.xml is damaged"),
+        (
+            lambda: file(f'<w:r><w:rPr><w:b w:val="{"a" * 100_000}"/></w:rPr><w:t>か</w:t>{"<w:tab/>" * 1000}</w:r>'),
+            "how its text looks",
+        ),
+        (
+            lambda: file("<w:r " + " ".join(f'xmlns:a{n}="a{n}"' for n in range(21)) + "><w:t>か</w:t></w:r>"),
+            "20 namespaces",
+        ),
         (lambda: file(**{"document.xml": "<w:p>"}), "word/document.xml is damaged"),
         (lambda: file(**{"document.xml": " " * (2**23 + 1)}), "its text has more than 8388608 bytes"),
         (lambda: file("<w:a/>" * 500_000), "more than 500000 tags"),
