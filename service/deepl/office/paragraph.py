@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from lxml import etree
+
 from service.deepl.office.dialects import PLAIN, Dialect, Element, Look
 from service.deepl.office.fields import TextualFields, is_simple_text, marks_in
 from service.deepl.office.writing import Link, Object, Writing
@@ -37,6 +39,8 @@ class Paragraph:
         self._fields = fields
         self._kept: list[Any] = []
         """What has a number: looks, holders, links, and lists of objects."""
+        self._runs: list[Element] = []
+        """Those whose text was read."""
         self._first: list[Element] = []
         """Marks of fields that go on over paragraphs; they stay before the text, or behind it."""
         self._last: list[Element] = []
@@ -55,10 +59,19 @@ class Paragraph:
 
     def write(self, translation: str) -> None:
         """Replace the text by another one, what is inside the `<p>` of `html` in another language."""
-        self._dialect.empty(self._element)
+        self._take_out_all()
         self._element.extend(self._first)
         Writing(self._element, self._dialect, self._usual, self._kept).write(translation)
         self._element.extend([*self._last, *self._ends])
+
+    def _take_out_all(self) -> None:
+        """Leave nothing but what it begins with; from the inside out, as lxml takes long to remove much at once."""
+        for run in self._runs:
+            run.clear()
+        holders = [each for each in self._kept if etree.iselement(each)]
+        for holder in reversed(holders):
+            self._dialect.empty(self._dialect.inside(holder))
+        self._dialect.empty(self._element)
 
     def _read(self, parent: Element) -> Iterator[str]:
         around = self._dialect.begins | self._dialect.ends
@@ -121,6 +134,7 @@ class Paragraph:
 
     def _run(self, run: Element) -> Iterator[str]:
         dialect, look = self._dialect, self._dialect.look_of(run)
+        self._runs.append(run)
         names = self._own_names(run)
         children = [each for each in run if each.tag != dialect.look and each.tag not in dialect.passing]
         first, last = marks_in(children)

@@ -48,7 +48,7 @@ class _Open:
 
 
 class Writing:
-    """Fills a paragraph anew."""
+    """Fills a paragraph anew, out of which all was taken, and out of the holders that are kept."""
 
     def __init__(self, paragraph: Element, dialect: Dialect, usual: Look, kept: list[Any]) -> None:
         self._dialect = dialect
@@ -94,10 +94,8 @@ class Writing:
             self._open.append(_Open("a", self._holder, kept.end))
         else:
             holder = deepcopy(kept)
-            inside = self._dialect.inside(holder)
-            self._dialect.empty(inside)
             self._append(holder)
-            self._open.append(_Open("a", inside))
+            self._open.append(_Open("a", self._dialect.inside(holder)))
 
     def _close(self, name: str) -> None:
         for place in reversed(range(1, len(self._open))):
