@@ -53,7 +53,7 @@ class Dialect:
     content: str | None = None
     """Where some of them hold them."""
     passing: frozenset[str] = frozenset()
-    """What there is about the text as it was."""
+    """What is said of the text as it was, and dropped."""
     hints: Mapping[str, str] = field(default_factory=dict)
     """Of a property one attribute that nobody sees; without any other nobody sees the property."""
     hyphen: str | None = None

@@ -12,10 +12,10 @@ from typing import Any, Final
 W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PARAGRAPH, _RUN, _LOOK, _MARK, _INSTRUCTION = (W + name for name in ("p", "r", "rPr", "fldChar", "instrText"))
 PASSING: Final = frozenset(W + name for name in ("lastRenderedPageBreak", "proofErr", "softHyphen"))
-"""What there is about the text as it was, which is dropped."""
+"""What is said of the text as it was, and dropped: where a page ended, what was spelt wrong."""
 _SIMPLE: Final = W + "fldSimple"
 _TEXTUAL: Final = "HYPERLINK", "TOC"
-"""What others show is a number, or a date, or comes from elsewhere."""
+"""What most others show is a number, or a date, or comes from elsewhere; it is left to Word."""
 
 _DEEPEST: Final = 8
 """So many are in one another, at most: a link is in a table of contents, and what is deeper is no text of anybody's."""

@@ -19,6 +19,7 @@ from service.errors import InvalidInputError
 _DEEPEST: Final = 16
 """So many links, insertions and the like are in one another, at most, where their text is looked for."""
 _MOST_NAMES: Final = 20
+"""Namespaces that a run declares: each piece of it that is kept declares them again."""
 
 
 class Paragraph:
@@ -29,6 +30,7 @@ class Paragraph:
 
     def __init__(self, element: Element, dialect: Dialect, fields: TextualFields, begun: int) -> None:
         self.begun = begun
+        """Fields that show no text and have not ended, at the place up to which the paragraph was read."""
         self.has_text = False
         self.weight = 0
         """Bytes of what its text looks like, for each piece of it."""
@@ -104,7 +106,7 @@ class Paragraph:
 
     def _put_mark(self, run: Element) -> None:
         """A mark of a field that goes on over paragraphs: before all, or behind all, or else where it is."""
-        if self._kept or self.has_text or self._last:
+        if self._kept or self.has_text:
             self._last.append(run)
         else:
             self._first.append(run)

@@ -16,7 +16,7 @@ _TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|img|hr|br)(?: id="(?P<
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """What is no text: an element of a paragraph, or of a run, which then looks so and declares such namespaces."""
+    """What is no text: an element of a paragraph, or of a run, which then looks so, and declares namespaces."""
 
     element: Element
     look: Look | None = None
