@@ -16,8 +16,8 @@ from service.access.keyring import Access
 from service.access.limiter import Limiter
 from service.access.local_limits import LocalLimits
 from service.access.shared_limits import SharedLimits
-from service.deepl.file_jobs import FileJobs
 from service.documents import Documents
+from service.files.jobs import FileJobs
 from service.http import api_page, guards, handlers
 from service.http.openapi import DescribedAPI
 from service.inference.admission import Admission
@@ -33,6 +33,7 @@ from service.routes import (
     deepl_files,
     deepl_glossaries,
     documents,
+    files,
     health,
     libretranslate,
     models,
@@ -88,7 +89,18 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
     guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
     api_page.install(app)
-    for routes in (documents, sessions, streams, models, health, deepl, deepl_files, deepl_glossaries, libretranslate):
+    for routes in (
+        documents,
+        files,
+        sessions,
+        streams,
+        models,
+        health,
+        deepl,
+        deepl_files,
+        deepl_glossaries,
+        libretranslate,
+    ):
         app.include_router(routes.router)
     return app
 

@@ -226,25 +226,45 @@ class TooManyGlossariesError(ServiceError):
 
 
 class FileUnknownError(ServiceError):
-    """There is no file of that id, or not with that key."""
+    """There is no file of that id, or, where it has a key of its own, not with that key."""
 
     code = "file_not_found"
     status = 404
 
     def __init__(self) -> None:
-        super().__init__("no such file: it never existed, has another document_key, or has expired")
+        super().__init__("no such file: it never existed, was deleted, has another document_key, or has expired")
 
 
 class FileNotReadyError(ServiceError):
     """The file is not translated yet."""
 
     code = "file_not_ready"
-    status = 503
+    status = 409
     retryable = True
     retry_after = 1
 
     def __init__(self) -> None:
-        super().__init__("the file is not translated yet: ask for its status")
+        super().__init__("the file is not translated yet: ask again")
+
+
+class FileFailedError(ServiceError):
+    """The file could not be translated; `detail` says why."""
+
+    code = "file_failed"
+    status = 422
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the file could not be translated: {problem}")
+
+
+class FileConflictError(ServiceError):
+    """The idempotency key belongs to another file, or to the same one in other languages or with other options."""
+
+    code = "file_conflict"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("this idempotency key belongs to another file: its content, name, languages or options differ")
 
 
 class TooManyFilesError(ServiceError):
@@ -361,14 +381,14 @@ class QueueFullError(ServiceError):
 
 
 class OriginNotAllowedError(ServiceError):
-    """A web page whose origin is not allowed tried to open a WebSocket."""
+    """A web page whose origin is not allowed tried to open a WebSocket, or to send a form."""
 
     code = "origin_not_allowed"
     status = 403
 
     def __init__(self) -> None:
         super().__init__(
-            "pages of this origin may not open a WebSocket here; ANTECEDENT_CORS_ORIGINS lists those that may"
+            "pages of this origin may open no WebSocket and send no form; ANTECEDENT_CORS_ORIGINS lists those that may"
         )
 
 

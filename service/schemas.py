@@ -1,5 +1,6 @@
 """Bodies of requests and answers, HTTP version 1. Unknown members are refused; positions start at 0."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
@@ -10,6 +11,7 @@ from models.data.glossary import UNFIT
 MAX_BEAM = 8
 MAX_POSITION = MAX_SECONDS = 2**31
 Strategy = Literal["direct", "sentence", "rerank"]
+FileStatus = Literal["queued", "translating", "done", "error"]
 
 
 def _encodable(text: str) -> str:
@@ -26,6 +28,15 @@ def _number(value: object) -> object:
     if isinstance(value, bool | str):
         raise ValueError("must be an integer")
     return value
+
+
+def _digits(value: object) -> object:
+    """An integer as a form has it, as JSON would."""
+    if not isinstance(value, str):
+        return value
+    if not re.fullmatch(r"[1-9][0-9]{0,9}", value, re.ASCII):
+        raise ValueError("must be an integer")
+    return int(value)
 
 
 def _on_one_line(text: str) -> str:
@@ -190,6 +201,43 @@ class DocumentEnd(Body):
     """What goes after the last translation."""
 
 
+class FileForm(Body):
+    """A file to translate as one document, and how. Its fields are those of a form."""
+
+    file: bytes
+    """Text, Markdown, subtitles (`.srt`, `.vtt`), HTML, a document of Word's (`.docx`), or slides (`.pptx`)."""
+    source_lang: Language
+    target_lang: Language
+    filename: Annotated[Text, Field(default_factory=str, min_length=1, max_length=255, examples=["a.docx"])]
+    """The file's name, whose end says what it is. Default: the name that the file is sent under."""
+    model: ModelName | None = None
+    strategy: Strategy = "direct"
+    """How to translate, as for a document."""
+    beam_size: Annotated[int | None, Field(ge=1, le=MAX_BEAM), BeforeValidator(_digits)] = None
+    """Hypotheses that the search keeps. Default: the model's own."""
+    glossary: Text = ""
+    """Terms that the translation uses, as those of a document: one on each line, with a tab between both."""
+
+
+class FileInfo(Body):
+    """A file that was sent, and what has become of it."""
+
+    id: str
+    filename: str
+    status: FileStatus
+    """`queued` until a replica translates it; in the end `done`, or `error`."""
+    source_lang: str
+    target_lang: str
+    sentences: int
+    """How many sentences it has."""
+    translated: int
+    """How many of them are translated. A file that is begun anew begins at 0."""
+    seconds_remaining: int | None
+    """How long it will take, by the sentences that are translated; null before, and in the end."""
+    problem: str | None
+    """Why it could not be translated; null where nothing is wrong."""
+
+
 class SessionRequest(Body):
     """A document that will grow sentence by sentence."""
 
@@ -310,6 +358,7 @@ class Limits(Body):
     max_body_bytes: int
     max_session_sentences: int
     session_max_ttl_seconds: int
+    max_files: int
     max_glossary_terms: int
     max_glossary_characters: int
     stream_message_bytes: int

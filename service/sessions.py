@@ -1,8 +1,6 @@
 """The use case of documents that grow sentence by sentence."""
 
 import asyncio
-import base64
-import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from service.errors import (
     SessionsNotServedError,
 )
 from service.glossary import written
+from service.idempotency import id_of
 from service.inference.admission import Admission
 from service.limits import check_length, check_terms
 from service.model_changes import Models
@@ -73,7 +72,7 @@ class Sessions:
         if ttl > self._settings.session_max_ttl_seconds:
             raise InvalidInputError(f"ttl_seconds must be at most {self._settings.session_max_ttl_seconds}")
         check_terms(request.glossary, self._settings)
-        session_id = self._new_id() if idempotency_key is None else _id_of(tenant, idempotency_key)
+        session_id = self._new_id() if idempotency_key is None else id_of(tenant, idempotency_key)
         document = DocumentKey(tenant, session_id)
         state = None if idempotency_key is None else await self._begun(document)
         if state is None:
@@ -206,12 +205,6 @@ class Sessions:
     async def delete(self, document: DocumentKey) -> None:
         """Forget the document at once; see `ContextStore.delete`."""
         await self._store.delete(document)
-
-
-def _id_of(tenant: str, idempotency_key: str) -> str:
-    """The same id for the same key, of the form that all have: so a retry needs no record of its own."""
-    digest = hashlib.blake2b(f"{tenant}\0{idempotency_key}".encode(), digest_size=16).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _asked_for(found: Session, request: SessionRequest) -> bool:

@@ -4,22 +4,17 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from io import StringIO
-from itertools import islice
-
-from pydantic import TypeAdapter, ValidationError
 
 from models.data.spacing import primary
-from service.deepl.bodies import GlossaryAnswer, GlossaryPair, GlossaryRequest, TextsRequest
+from service.deepl.bodies import GlossaryAnswer, GlossaryPair, GlossaryRequest
 from service.documents import beside_others
 from service.errors import InvalidInputError
 from service.glossary import terms_of, written
-from service.http.problems import reason
 from service.inference.catalogue import Model
-from service.limits import check_terms
-from service.schemas import GlossaryTerm, GlossaryTerms, Limits
+from service.schemas import GlossaryTerm, Limits
 from service.store.glossaries import Glossaries, KeptGlossary
+from service.texts.term_lines import rows_of_tsv, terms_of_rows
 
-_TERMS = TypeAdapter(GlossaryTerms)
 _COLUMNS = {2, 4}
 """Of a line of CSV: both terms, and perhaps both languages."""
 
@@ -70,54 +65,37 @@ def pairs(models: Iterable[Model]) -> list[GlossaryPair]:
 
 
 async def named_terms(
-    glossaries: Glossaries, tenant: str, request: TextsRequest, source_lang: str
+    glossaries: Glossaries, tenant: str, glossary_id: str | None, pair: tuple[str, str]
 ) -> list[GlossaryTerm]:
-    """The terms of the glossary that a request names; none where it names none.
+    """The terms of the glossary that a request for a pair of languages names; none where it names none.
 
     Raises:
         InvalidInputError: it is of other languages.
         AntecedentError: see `Glossaries.find`.
     """
-    if request.glossary_id is None:
+    if glossary_id is None:
         return []
-    kept = await glossaries.find(tenant, request.glossary_id)
-    if (kept.source_lang, kept.target_lang) != (primary(source_lang), primary(request.target_lang)):
+    kept = await glossaries.find(tenant, glossary_id)
+    if (kept.source_lang, kept.target_lang) != (primary(pair[0]), primary(pair[1])):
         raise InvalidInputError(f"the glossary is for {kept.source_lang}-{kept.target_lang}")
-    return terms_of(await glossaries.terms(tenant, request.glossary_id))
+    return terms_of(await glossaries.terms(tenant, glossary_id))
 
 
 def _entries(request: GlossaryRequest, limits: Limits) -> Sequence[GlossaryTerm]:
-    entries = request.entries.removeprefix("\ufeff")
-    all_rows = _csv(entries) if request.entries_format == "csv" else _tsv(entries)
-    rows = list(islice(all_rows, limits.max_glossary_terms + 1))
-    if not rows:
+    rows = _csv if request.entries_format == "csv" else rows_of_tsv
+    terms = terms_of_rows("entries", rows("entries", request.entries), limits)
+    if not terms:
         raise InvalidInputError("entries: there are none")
-    try:
-        terms = _TERMS.validate_python([{"source": source, "target": target} for source, target in rows])
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = f"entry {first['loc'][0]}, {first['loc'][1]}: " if first["loc"] else ""
-        raise InvalidInputError(f"entries: {place}{reason(first)}") from None
-    check_terms(terms, limits)
     return terms
 
 
-def _tsv(entries: str) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(StringIO(entries)):
-        source, *targets = line.split("\t")
-        if len(targets) == 1:
-            yield source, targets[0]
-        elif line.strip():
-            raise InvalidInputError(f"entries: line {number} is no two terms with a tab between")
-
-
-def _csv(entries: str) -> Iterator[tuple[str, str]]:
-    reader = csv.reader(StringIO(entries, newline=""), strict=True)
+def _csv(member: str, text: str) -> Iterator[tuple[str, str]]:
+    reader = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     try:
         for row in reader:
             if len(row) in _COLUMNS:
                 yield row[0], row[1]
             elif any(map(str.strip, row)):
-                raise InvalidInputError(f"entries: line {reader.line_num - 1} is no two terms with a comma between")
+                raise InvalidInputError(f"{member}: line {reader.line_num - 1} is no two terms with a comma between")
     except csv.Error:
-        raise InvalidInputError(f"entries: line {reader.line_num - 1} is no CSV") from None
+        raise InvalidInputError(f"{member}: line {reader.line_num - 1} is no CSV") from None

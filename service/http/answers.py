@@ -15,6 +15,9 @@ _LIBRETRANSLATE: Final = "/libretranslate"
 _STATUSES: Final = {401: 403, 409: 400, 422: 400}
 """Their statuses for ours: of the others their clients say no more than that they are unexpected."""
 
+_NOT_READY: Final = {"file_not_ready": 503}
+"""By which DeepL's clients know what it means."""
+
 
 def problem_answer(scope: Scope, problem: Mapping[str, Any], headers: Mapping[str, str]) -> JSONResponse:
     """The answer that tells of a problem, in those members in which the clients of an interface look for it."""
@@ -22,6 +25,7 @@ def problem_answer(scope: Scope, problem: Mapping[str, Any], headers: Mapping[st
     path: str = scope["path"]
     if path.startswith(_DEEPL):
         told = {"message": problem["title"], "detail": problem["detail"]}
+        status = _NOT_READY.get(problem["code"], status)
     elif path.startswith(_LIBRETRANSLATE):
         told = {"error": problem["detail"]}
     else:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from service.http.json_body import StrictRequest, is_json
+from service.http.origins import media_type
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 128
@@ -33,20 +34,17 @@ def body_of(kind: type[_Body], members: dict[str, Any]) -> _Body:
 async def members_of(request: Request, *, lists: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The members of a body that is JSON or a form, in which those of `lists` may be there several times.
 
-    A form of a browser's page is refused: any page could have one sent, with no question asked before.
-
     Raises:
         HTTPException: it is neither, or not well-formed.
     """
     strict = StrictRequest(request.scope, request.receive)
-    kind = request.headers.get("content-type", "")
-    if is_json(kind):
+    if is_json(request.headers.get("content-type", "")):
         members = await strict.json()
         if not isinstance(members, dict):
             raise HTTPException(400, "the body must be an object")
         return members
-    if kind.partition(";")[0].strip().lower() != _FORM or "origin" in request.headers:
-        raise HTTPException(415, f"the body must be JSON, with Content-Type: application/json, or a program's {_FORM}")
+    if media_type(request.headers) != _FORM:
+        raise HTTPException(415, f"the body must be JSON, with Content-Type: application/json, or {_FORM}")
     try:
         form = (await strict.body()).decode()
         fields = parse_qs(form, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)

@@ -10,10 +10,11 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
 from service.errors import ClientLeftError
+from service.http.origins import media_type
 
 _KIND: Final = "multipart/form-data"
 _MOST_FIELDS: Final = 32
-_LONGEST_FIELD: Final = 4096
+_LONGEST_FIELD: Final = 2**20
 """Bytes of a field that is no file."""
 
 
@@ -34,15 +35,12 @@ class _InMemory(MultiPartParser):
 async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
     """The members of a form but for its `file`, and that.
 
-    A form of a browser's page is refused: any page could have one sent, with no question asked before.
-
     Raises:
         HTTPException: the body is no such form, or not well-formed.
         ClientLeftError: the client has left before its end.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _KIND or "origin" in request.headers:
-        raise HTTPException(415, f"the body must be a program's {_KIND}, with the file as `file`")
+    if media_type(request.headers) != _KIND:
+        raise HTTPException(415, f"the body must be {_KIND}, with the file as `file`")
     parser = _InMemory(
         request.headers, request.stream(), max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD
     )

@@ -7,16 +7,18 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from service.http.examples import EXAMPLES, ID
-from service.schemas import DocumentEnd, Problem, StreamedSentence
+from service.schemas import Body, DocumentEnd, FileForm, Problem, StreamedSentence
 
 DESCRIPTION: Final = """\
 Antecedent translates each sentence of a document together with the sentences before it.
 
 - **Documents** are translated whole, in one request. The answer is JSON, or server-sent events, one for each sentence
   as it becomes ready.
+- **Files** are documents too: text, HTML, subtitles, documents of Word's and slides. They are translated one after the
+  other, and fetched when they are ready.
 - **Sessions** are documents that grow. Each sentence has a position, from 0. Sending the same text at the same position
   again is a retry, and gets the same answer. An `Idempotency-Key` does the same for sentences without a position, and
-  for creating a session.
+  for creating a session and sending a file.
 - **Streams**: the WebSocket `/v1/sessions/{session_id}/stream` accepts the sentences of a session without waiting for
   each answer, and returns the translations in order. OpenAPI cannot describe it; see `docs/streams.md`.
 
@@ -28,6 +30,7 @@ Trace Context) is followed.
 
 TAGS: Final = [
     {"name": "documents", "description": "Whole documents, each in one request."},
+    {"name": "files", "description": "Files, each of which is a document and comes back as a file of its kind."},
     {"name": "sessions", "description": "Documents that grow sentence by sentence; see also `docs/streams.md`."},
     {"name": "models", "description": "The loaded models. Changing them requires a key with the scope `admin`."},
     {"name": "operation", "description": "Probes, metrics, and the limits of this service."},
@@ -58,6 +61,8 @@ _HEADERS: Final[dict[str, Any]] = {
 }
 _NOT_OF_ROUTES: Final = (Problem, StreamedSentence, DocumentEnd)
 """Bodies that no route names as its answer: those of errors and of events."""
+_FORMS: Final = (FileForm,)
+"""Bodies that are forms, which routes read by themselves."""
 _FASTAPIS_OWN: Final = "#/components/schemas/HTTPValidationError"
 """What FastAPI says of every operation with parameters, unless the operation says something itself."""
 _REQUEST_ID_PARAMETER: Final = {
@@ -95,6 +100,7 @@ def _complete(schema: dict[str, Any]) -> dict[str, Any]:
     components.setdefault("parameters", {})["RequestId"] = _REQUEST_ID_PARAMETER
     schemas = components.setdefault("schemas", {})
     schemas |= {kind.__name__: kind.model_json_schema() for kind in _NOT_OF_ROUTES}
+    schemas |= {kind.__name__: _of_form(kind) for kind in _FORMS}
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     for name, body in schemas.items():
@@ -106,6 +112,14 @@ def _complete(schema: dict[str, Any]) -> dict[str, Any]:
         operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/RequestId"})
         for response in operation["responses"].values():
             response.setdefault("headers", {})["X-Request-ID"] = {"$ref": "#/components/headers/X-Request-ID"}
+    return schema
+
+
+def _of_form(kind: type[Body]) -> dict[str, Any]:
+    """A form has no null: what is not said is left out."""
+    schema = kind.model_json_schema()
+    for field in schema["properties"].values():
+        field.update(field.pop("anyOf", [{}])[0])
     return schema
 
 

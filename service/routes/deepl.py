@@ -7,10 +7,11 @@ from fastapi import APIRouter, Depends, Request
 from service.access.caller import Caller
 from service.deepl.bodies import OfferedLanguage, TextsAnswer, TextsRequest, Usage
 from service.deepl.glossaries import named_terms
-from service.deepl.texts import Asked, append, counted, named, offered, read_texts, source_of, translated
+from service.deepl.texts import append, asked_for, named, offered, translated
 from service.http.form_body import body_of, members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
 from service.routes.texts_apart import each_alone
+from service.texts.reading import Asked, counted, read_texts, source_of
 
 _LISTS: Final = frozenset({"text", "ignore_tags", "splitting_tags", "non_splitting_tags"})
 
@@ -26,10 +27,13 @@ async def translate_texts(
     body: Annotated[TextsRequest, Depends(_body)], request: Request, who: CallerDep, parts: ServicesDep
 ) -> TextsAnswer:
     """Translates each text by itself, or as the next of the document that the client names."""
-    source_lang = source_of(body, parts.models.catalogue.models)
-    asked = Asked(body, source_lang, await named_terms(parts.glossaries, who.tenant, body, source_lang))
-    alone = body.document_id is None
-    translations = await (each_alone if alone else _in_its_document)(asked, request, who, parts)
+    source_lang = source_of(body.source_lang, body.target_lang, parts.models.catalogue.models)
+    terms = await named_terms(parts.glossaries, who.tenant, body.glossary_id, (source_lang, body.target_lang))
+    asked = asked_for(body, source_lang, terms)
+    if body.document_id is None:
+        translations = await each_alone(asked, body.context or "", request, who, parts)
+    else:
+        translations = await _in_its_document(body, asked, request, who, parts)
     return TextsAnswer(
         translations=[
             translated(text, source_lang, translation)
@@ -38,13 +42,13 @@ async def translate_texts(
     )
 
 
-async def _in_its_document(asked: Asked, request: Request, who: Caller, parts: Services) -> list[str]:
+async def _in_its_document(
+    body: TextsRequest, asked: Asked, request: Request, who: Caller, parts: Services
+) -> list[str]:
     texts = await read_texts(parts.documents, asked)
     async with admitted(request, parts, who, counted(texts)):
-        document = await named(parts.sessions, who.tenant, asked)
-        translations = await unless_client_leaves(
-            request, append(parts.sessions, document, texts, asked.request.target_lang)
-        )
+        document = await named(parts.sessions, who.tenant, body, asked)
+        translations = await unless_client_leaves(request, append(parts.sessions, document, texts, asked.target_lang))
     parts.metrics.session_sentences.labels("request").inc(sum(len(text.sentences) for text in texts))
     return translations
 

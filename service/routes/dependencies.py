@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header, Request
 from fastapi.security import HTTPBearer
 from opentelemetry.trace import Tracer
 from starlette.requests import HTTPConnection
@@ -99,6 +99,7 @@ async def admin(connection: HTTPConnection, _key: _Declared) -> Caller:
 KeyHolderDep = Annotated[Caller, Depends(key_holder)]
 CallerDep = Annotated[Caller, Depends(caller)]
 AdminDep = Annotated[Caller, Depends(admin)]
+IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]
 
 
 async def document_key(session_id: str, who: CallerDep) -> DocumentKey:

@@ -12,14 +12,14 @@ from fastapi import APIRouter, Depends, Request
 from starlette.exceptions import HTTPException
 
 from service.access.caller import Caller
-from service.deepl.bodies import TextsRequest
-from service.deepl.texts import Asked, source_of
 from service.http.authentication import presented_key
 from service.http.form_body import body_of, members_of
 from service.http.json_body import is_json
 from service.libretranslate import LibreAnswer, LibreLanguage, LibreRequest, answer_to, languages_of
 from service.routes.dependencies import ServicesDep
 from service.routes.texts_apart import each_alone
+from service.texts.reading import Asked, source_of
+from service.texts.tagged import HTML
 
 _TEXTS: Final = "q"
 _KEY: Final = "api_key"
@@ -62,15 +62,10 @@ async def translate_texts(members: MembersDep, request: Request, parts: Services
     who: Caller = request.state.caller
     who.require("translate")
     body = body_of(LibreRequest, members)
-    texts = TextsRequest(
-        text=body.q,
-        source_lang=body.source,
-        target_lang=body.target,
-        context=body.context,
-        tag_handling="html" if body.format == "html" else None,
-    )
-    source_lang = source_of(texts, parts.models.catalogue.models)
-    translations = await each_alone(Asked(texts, source_lang, []), request, who, parts)
+    source_lang = source_of(body.source, body.target, parts.models.catalogue.models)
+    html = body.format == "html"
+    asked = Asked(body.q, source_lang, body.target, markup=HTML if html else None, join_lines=html)
+    translations = await each_alone(asked, body.context or "", request, who, parts)
     return answer_to(body, source_lang, translations, single=isinstance(members.get(_TEXTS), str))
 
 

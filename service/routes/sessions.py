@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Request, status
+from fastapi import APIRouter, Path, Request, status
 from pydantic import BeforeValidator
 
 from models.errors import SentenceTooLongError
@@ -27,7 +27,14 @@ from service.errors import (
 from service.glossary import terms_of
 from service.http.json_body import StrictRoute
 from service.http.responses import links, problems
-from service.routes.dependencies import CallerDep, DocumentDep, ServicesDep, admitted, unless_client_leaves
+from service.routes.dependencies import (
+    CallerDep,
+    DocumentDep,
+    IdempotencyKey,
+    ServicesDep,
+    admitted,
+    unless_client_leaves,
+)
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS, BY_STORE, BY_TRANSLATING
 from service.schemas import (
     MAX_POSITION,
@@ -53,8 +60,6 @@ def _as_in_json(written: str) -> str:
 
 Position = Annotated[int, Path(ge=0, le=MAX_POSITION), BeforeValidator(_as_in_json)]
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=StrictRoute)
-
-IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]
 
 
 @router.post(

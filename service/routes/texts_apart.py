@@ -7,20 +7,20 @@ from contextlib import AsyncExitStack
 from fastapi import Request
 
 from service.access.caller import Caller
-from service.deepl.texts import Asked, ReadText, counted, in_groups, read_texts
 from service.documents import Documents
 from service.routes.dependencies import Services, admitted, unless_client_leaves
 from service.schemas import DocumentRequest
+from service.texts.reading import Asked, ReadText, counted, in_groups, read_texts
 
 
-async def each_alone(asked: Asked, request: Request, who: Caller, parts: Services) -> list[str]:
-    """The translations of texts, each after the same context, or none.
+async def each_alone(asked: Asked, before: str, request: Request, who: Caller, parts: Services) -> list[str]:
+    """The translations of texts, each after the same text, which may be empty.
 
     Raises:
         AntecedentError: there are too many, there is no place for them, or one cannot be translated.
     """
-    (before,) = await parts.documents.split([asked.request.context or ""], asked.source_lang)
-    context = list(before.sentences[max(0, len(before.sentences) - parts.limits.max_context_sentences) :])
+    (read,) = await parts.documents.split([before], asked.source_lang)
+    context = read.sentences[max(0, len(read.sentences) - parts.limits.max_context_sentences) :]
     texts = await read_texts(parts.documents, asked)
 
     async def in_turn() -> list[str]:

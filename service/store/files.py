@@ -8,15 +8,15 @@ from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from service.errors import FileUnknownError, StoreUnavailableError, TooManyFilesError
+from service.schemas import FileStatus, Strategy
 from service.store.commands import Commands, read_script
 
-Status = Literal["queued", "translating", "done", "error"]
 _QUEUE: Final = "antecedent:files"
 """All files that are not translated yet, by when they came (sorted set)."""
 _LOOKED_AT: Final = 1000
@@ -53,15 +53,20 @@ class FileKey:
 class KeptFile:
     """What there is to know of a file but its content."""
 
-    secret: str
-    """Without which nobody reads it."""
     name: str
     source_lang: str
     target_lang: str
-    glossary: str
+    glossary: str = ""
     """What `service.glossary` has written."""
-    sentences: int
-    characters: int
+    model: str | None = None
+    strategy: Strategy = "direct"
+    beam_size: int | None = None
+    secret: str = ""
+    """Without which nobody reads it, where it is to be asked for with one."""
+    sentences: int = 0
+    characters: int = 0
+    digest: str = ""
+    """Of its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class FileState:
     """What has become of a file."""
 
     file: KeptFile
-    status: Status
+    status: FileStatus
     sentences: int
     """That are translated."""
     started: int
@@ -78,6 +83,11 @@ class FileState:
     """Once it is done."""
     problem: str = ""
     """What was wrong, in an error."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more becomes of it."""
+        return self.status in {"done", "error"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +118,21 @@ class Files:
         self._ttl_ms = ttl_seconds * 1000
         self._lease_ms = int(lease_seconds * 1000)
         self._most = most
-        scripts = ("keep_file", "claim_file", "renew_file", "settle_file", "forget_file")
+        scripts = ("keep_file", "claim_file", "renew_file", "settle_file", "forget_file", "delete_file")
         self._scripts = {name: read_script("service.store", name) for name in scripts}
 
-    async def check_room(self, tenant: str) -> None:
+    async def check_room(self, key: FileKey) -> None:
         """Say that a tenant has as many as it may, before anything is done about one more.
 
         Raises:
-            TooManyFilesError: it has.
+            TooManyFilesError: it has, and this is none of them.
         """
-        name = _of_tenant(tenant)
+        name = _of_tenant(key.tenant)
         now = f"({time.time() * 1000:.0f}"
         there = await self._commands.run("count_files", lambda redis: redis.zcount(name, now, "+inf"), key=name)
-        if there >= self._most:
+        if there < self._most:
+            return
+        if await self._commands.run("find_file", lambda redis: redis.zscore(name, key.id), key=name) is None:
             raise TooManyFilesError(self._most)
 
     async def keep(self, key: FileKey, file: KeptFile, content: bytes) -> None:
@@ -163,6 +175,10 @@ class Files:
         """Let a file that was read make room for others."""
         await self._run("forget_file", [key.names()[0], _of_tenant(key.tenant)], key.id, _KEPT_AFTER_READING_MS)
 
+    async def delete(self, key: FileKey) -> None:
+        """Forget a file at once; whoever translates it notices when its lease is to be renewed."""
+        await self._run("delete_file", [*key.names(), _of_tenant(key.tenant)], key.id)
+
     async def claim(
         self, token: str, held: Collection[FileKey] = (), others: Collection[FileKey] = ()
     ) -> ClaimedFile | None:
@@ -200,7 +216,7 @@ class Files:
         """Leave a file to whoever takes it next, after a problem; whether this was an attempt."""
         await self._settle(claimed, "queued", problem, counts=counts)
 
-    async def _settle(self, claimed: ClaimedFile, status: Status, result: str, *, counts: bool = True) -> None:
+    async def _settle(self, claimed: ClaimedFile, status: FileStatus, result: str, *, counts: bool = True) -> None:
         keys = [*claimed.key.names(), _of_tenant(claimed.key.tenant)]
         await self._run("settle_file", keys, claimed.token, status, result, int(not counts), claimed.key.id)
 

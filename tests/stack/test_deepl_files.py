@@ -15,7 +15,7 @@ import pptx
 import pytest
 from redis import Redis
 
-from service.deepl.file_jobs import MOST_ATTEMPTS
+from service.files.jobs import MOST_ATTEMPTS
 from service.store.files import FileKey
 from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually
 
@@ -385,15 +385,15 @@ PART = b'--b\r\nContent-Disposition: form-data; name="target_lang"\r\n\r\nEN\r\n
 @pytest.mark.parametrize(
     ("request_of", "status", "problem"),
     [
-        ({"data": FORM}, 415, "the body must be a program's multipart/form-data"),
-        ({"json": FORM}, 415, "the body must be a program's multipart/form-data"),
-        ({"data": FORM, "files": FILE, "headers": {"Origin": "null"}}, 415, "the body must be a program's"),
+        ({"data": FORM}, 415, "the body must be multipart/form-data"),
+        ({"json": FORM}, 415, "the body must be multipart/form-data"),
+        ({"data": FORM, "files": FILE, "headers": {"Origin": "null"}}, 403, "origin"),
         ({"data": FORM, "files": {"other": ("a.txt", b"a")}}, 400, "no file named `file`"),
         ({"data": FORM | {"file": "a"}, "files": {"x": ("a.txt", b"a")}}, 400, "no file named `file`"),
         ({"data": FORM, "files": [("file", ("a.txt", b"a")), ("file", ("b.txt", b"b"))]}, 400, "Too many files"),
         ({"data": {"target_lang": ["EN", "EN"]}, "files": FILE}, 400, "a field more than once"),
         ({"data": {"x" * 9 + str(n): "x" for n in range(40)}, "files": FILE}, 400, "Too many fields"),
-        ({"data": FORM | {"filename": "x" * 5000}, "files": FILE}, 400, "maximum size"),
+        ({"data": FORM | {"filename": "x" * 2**21}, "files": FILE}, 400, "maximum size"),
         ({"data": {"source_lang": "JA"}, "files": FILE}, 400, "target_lang"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "Missing boundary"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data; boundary=b"}}, 400, "multipart/form-data"),

@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,28 @@ def test_generated_client_translates_a_document_and_a_session(url: str) -> None:
         assert [sentence.source for sentence in state.sentences] == SENTENCES
         forgotten = part("api.sessions.delete_session").sync_detailed(begun.session_id, client=client)
         assert forgotten.status_code == 204
+
+
+@pytest.mark.usefixtures("generated")
+def test_generated_client_translates_a_file(url: str) -> None:
+    """The form of the document is one that it can fill in, a glossary included."""
+    bodies = part("models")
+    with part("client").Client(base_url=url, httpx_args={"trust_env": False}) as client:
+        form = bodies.FileForm(
+            file=part("types").File(BytesIO(b"a.\nb."), "a.txt"),
+            source_lang="ja",
+            target_lang="en",
+            beam_size=2,
+            glossary="b\tc",
+        )
+        file = part("api.files.send_file").sync(client=client, body=form)
+        info = part("api.files.read_file").sync(file.id, client=client, wait_seconds=20)
+        assert (info.filename, info.status, info.sentences) == ("a.txt", bodies.FileInfoStatus.DONE, 2)
+        answer = part("api.files.read_translated_file").sync_detailed(file.id, client=client)
+        assert answer.content == b"A.\nC. [a.]"
+        assert part("api.files.delete_file").sync_detailed(file.id, client=client).status_code == 204
+        problem = part("api.files.read_file").sync(file.id, client=client)
+        assert (problem.status, problem.code) == (404, "file_not_found")
 
 
 @pytest.mark.usefixtures("generated")

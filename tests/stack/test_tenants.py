@@ -64,6 +64,7 @@ OF_A_SESSION: dict[Route, Call] = {
 
 OF_A_TENANT: dict[Route, Call] = {
     ("POST", "/v1/documents"): lambda client, _: client.post("/v1/documents", json=PAIR | {"text": "座った。"}),
+    ("POST", "/v1/files"): lambda client, _: client.post("/v1/files", data=PAIR, files=FILE),
     ("POST", "/v1/sessions"): lambda client, _: client.post("/v1/sessions", json=PAIR),
     ("POST", "/v2/translate"): lambda client, _: client.post(
         "/v2/translate", json={"text": ["座った。"], "target_lang": "EN"}
@@ -96,7 +97,14 @@ OF_A_FILE: dict[Route, Call] = {
     ("POST", "/v2/document/{document_id}"): _of_file,
     ("POST", "/v2/document/{document_id}/result"): lambda client, file: _of_file(client, file, "/result"),
 }
-"""Routes that name a file, by its id and its key with a blank between."""
+"""Routes that name a file of DeepL's clients, by its id and its key with a blank between."""
+
+OF_OUR_FILE: dict[Route, Call] = {
+    ("GET", "/v1/files/{file_id}"): lambda client, file: client.get(f"/v1/files/{file}"),
+    ("GET", "/v1/files/{file_id}/translation"): lambda client, file: client.get(f"/v1/files/{file}/translation"),
+    ("DELETE", "/v1/files/{file_id}"): lambda client, file: client.delete(f"/v1/files/{file}"),
+}
+"""Routes that name any other file."""
 
 OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v1/models"): lambda client, _: client.get("/v1/models"),
@@ -116,7 +124,7 @@ OF_AN_ADMINISTRATOR: dict[Route, Call] = {
 NO_KEY = {"v1": 401, "v2": 403, "libretranslate": 403}
 """What is answered without a key; in the second and third, as DeepL and LibreTranslate do."""
 _OF_THE_MOMENT = {"connection", "date", "x-request-id"}
-PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_A_FILE | OF_ANY_KEY | OF_AN_ADMINISTRATOR
+PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_A_FILE | OF_OUR_FILE | OF_ANY_KEY | OF_AN_ADMINISTRATOR
 
 
 @dataclass(frozen=True)
@@ -263,6 +271,22 @@ def test_file_of_another_tenant_looks_like_none(clients: Clients, file: str, rou
     assert OF_A_FILE[route](clients.colleague, file).status_code == 200
 
 
+@pytest.mark.parametrize("route", OF_OUR_FILE, ids=" ".join)
+def test_our_file_of_another_tenant_looks_like_none(clients: Clients, route: Route) -> None:
+    """Its id says nothing to a stranger, and its idempotency key stands for another file there."""
+    ours, theirs = (
+        client.post("/v1/files", data=PAIR, files=FILE, headers={"Idempotency-Key": route[1]}).json()["id"]
+        for client in (clients.owner, clients.stranger)
+    )
+    assert ours != theirs
+    answer = OF_OUR_FILE[route](clients.stranger, ours)
+    assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
+    assert look(answer) == look(OF_OUR_FILE[route](clients.stranger, NOBODYS))
+    waited = clients.colleague.get(f"/v1/files/{ours}", params={"wait_seconds": 20})
+    assert waited.json()["status"] == "done"
+    assert OF_OUR_FILE[route](clients.colleague, ours).status_code in {200, 204}
+
+
 def test_idempotency_key_of_another_tenant(clients: Clients, session: str) -> None:
     """A key that one tenant has used says nothing to another, in that session or in its own."""
     header = {"Idempotency-Key": "mine"}
@@ -285,7 +309,7 @@ def test_session_that_another_tenant_has_begun_with_the_same_key(clients: Client
     assert found == ours != theirs
 
 
-@pytest.mark.parametrize("route", OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY, ids=" ".join)
+@pytest.mark.parametrize("route", OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_OUR_FILE, ids=" ".join)
 def test_administrator_does_not_translate(clients: Clients, session: str, route: Route) -> None:
     """The scope admin holds no other: even of its own tenant's documents it sees nothing, nor whether they exist."""
     answer = PROTECTED[route](clients.administrator, session)

@@ -1,8 +1,8 @@
-"""Which pages may open a WebSocket."""
+"""Which pages may open a WebSocket, or send a form."""
 
 import pytest
 
-from service.http.origins import may_connect
+from service.http.origins import may_ask
 
 APP = "https://app.example.org"
 
@@ -33,4 +33,4 @@ def test_only_pages_of_ones_own_or_allowed_origins(
     origin: str | None, host: str, allowed: tuple[str, ...], may: bool
 ) -> None:
     """The service's own pages, those that are named, and what is no browser; a name inside a name is another one."""
-    assert may_connect(origin, host, allowed) is may
+    assert may_ask(origin, host, allowed) is may

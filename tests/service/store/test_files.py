@@ -16,7 +16,7 @@ from service.telemetry.metrics import Metrics
 from tests.support.lossy_redis import LossyRedis
 from tests.support.servers import RedisServer
 
-KEPT = KeptFile("secret", "a.txt", "ja", "en", "", sentences=2, characters=5)
+KEPT = KeptFile("a.txt", "ja", "en", secret="secret", sentences=2, characters=5)
 KEYS = [FileKey(tenant, letter * 22) for tenant, letter in (("one", "a"), ("one", "b"), ("other", "c"), ("one", "d"))]
 
 
@@ -141,9 +141,10 @@ async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
         await few.keep(KEYS[1], KEPT, b"")
     await few.keep(KEYS[2], KEPT, b"")
     with pytest.raises(TooManyFilesError):
-        await few.check_room("one")
+        await few.check_room(KEYS[1])
+    await few.check_room(KEYS[0])  # which is there already
     await few.forget_soon(KEYS[0])
-    await few.check_room("one")
+    await few.check_room(KEYS[1])
     assert 0 < await redis.pttl(KEYS[0].names()[0]) <= 1000  # not longer than the others
     await few.keep(KEYS[1], KEPT, b"")
     await asyncio.sleep(1.1)
@@ -171,7 +172,7 @@ async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisCli
             await made.fail(await claimed(made, "x"), "wrong")
 
     await files(IsQuick(redis), most=1).keep(KEYS[3], KEPT, b"content")
-    await files(redis, most=1).check_room(KEYS[3].tenant)
+    await files(redis, most=1).check_room(KEYS[0])
     with pytest.raises(ZeroDivisionError):
         await files(Dies(redis)).keep(KEYS[0], KEPT, b"content")
     with pytest.raises(StoreUnavailableError):
@@ -191,3 +192,17 @@ async def test_a_redis_that_is_full_can_be_emptied(redis: RedisClient) -> None:
     await made.release(mine, counts=True)
     await made.finish(await claimed(made, "y"), b"done")
     assert (await made.state(KEYS[0])).translation == b"done"
+
+
+async def test_one_that_is_deleted_is_gone_at_once(redis: RedisClient) -> None:
+    """It makes room, nobody begins it, and whoever translates it notices; it may be done twice."""
+    made = await kept(redis, 2)
+    held = await claimed(made, "x")
+    for key in [*KEYS[:2], KEYS[0]]:
+        await made.delete(key)
+        with pytest.raises(FileUnknownError):
+            await made.state(key)
+    assert not await made.renew(held, 1)
+    await made.finish(held, b"late")
+    assert await made.claim("y") is None
+    assert await redis.keys() == []

@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from service.deepl.office.dialects import Dialect, Element, Look
+from service.files.office.dialects import Dialect, Element, Look
 
 _NO_CHARACTER: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML does not allow (XML 1.0, section 2.2)."""

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from lxml import etree
 
-from service.deepl.office.dialects import PLAIN, Dialect, Element, Look
-from service.deepl.office.fields import TextualFields, is_simple_text, marks_in
-from service.deepl.office.writing import Link, Object, Writing
 from service.errors import InvalidInputError
+from service.files.office.dialects import PLAIN, Dialect, Element, Look
+from service.files.office.fields import TextualFields, is_simple_text, marks_in
+from service.files.office.writing import Link, Object, Writing
 
 _DEEPEST: Final = 16
 """So many links, insertions and the like are in one another, at most, where their text is looked for."""

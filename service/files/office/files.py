@@ -15,9 +15,9 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 
-from service.deepl.office.dialects import SLIDES, WORD, Dialect
-from service.deepl.office.paragraph import Paragraph
 from service.errors import InvalidInputError
+from service.files.office.dialects import SLIDES, WORD, Dialect
+from service.files.office.paragraph import Paragraph
 
 _MOST_BYTES: Final = 2**26
 """Of all that is packed in a file; more is no document, but a bomb."""

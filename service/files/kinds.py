@@ -4,10 +4,10 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final, Literal
+from typing import Final
 
-from service.deepl.office.files import SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.errors import InvalidInputError
+from service.files.office.files import SLIDE_FILES, WORD_FILES, OfficeFiles
 
 _ISO_2022: Final = (b"\x1b$", b"\x1b(")
 """Bytes of a common encoding that is UTF-8, too, and says something else there."""
@@ -39,8 +39,8 @@ class Kind:
     """What a file is to browsers, and how the text in it is read and replaced."""
 
     media_type: str
-    tag_handling: Literal["html"] | None = None
-    """What the text is, unless it is text and no more."""
+    html: bool = False
+    """Whether the text is HTML, or else text and no more."""
     read: Callable[[bytes], str] = _text_of
     """The text of a file; raises InvalidInputError if it cannot be read."""
     write: Callable[[bytes, str], bytes] = _text_like
@@ -49,10 +49,10 @@ class Kind:
 
 def _office(kind: str, files: OfficeFiles) -> Kind:
     media_type = f"application/vnd.openxmlformats-officedocument.{kind}"
-    return Kind(media_type, "html", files.html_of, files.with_translation)
+    return Kind(media_type, html=True, read=files.html_of, write=files.with_translation)
 
 
-_HTML: Final = Kind("text/html; charset=utf-8", "html", write=_page)
+_HTML: Final = Kind("text/html; charset=utf-8", html=True, write=_page)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8"),
     ".md": Kind("text/markdown; charset=utf-8"),

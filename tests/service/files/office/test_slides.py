@@ -13,8 +13,8 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from service.deepl.office.files import SLIDE_FILES
 from service.errors import InvalidInputError
+from service.files.office.files import SLIDE_FILES
 
 html_of, with_translation = SLIDE_FILES.html_of, SLIDE_FILES.with_translation
 NAMESPACES = (

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
-from service.deepl.office.fields import PASSING, W
+from service.files.office.fields import PASSING, W
 
 A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _WHITE: Final = " \t\r\n"

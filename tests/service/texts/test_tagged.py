@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.deepl.tagged import Markup
 from service.errors import InvalidInputError
 from service.segmentation import Segmented, split
+from service.texts.tagged import Markup
 
 PAGE = """<!DOCTYPE html><html><head><title>A page</title><style>p { a: "b<c>" }</style></head>
 <body class="x">

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from service.deepl.office.fields import W
-from service.deepl.office.files import WORD_FILES
-from service.deepl.tagged import Markup
 from service.errors import InvalidInputError
+from service.files.office.fields import W
+from service.files.office.files import WORD_FILES
 from service.segmentation import split
+from service.texts.tagged import Markup
 
 html_of, with_translation = WORD_FILES.html_of, WORD_FILES.with_translation
 NAMESPACES = (

@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from models.data.spacing import gap_of
 from models.data.words import ENTITY
-from service.deepl.tags import Kind, Token, html_tokens, xml_tokens
 from service.segmentation import Segmented
+from service.texts.tags import Kind, Token, html_tokens, xml_tokens
 
 _BLOCK: Final = re.compile(
     "address|article|aside|blockquote|body|br|button|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset"
@@ -67,6 +67,10 @@ class Markup:
             return name not in joining and (_BLOCK.fullmatch(name) is not None or name in splitting)
 
         return _tagged(html_tokens(text, ignored), splits, text + taken, gap, self.kind)
+
+
+HTML: Final = Markup("html")
+"""With nothing more to be said of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from models.errors import AntecedentError
-from service.deepl.file_translation import translated_file
 from service.documents import Documents
 from service.errors import LanguagePairError, ServiceError, ShuttingDownError, StoreUnavailableError
+from service.files.translation import translated_file
 from service.store.files import ClaimedFile, FileKey, Files
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics

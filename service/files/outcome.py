@@ -1,0 +1,53 @@
+"""What has become of files, for those who sent them."""
+
+import asyncio
+import hmac
+import time
+from typing import Final
+
+from service.errors import FileFailedError, FileNotReadyError, FileUnknownError
+from service.store.files import FileKey, Files, FileState
+
+_LOOK_SECONDS: Final = 0.25
+"""How often somebody who waits for a file is looked up."""
+
+
+async def state_of(files: Files, key: FileKey, *, secret: str = "", wait_seconds: float = 0) -> FileState:
+    """What has become of a file: at once, or once it is translated or has failed, but after so long in any case.
+
+    Raises:
+        FileUnknownError: there is none of this id, or it has another secret.
+        StoreUnavailableError: Redis is away.
+    """
+    until = time.monotonic() + wait_seconds
+    while True:
+        state = await files.state(key)
+        if not hmac.compare_digest(state.file.secret.encode(), secret.encode()):
+            raise FileUnknownError
+        if state.settled or time.monotonic() >= until:
+            return state
+        await asyncio.sleep(min(_LOOK_SECONDS, max(0.0, until - time.monotonic())))
+
+
+async def translation_of(files: Files, key: FileKey, state: FileState) -> bytes:
+    """A file that is translated; it can be read again for a while.
+
+    Raises:
+        FileNotReadyError: it is not translated yet.
+        FileFailedError: it could not be translated.
+        StoreUnavailableError: Redis is away.
+    """
+    if state.status == "error":
+        raise FileFailedError(state.problem)
+    if state.status != "done":
+        raise FileNotReadyError
+    await files.forget_soon(key)
+    return state.translation
+
+
+def seconds_remaining(state: FileState) -> int | None:
+    """Until a file is translated, if it goes on as it has begun; None where it has not."""
+    if state.status != "translating" or state.sentences == 0:
+        return None
+    each = max(0.0, time.time() - state.started) / state.sentences
+    return round(each * (state.file.sentences - state.sentences))

@@ -1,0 +1,78 @@
+"""One file, translated as a document of its own."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from service.documents import Documents
+from service.errors import QueueFullError
+from service.files.kinds import kind_of
+from service.glossary import terms_of
+from service.schemas import DocumentRequest
+from service.store.files import KeptFile
+from service.texts.reading import Asked, ReadText, read_texts
+from service.texts.tagged import HTML
+
+Progress = Callable[[int], None]
+"""Is told how many sentences are translated."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """What a file says, the sentences of that, and what is asked of them."""
+
+    source: str
+    text: ReadText
+    request: DocumentRequest
+
+
+async def read_file(documents: Documents, file: KeptFile, content: bytes) -> ReadFile:
+    """A file as a document.
+
+    Raises:
+        InvalidInputError: it is of a kind that is not read, cannot be read, or has more sentences than a document may.
+    """
+    kind = kind_of(file.name)
+    source = await asyncio.to_thread(kind.read, content)
+    asked = Asked(
+        [source],
+        file.source_lang,
+        file.target_lang,
+        terms_of(file.glossary),
+        markup=HTML if kind.html else None,
+        join_lines=kind.html,
+        model=file.model,
+        strategy=file.strategy,
+        beam_size=file.beam_size,
+    )
+    (text,) = await read_texts(documents, asked)
+    return ReadFile(source, text, text.document(asked))
+
+
+async def translated_file(documents: Documents, file: KeptFile, content: bytes, progress: Progress) -> bytes:
+    """A file with its text in the language that was asked for; it waits while the queue is full.
+
+    Raises:
+        AntecedentError: it cannot be translated, or not here, or not now.
+    """
+    read = await read_file(documents, file, content)
+    translations = await _once_there_is_room(documents, read, progress)
+    return await asyncio.to_thread(kind_of(file.name).write, content, read.text.join(translations, file.target_lang))
+
+
+async def _once_there_is_room(documents: Documents, read: ReadFile, progress: Progress) -> list[str]:
+    while True:
+        try:
+            return await _translations(documents, read, progress)
+        except QueueFullError as error:
+            await asyncio.sleep(error.retry_after or 1)
+
+
+async def _translations(documents: Documents, read: ReadFile, progress: Progress) -> list[str]:
+    found = list[str]()
+    async with documents.prepare(read.request, read.text.segmented) as prepared:
+        with documents.stream(prepared, awaited=False, among_others=True) as stream:
+            async for sentence in stream:
+                found.append(sentence.translation)
+                progress(len(found))
+    return found

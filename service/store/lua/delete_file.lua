@@ -1,0 +1,6 @@
+-- Forget a file. It may be repeated.
+--
+-- KEYS  1 the file (hash)  2 its lease  3 the tenant's files (sorted set)
+-- ARGV  1 id
+redis.call('DEL', KEYS[1], KEYS[2])
+redis.call('ZREM', KEYS[3], ARGV[1])

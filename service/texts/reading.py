@@ -1,0 +1,148 @@
+"""Texts to translate, plain or with tags: their sentences, and what becomes of them in another language."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from models.data.spacing import gap_of, primary
+from models.data.words import has_words
+from service.documents import Documents, beside_others
+from service.errors import InvalidInputError
+from service.inference.catalogue import Model
+from service.schemas import DocumentRequest, GlossaryTerm, Strategy
+from service.segmentation import Segmented
+from service.texts.tagged import Markup, Tagged
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Texts that somebody wants translated, each as a document of its own, and how."""
+
+    texts: Sequence[str]
+    source_lang: str
+    target_lang: str
+    glossary: Sequence[GlossaryTerm] = ()
+    markup: Markup | None = None
+    """What is known of their tags, unless they are text and no more."""
+    whole: bool = False
+    """Whether a text, or a block of one with tags, is one sentence."""
+    join_lines: bool = False
+    """Whether a line break within a text is but a space."""
+    model: str | None = None
+    strategy: Strategy = "direct"
+    beam_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """One of the texts: its sentences, and how it is made of their translations again."""
+
+    segmented: Segmented
+    tagged: Tagged | None
+    """What tags it has, unless it is text and no more."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is translated."""
+        return self.segmented.sentences
+
+    def join(self, translations: Sequence[str], target_lang: str) -> str:
+        """The text in another language."""
+        if self.tagged is not None:
+            translations = [self.tagged.restored(translation) for translation in translations]
+        return self.segmented.join(translations, gap=gap_of(target_lang))
+
+    def document(self, asked: Asked, context: Sequence[str] = ()) -> DocumentRequest:
+        """The text as a document of its own, behind a context."""
+        return DocumentRequest(
+            source_lang=asked.source_lang,
+            target_lang=asked.target_lang,
+            text=None if asked.whole else self.segmented.join(self.sentences),
+            sentences=list(self.sentences) if asked.whole else None,
+            context=list(context),
+            glossary=list(asked.glossary),
+            model=asked.model,
+            strategy=asked.strategy,
+            beam_size=asked.beam_size,
+        )
+
+
+def source_of(source_lang: str | None, target_lang: str, models: Iterable[Model]) -> str:
+    """The language of texts: as the client says, or the only one from which its target language is served.
+
+    Raises:
+        InvalidInputError: it does not say, and there are several, or none.
+    """
+    if source_lang is not None:
+        return source_lang
+    target = primary(target_lang)
+    sources = sorted({model.pair[0] for model in models if primary(model.pair[1]) == target})
+    if len(sources) != 1:
+        served = ", ".join(sources) or "none"
+        raise InvalidInputError(f"the source language is missing, and is not guessed; served to {target}: {served}")
+    return sources[0]
+
+
+async def read_texts(documents: Documents, asked: Asked) -> list[ReadText]:
+    """The sentences of each text, split as the client says.
+
+    Raises:
+        InvalidInputError: they are, together, more than a document may have, or no well-formed XML.
+    """
+    tagged = await beside_others(lambda: _tagged(asked), asked.texts)
+    blocks = [
+        [_lines_joined(asked, text)] if one is None else list(one.blocks)
+        for text, one in zip(asked.texts, tagged, strict=True)
+    ]
+    if asked.whole:
+        split = [_whole(block) for block in chain.from_iterable(blocks)]
+    else:
+        split = await documents.split(list(chain.from_iterable(blocks)), asked.source_lang)
+    of_all = iter(split)
+    parts = [list(islice(of_all, len(each))) for each in blocks]
+    return await beside_others(
+        lambda: [
+            ReadText(own[0] if one is None else one.segmented(own), one) for one, own in zip(tagged, parts, strict=True)
+        ],
+        asked.texts,
+    )
+
+
+def _whole(text: str) -> Segmented:
+    """A text as one sentence, if it has words, and what is around it."""
+    if not has_words(text):
+        return Segmented((), (text,))
+    sentence = text.strip()
+    start = text.index(sentence)
+    return Segmented((sentence,), (text[:start], text[start + len(sentence) :]))
+
+
+def _tagged(asked: Asked) -> list[Tagged | None]:
+    markup = asked.markup
+    if markup is None:
+        return [None] * len(asked.texts)
+    said = "".join(term.target for term in asked.glossary)
+    return [markup.read(text, asked.source_lang, join_lines=asked.join_lines, taken=said) for text in asked.texts]
+
+
+def _lines_joined(asked: Asked, text: str) -> str:
+    return gap_of(asked.source_lang).join(text.splitlines()) if asked.join_lines else text
+
+
+def counted(texts: Iterable[ReadText]) -> int:
+    """The sentences of texts, as a key's are counted: one without any has been looked through as well."""
+    return sum(max(1, len(text.sentences)) for text in texts)
+
+
+def in_groups(texts: Iterable[ReadText], most: int) -> list[list[ReadText]]:
+    """Texts, those together that have at most so many sentences; a larger one is alone."""
+    groups: list[list[ReadText]] = []
+    room = 0
+    for text in texts:
+        size = len(text.sentences)
+        if not groups or size > room:
+            groups.append([])
+            room = most
+        groups[-1].append(text)
+        room -= size
+    return groups

@@ -1,0 +1,223 @@
+"""Files by our own interface, against real servers that share a Redis."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import docx
+import httpx
+import pytest
+from redis import Redis
+
+from tests.support.client import PAIR
+from tests.support.servers import RedisServer, Replica, Replicas, eventually
+
+NOBODYS = "A" * 22
+WAIT = {"wait_seconds": 20}
+
+
+@pytest.fixture(scope="module")
+def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis of this file's: whoever shares one translates the files of all."""
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, own_redis: RedisServer) -> Replica:
+    """Translates two files at a time, and keeps three."""
+    limits = {"max_files": "3", "max_sentence_characters": "300", "max_document_sentences": "20"}
+    return shared_replicas.new(redis_url=own_redis.url, max_glossary_terms="2", batch_sentences="1", **limits).start()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(replica: Replica, own_redis: RedisServer) -> Iterator[None]:
+    """What a test has sent is gone after it."""
+    del replica
+    yield
+    with closing(Redis.from_url(own_redis.url)) as redis:
+        redis.flushdb()
+
+
+def send(
+    client: httpx.Client, content: str | bytes, name: str = "a.txt", *, key: str | None = None, **fields: Any
+) -> httpx.Response:
+    """Send a file, with an idempotency key where there is one."""
+    headers = {} if key is None else {"Idempotency-Key": key}
+    raw = content.encode() if isinstance(content, str) else content
+    return client.post("/v1/files", data=PAIR | fields, files={"file": (name, raw)}, headers=headers)
+
+
+def sent(client: httpx.Client, content: str | bytes, name: str = "a.txt", **fields: Any) -> str:
+    """Send a file that is taken; gives its path."""
+    answer = send(client, content, name, **fields)
+    assert answer.status_code == 202, answer.text
+    return f"/v1/files/{answer.json()['id']}"
+
+
+def fetched(client: httpx.Client, path: str) -> bytes:
+    """A translation, once it is there."""
+    answer = client.get(f"{path}/translation", params=WAIT)
+    assert answer.status_code == 200, answer.text
+    return answer.content
+
+
+def test_a_file_comes_back_as_a_file(client: httpx.Client) -> None:
+    """Each sentence is read after those before it; the answers say what it was, and how far it is."""
+    answer = send(client, "か。き。\n\n- く。\n", "手紙.txt")
+    assert answer.status_code == 202
+    info = answer.json()
+    assert info.pop("status") in {"queued", "translating"}
+    assert info == PAIR | {
+        "id": info["id"],
+        "filename": "手紙.txt",
+        "sentences": 3,
+        "translated": info["translated"],
+        "seconds_remaining": info["seconds_remaining"],
+        "problem": None,
+    }
+    path = f"/v1/files/{info['id']}"
+    done = client.get(path, params=WAIT).json()
+    assert (done["status"], done["translated"], done["seconds_remaining"]) == ("done", 3, None)
+    for _ in range(2):
+        answer = client.get(f"{path}/translation")
+        assert answer.content.decode() == "か。 き。 [か。]\n\n- く。 [か。 | き。]\n"
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%E6%89%8B%E7%B4%99.txt"
+
+
+def test_a_file_of_words(client: httpx.Client) -> None:
+    """It is one again, and its kind may be said apart from its name."""
+    made, content = docx.Document(), BytesIO()
+    made.add_heading("か", 1)
+    made.add_paragraph("a")
+    made.save(content)
+    path = sent(client, content.getvalue(), "upload", filename="か.docx")
+    found = docx.Document(BytesIO(fetched(client, path)))
+    assert [each.text for each in found.paragraphs] == ["か", "A [か]"]
+    assert client.get(path).json()["filename"] == "か.docx"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"strategy": "sentence"}, "A.\nB."),
+        ({"model": "stand-in", "beam_size": "2"}, "A.\nB. [a.]"),
+        ({"glossary": "b\tc\n\n"}, "A.\nC. [a.]"),
+        ({"glossary": ""}, "A.\nB. [a.]"),
+    ],
+)
+def test_how_it_is_translated(client: httpx.Client, fields: dict[str, str], expected: str) -> None:
+    """As a document is."""
+    assert fetched(client, sent(client, "a.\nb.", **fields)).decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "fields", "status", "problem"),
+    [
+        ("a", "a.pdf", {}, 422, "files that end with .pdf are not translated"),
+        (b"\x82\xa9", "a.txt", {}, 422, "is not in UTF-8: byte 0"),
+        ("a", "a.docx", {}, 422, "is no .docx"),
+        ("a", "a.txt", {"source_lang": "fr"}, 422, "no model serves fr-en"),
+        ("a", "a.txt", {"model": "other"}, 404, "no model of that name"),
+        ("a", "a.txt", {"strategy": "best"}, 422, "strategy"),
+        ("a", "a.txt", {"beam_size": "9"}, 422, "beam_size"),
+        ("a", "a.txt", {"beam_size": "2.0"}, 422, "beam_size: must be an integer"),
+        ("a", "a.txt", {"glossary": "b=c"}, 422, "glossary: line 0 is no two terms with a tab between"),
+        ("a", "a.txt", {"glossary": "b\t"}, 422, "glossary: entry 0, target"),
+        ("a", "a.txt", {"glossary": "a\ta\nb\tb\nc\tc"}, 422, "more than 2 terms"),
+        ("a", "a.txt", {"style": "x"}, 422, "unknown member"),
+        ("a", "a.txt", {"filename": ""}, 422, "filename"),
+        ("か。" * 21, "a.txt", {}, 422, "more than 20 sentences"),
+        ("か。" + "き" * 400, "a.txt", {}, 422, "sentence 1 has 400 characters; at most 300 are accepted"),
+    ],
+)
+def test_what_cannot_be_translated_is_refused_at_once(
+    client: httpx.Client, content: str | bytes, name: str, fields: dict[str, str], status: int, problem: str
+) -> None:
+    """By its name, before anything is kept."""
+    answer = send(client, content, name, **fields)
+    assert (answer.status_code, problem in answer.json()["detail"]) == (status, True), answer.text
+    assert len([sent(client, "a") for _ in range(3)]) == 3
+
+
+def test_bodies_that_are_no_form_with_a_file(client: httpx.Client) -> None:
+    """Are refused, too; so is one that a page of another origin sends, which nobody has been asked about."""
+    json = client.post("/v1/files", json=PAIR)
+    without = client.post("/v1/files", data=PAIR | {"file": "a"}, files={"x": ("a.txt", b"a")})
+    page = client.post("/v1/files", data=PAIR, files={"file": ("a.txt", b"a")}, headers={"Origin": "http://a.example"})
+    own = {"Origin": str(client.base_url).rstrip("/")}
+    found = [(answer.status_code, answer.json()["code"]) for answer in (json, without, page)]
+    assert found == [(415, "unsupported_media_type"), (400, "malformed_request"), (403, "origin_not_allowed")]
+    assert client.post("/v1/files", data=PAIR, files={"file": ("a.txt", b"a")}, headers=own).status_code == 202
+
+
+def test_a_retry_is_the_same_file(client: httpx.Client) -> None:
+    """As long as it is there, even where there is room for no other; with the key, anything else is a conflict."""
+    first = send(client, "か。", key="one")
+    for _ in range(2):
+        sent(client, "a")
+    again = send(client, "か。", key="one")
+    assert (again.status_code, again.json()["id"]) == (202, first.json()["id"])
+    for content, name, fields in (("き。", "a.txt", {}), ("か。", "b.txt", {}), ("か。", "a.txt", {"beam_size": "1"})):
+        other = send(client, content, name, key="one", **fields)
+        assert (other.status_code, other.json()["code"]) == (409, "file_conflict")
+    full = send(client, "か。", key="two")
+    assert (full.status_code, full.json()["code"], full.headers["retry-after"]) == (429, "too_many_files", "5")
+    assert fetched(client, f"/v1/files/{first.json()['id']}").decode() == "か。"
+
+
+def test_what_fails_says_why(client: httpx.Client) -> None:
+    """Where it is told of, and to who wants it all the same."""
+    path = sent(client, "か。\nrefuse")
+    told = client.get(path, params=WAIT).json()
+    assert (told["status"], told["problem"]) == ("error", "the model refuses this sentence")
+    answer = client.get(f"{path}/translation")
+    assert (answer.status_code, answer.json()["code"]) == (422, "file_failed")
+    assert answer.json()["detail"] == "the file could not be translated: the model refuses this sentence"
+
+
+def test_who_does_not_wait_is_told_to_come_again(client: httpx.Client, tmp_path: Path) -> None:
+    """How far it is, and when to ask; who waits gets it as soon as it is there."""
+    gates = [tmp_path / str(number) for number in range(2)]
+    path = sent(client, "\n".join(f"wait-for:{gate}" for gate in gates))
+    eventually(Path(f"{gates[0]}.begun").exists, "it is at the model")
+    early = client.get(f"{path}/translation", params={"wait_seconds": 0.3})
+    assert (early.status_code, early.json()["code"], early.headers["retry-after"]) == (409, "file_not_ready", "1")
+    gates[0].touch()
+    eventually(lambda: client.get(path).json()["translated"] == 1, "some of it is done")
+    assert client.get(path).json()["seconds_remaining"] >= 0
+    threading.Timer(0.5, gates[1].touch).start()
+    assert fetched(client, path).decode().startswith("WAIT-FOR:")
+    for seconds in ("-1", "61", "soon", "nan"):
+        assert client.get(path, params={"wait_seconds": seconds}).status_code == 422
+
+
+def test_a_deleted_file_is_gone(client: httpx.Client, tmp_path: Path) -> None:
+    """Before, while, and after it is translated; what is left of it is not done."""
+    gate, mark = tmp_path / "gate", tmp_path / "never"
+    paths = [sent(client, f"wait-for:{gate}\ncrash-once:{mark}"), sent(client, "か。"), sent(client, "き。")]
+    eventually(Path(f"{gate}.begun").exists, "it is at the model")
+    for path in paths:
+        assert client.delete(path).status_code == 204
+        for answer in (client.get(path), client.get(f"{path}/translation"), client.delete(path)):
+            assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
+    done = sent(client, "か。")
+    time.sleep(2)  # after which whoever translates a file has asked whether it is still its own
+    gate.touch()
+    assert fetched(client, done).decode() == "か。"
+    assert client.delete(done).status_code == 204
+    assert client.get(f"{done}/translation").status_code == 404
+    assert not mark.exists()
+
+
+def test_ids_that_are_none(client: httpx.Client) -> None:
+    """Nobody learns more of them than that."""
+    sent_to_deepl = client.post("/v2/document", data=PAIR, files={"file": ("a.txt", b"a")}).json()["document_id"]
+    for file in (NOBODYS, "a", "A" * 23, "%00" * 22, sent_to_deepl):
+        answer = client.get(f"/v1/files/{file}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
