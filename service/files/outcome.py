@@ -3,17 +3,22 @@
 import asyncio
 import hmac
 import time
+from collections.abc import Callable
 from typing import Final
 
 from service.errors import FileFailedError, FileNotReadyError, FileUnknownError
 from service.store.files import FileKey, Files, FileState
 
-_LOOK_SECONDS: Final = 0.25
+_LOOK_SECONDS: Final = 0.5
 """How often somebody who waits for a file is looked up."""
 
 
-async def state_of(files: Files, key: FileKey, *, secret: str = "", wait_seconds: float = 0) -> FileState:
+async def state_of(
+    files: Files, key: FileKey, *, secret: str = "", wait_seconds: float = 0, draining: Callable[[], bool] = bool
+) -> FileState:
     """What has become of a file: at once, or once it is translated or has failed, but after so long in any case.
+
+    Nobody waits at a replica that is `draining`, which is about to end.
 
     Raises:
         FileUnknownError: there is none of this id, or it has another secret.
@@ -24,7 +29,7 @@ async def state_of(files: Files, key: FileKey, *, secret: str = "", wait_seconds
         state = await files.state(key)
         if not hmac.compare_digest(state.file.secret.encode(), secret.encode()):
             raise FileUnknownError
-        if state.settled or time.monotonic() >= until:
+        if state.settled or time.monotonic() >= until or draining():
             return state
         await asyncio.sleep(min(_LOOK_SECONDS, max(0.0, until - time.monotonic())))
 

@@ -20,7 +20,7 @@ from service.http.form_body import body_of
 from service.http.multipart import file_of
 from service.http.responses import links, problems
 from service.idempotency import id_of
-from service.routes.dependencies import CallerDep, IdempotencyKey, ServicesDep, unless_client_leaves
+from service.routes.dependencies import CallerDep, IdempotencyKey, Services, ServicesDep, unless_client_leaves
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS
 from service.routes.sent_files import attached, keep_file
 from service.schemas import FileForm, FileInfo
@@ -122,7 +122,7 @@ async def send_file(
 )
 async def read_file(key: KeyDep, request: Request, parts: ServicesDep, wait_seconds: WaitSeconds = 0) -> FileInfo:
     """With `wait_seconds`, the answer comes once the file is translated or has failed, but after that time anyway."""
-    return _info(key, await unless_client_leaves(request, state_of(parts.files, key, wait_seconds=wait_seconds)))
+    return _info(key, await _settled(key, request, parts, wait_seconds))
 
 
 @router.head("/{file_id}/translation", include_in_schema=False)
@@ -140,7 +140,7 @@ async def read_translation(
 
     With `wait_seconds`, the answer comes once it is translated or has failed, but after that time anyway.
     """
-    state = await unless_client_leaves(request, state_of(parts.files, key, wait_seconds=wait_seconds))
+    state = await _settled(key, request, parts, wait_seconds)
     return await attached(parts.files, key, state, _BYTES)
 
 
@@ -155,6 +155,11 @@ async def delete_file(key: KeyDep, parts: ServicesDep) -> None:
     """The file and its translation are deleted at once. If it is being translated, that ends."""
     await state_of(parts.files, key)
     await parts.files.delete(key)
+
+
+async def _settled(key: FileKey, request: Request, parts: Services, seconds: float) -> FileState:
+    waiting = state_of(parts.files, key, wait_seconds=seconds, draining=lambda: parts.draining)
+    return await unless_client_leaves(request, waiting)
 
 
 def _info(key: FileKey, state: FileState) -> FileInfo:

@@ -1,8 +1,10 @@
 """Files by our own interface, against real servers that share a Redis."""
 
+import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
@@ -221,3 +223,20 @@ def test_ids_that_are_none(client: httpx.Client) -> None:
     for file in (NOBODYS, "a", "A" * 23, "%00" * 22, sent_to_deepl):
         answer = client.get(f"/v1/files/{file}")
         assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
+
+
+def test_nobody_waits_at_a_replica_that_ends(replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path) -> None:
+    """Who waits for a file is told that it is not ready, and finds it at another replica."""
+    gate = tmp_path / "gate"
+    quick = {"redis_url": mortal_redis.url, "session_lease_seconds": "0.5", "drain_seconds": "20"}
+    one, other = (replicas.new(**quick).start() for _ in range(2))
+    with one.client() as client, ThreadPoolExecutor() as pool:
+        path = sent(client, f"wait-for:{gate}")
+        waiting = pool.submit(client.get, path, params={"wait_seconds": 60})
+        eventually(Path(f"{gate}.begun").exists, "it is at the model")
+        ending = pool.submit(one.end, signal.SIGTERM)
+        assert waiting.result().json()["status"] == "translating"
+        gate.touch()
+        ending.result()
+    with other.client() as client:
+        assert fetched(client, path).decode().startswith("WAIT-FOR:")
