@@ -356,6 +356,9 @@ class Limits(Body):
     max_sentence_characters: int
     max_translation_characters: int
     max_body_bytes: int
+    """Of a file that is text, too."""
+    max_file_bytes: int
+    """Of a request that brings a file."""
     max_session_sentences: int
     session_max_ttl_seconds: int
     max_files: int

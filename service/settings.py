@@ -170,7 +170,9 @@ class Settings(BaseSettings):
     max_translation_characters: int = Field(8000, ge=1)
     """Most characters in a draft, or in a client's correction of a translation."""
     max_body_bytes: int = Field(4_194_304, ge=1)
-    """Most bytes in a request's body."""
+    """Most bytes in a request's body, and in a file that is text."""
+    max_file_bytes: int = Field(16_777_216, ge=1)
+    """Most bytes in a request's body that brings a file: pictures make up most of a large one."""
     max_json_depth: int = Field(16, ge=3, le=500)
     """How deep arrays and objects may be nested in a request's body."""
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()

@@ -41,6 +41,8 @@ class Kind:
     media_type: str
     html: bool = False
     """Whether the text is HTML, or else text and no more."""
+    packed: bool = False
+    """Whether the text is only a part of it, whose size has limits of its own."""
     read: Callable[[bytes], str] = _text_of
     """The text of a file; raises InvalidInputError if it cannot be read."""
     write: Callable[[bytes, str], bytes] = _text_like
@@ -49,7 +51,7 @@ class Kind:
 
 def _office(kind: str, files: OfficeFiles) -> Kind:
     media_type = f"application/vnd.openxmlformats-officedocument.{kind}"
-    return Kind(media_type, html=True, read=files.html_of, write=files.with_translation)
+    return Kind(media_type, html=True, packed=True, read=files.html_of, write=files.with_translation)
 
 
 _HTML: Final = Kind("text/html; charset=utf-8", html=True, write=_page)
@@ -76,3 +78,13 @@ def kind_of(name: str) -> Kind:
         what = f"files that end with {suffix}" if suffix else "files whose names say not what they are"
         raise InvalidInputError(f"file: {what} are not translated, but {', '.join(KINDS)}")
     return kind
+
+
+def check_size(name: str, content: bytes, most: int) -> None:
+    """Refuse a file of more than so many bytes that are all text.
+
+    Raises:
+        InvalidInputError: says how many there may be; or it is of no kind that is read.
+    """
+    if not kind_of(name).packed and len(content) > most:
+        raise InvalidInputError(f"file: is text of more than {most} bytes, which is the maximum")

@@ -13,11 +13,11 @@ class BodyLimitMiddleware:
     Starlette's own limit answers in plain text, which is no problem detail.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int, most_of_strangers: Mapping[str, int]) -> None:
-        """Limit bodies to `most` bytes, and to less below the paths where nobody is known before the body is read."""
+    def __init__(self, app: ASGIApp, *, most: int, most_at: Mapping[str, int]) -> None:
+        """Limit bodies to `most` bytes, but for those at paths that begin so, which have limits of their own."""
         self._app = app
         self._most = most
-        self._most_of_strangers = most_of_strangers
+        self._most_at = most_at
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; a WebSocket's messages have a limit of their own."""
@@ -25,7 +25,7 @@ class BodyLimitMiddleware:
             await self._app(scope, receive, send)
             return
         announced = int(Headers(scope=scope).get("content-length", 0))  # digits: the HTTP parser has seen to that
-        most = self._most_at(scope["path"])
+        most = next((most for start, most in self._most_at.items() if scope["path"].startswith(start)), self._most)
         received = 0
 
         async def counted() -> Message:
@@ -37,9 +37,6 @@ class BodyLimitMiddleware:
             return message
 
         await self._app(scope, counted, send)
-
-    def _most_at(self, path: str) -> int:
-        return min([self._most, *(most for start, most in self._most_of_strangers.items() if path.startswith(start))])
 
 
 def _check(size: int, most: int) -> None:

@@ -44,6 +44,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_sentence_characters": 1000,
     "max_translation_characters": 8000,
     "max_body_bytes": 4194304,
+    "max_file_bytes": 16777216,
     "max_session_sentences": 10000,
     "session_max_ttl_seconds": 604800,
     "max_files": 20,

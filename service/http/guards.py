@@ -20,7 +20,7 @@ from service.strict_json import JsonLimits
 from service.telemetry.metrics import Metrics
 from service.telemetry.tracing import NO_TRACER
 
-_STRANGERS: Final = {"/libretranslate/": 2**17}
+_MOST_OF_STRANGERS: Final = 2**17
 """Bytes of a body, where the key is in it: of who has none, more would be read and parsed for nothing."""
 _METHODS: Final = ("GET", "HEAD", "POST", "PATCH", "DELETE")
 _MAY_BE_SENT: Final = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", REQUEST_ID)
@@ -30,7 +30,7 @@ _MAY_BE_READ: Final = ("RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_I
 def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, new_id: Callable[[], str]) -> None:
     """Surround the routes, the innermost first: each is reached only by what those added after it let through."""
     app.state.json_limits = _json_limits(settings)
-    app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes, most_of_strangers=_STRANGERS)
+    app.add_middleware(BodyLimitMiddleware, most=settings.max_body_bytes, most_at=_most_at(settings))
     app.add_middleware(AuthenticationMiddleware, metrics=metrics)
     app.add_middleware(OriginMiddleware, allowed=settings.cors_origins, metrics=metrics)
     if settings.keys == "none":
@@ -47,6 +47,12 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
             expose_headers=_MAY_BE_READ,
         )
     app.add_middleware(SecurityHeadersMiddleware, docs=api_page.PATH)
+
+
+def _most_at(settings: Settings) -> dict[str, int]:
+    """Bytes of bodies at paths that begin so."""
+    with_files = dict.fromkeys(("/v1/files", "/v2/document"), settings.max_file_bytes)
+    return with_files | {"/libretranslate/": min(settings.max_body_bytes, _MOST_OF_STRANGERS)}
 
 
 def _json_limits(settings: Settings) -> JsonLimits:

@@ -8,6 +8,7 @@ from fastapi import Request, Response
 
 from service.access.caller import Caller
 from service.errors import FileConflictError
+from service.files.kinds import check_size
 from service.files.outcome import translation_of
 from service.files.translation import read_file
 from service.routes.dependencies import Services, admitted
@@ -25,6 +26,7 @@ async def keep_file(
             another one has its id.
     """
     parts.models.catalogue.choose(file.source_lang, file.target_lang, file.model)
+    check_size(file.name, content, parts.limits.max_body_bytes)
     read = await read_file(parts.documents, file, content)
     parts.documents.check_sentences(read.text.sentences)
     await parts.files.check_room(key)

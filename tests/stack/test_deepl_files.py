@@ -402,7 +402,8 @@ PART = b'--b\r\nContent-Disposition: form-data; name="target_lang"\r\n\r\nEN\r\n
             400,
             "charset",
         ),
-        ({"data": FORM, "files": {"file": ("a.txt", b"a" * 5_000_000)}}, 413, "the body has more than"),
+        ({"data": FORM, "files": {"file": ("a.txt", b"a" * 5_000_000)}}, 400, "text of more than 4194304 bytes"),
+        ({"data": FORM, "files": {"file": ("a.docx", b"a" * 17_000_000)}}, 413, "the body has more than"),
     ],
 )
 def test_bodies_that_are_no_file(

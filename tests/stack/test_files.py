@@ -1,5 +1,6 @@
 """Files by our own interface, against real servers that share a Redis."""
 
+import os
 import signal
 import threading
 import time
@@ -9,6 +10,7 @@ from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import docx
 import httpx
@@ -102,6 +104,26 @@ def test_a_file_of_words(client: httpx.Client) -> None:
     found = docx.Document(BytesIO(fetched(client, path)))
     assert [each.text for each in found.paragraphs] == ["か", "A [か]"]
     assert client.get(path).json()["filename"] == "か.docx"
+
+
+def test_pictures_may_make_a_file_large(client: httpx.Client, tmp_path: Path) -> None:
+    """Larger than any text may be; they come back as they were."""
+    made, picture = docx.Document(), os.urandom(12_000_000)
+    made.add_paragraph("か。")
+    made.save(tmp_path / "a.docx")
+    with ZipFile(tmp_path / "a.docx", "a") as archive:
+        archive.writestr("word/media/picture.png", picture)
+    found = BytesIO(fetched(client, sent(client, (tmp_path / "a.docx").read_bytes(), "a.docx")))
+    assert [each.text for each in docx.Document(found).paragraphs] == ["か。"]
+    with ZipFile(found) as archive:
+        assert archive.read("word/media/picture.png") == picture
+    text = send(client, b"a" * 5_000_000)
+    assert (text.status_code, text.json()["detail"]) == (
+        422,
+        "file: is text of more than 4194304 bytes, which is the maximum",
+    )
+    too_large = send(client, os.urandom(17_000_000), "a.docx")
+    assert (too_large.status_code, too_large.json()["code"]) == (413, "body_too_large")
 
 
 @pytest.mark.parametrize(

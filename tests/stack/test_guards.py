@@ -72,7 +72,7 @@ def _with_bodies(client: httpx.Client) -> list[tuple[str, str]]:
         (method, path.replace("{session_id}", "a" * 22).replace("{position}", "0"))
         for path, operations in paths.items()
         for method, operation in operations.items()
-        if "requestBody" in operation
+        if JSON["Content-Type"] in operation.get("requestBody", {}).get("content", {})
     ]
 
 

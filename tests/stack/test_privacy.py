@@ -55,6 +55,14 @@ def drive(client: httpx.Client, url: str, key: str) -> str:
     client.get(f"/v1/{MARK}")
     client.put(f"/v1/documents/{MARK}")
     client.get("/v1/info", headers={"Authorization": f"Bearer {MARK}"})
+    for text in (MARK, f"{MARK} refuse", f"{MARK} raise"):
+        upload = {"data": PAIR | {"glossary": f"{MARK}\t{MARK}"}, "files": {"file": (f"{MARK}.txt", text.encode())}}
+        file = f"/v1/files/{client.post('/v1/files', **upload, headers={'Idempotency-Key': text}).json()['id']}"
+        client.get(file, params={"wait_seconds": 20})
+        client.get(f"{file}/translation")
+        client.delete(file)
+    client.post("/v1/files", data=PAIR, files={"file": (f"a.{MARK}", MARK.encode())})
+    client.get(f"/v1/files/{MARK}")
     client.post("/v1/sessions", json=PAIR | {"source_lang": MARK})
     session = begin(client)
     say(client, session, MARK, **{"Idempotency-Key": MARK})

@@ -7,11 +7,13 @@ such as a picture or the mark of a footnote, an `img`: each by a number, under w
 import html
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, Final
 
 from lxml import etree
 
 from service.errors import InvalidInputError
+from service.files.office.alternates import alternates
 from service.files.office.dialects import PLAIN, Dialect, Element, Look
 from service.files.office.fields import TextualFields, is_simple_text, marks_in
 from service.files.office.writing import Link, Object, Writing
@@ -46,18 +48,26 @@ class Paragraph:
         self._first: list[Element] = []
         """Marks of fields that go on over paragraphs; they stay before the text, or behind it."""
         self._last: list[Element] = []
+        self.copy: Element | None = None
+        """The same one, for programs of another age."""
         self._ends = [each for each in element if each.tag in dialect.ends]
         self._usual = self._current = self._most_frequent_look()
         self.html = f"<p>{''.join(self._read(element))}{self._turn_to(self._usual)}</p>"
 
     @classmethod
     def all_of(cls, root: Element, dialect: Dialect) -> "list[Paragraph]":
-        """Those of a part that have text."""
-        found, fields, begun = list[Paragraph](), TextualFields(root), 0
+        """Those of a part that have text; one that is there twice, for programs of another age, once."""
+        found, fields, begun = dict[Element, Paragraph](), TextualFields(root), 0
         for element in root.iter(dialect.paragraph):
-            found.append(cls(element, dialect, fields, begun))
-            begun = found[-1].begun
-        return [each for each in found if each.has_text]
+            found[element] = cls(element, dialect, fields, begun)
+            begun = found[element].begun
+        again = set[Element]()
+        for choice, fallback in alternates(root, dialect.paragraph):
+            if [found[element].html for element in choice] == [found[element].html for element in fallback]:
+                for element, copy in zip(choice, fallback, strict=True):
+                    found[element].copy = copy
+                again.update(fallback)
+        return [each for element, each in found.items() if each.has_text and element not in again]
 
     def write(self, translation: str) -> None:
         """Replace the text by another one, what is inside the `<p>` of `html` in another language."""
@@ -65,6 +75,10 @@ class Paragraph:
         self._element.extend(self._first)
         Writing(self._element, self._dialect, self._usual, self._kept).write(translation)
         self._element.extend([*self._last, *self._ends])
+        if self.copy is not None:
+            self._dialect.empty(self.copy)
+            begins = self._dialect.begins
+            self.copy.extend(deepcopy(each) for each in self._element if each.tag not in begins)
 
     def _take_out_all(self) -> None:
         """Leave nothing but what it begins with; from the inside out, as lxml takes long to remove much at once."""

@@ -7,7 +7,7 @@ from service.http.body_limit import BodyLimitMiddleware
 
 
 async def _read(chunks: list[bytes], announced: int | None = None, path: str = "/a") -> tuple[int | None, int]:
-    """Read a body behind a limit of ten bytes, five below /b/; gives a refusal's status, and how much was asked for."""
+    """Read a body behind a limit of ten bytes, five below /b/, twenty at /c; gives a refusal, and how much was read."""
     waiting = list(chunks)
 
     async def receive() -> Message:
@@ -24,7 +24,7 @@ async def _read(chunks: list[bytes], announced: int | None = None, path: str = "
     scope = {"type": "http", "path": path, "headers": headers}
     status = None
     try:
-        await BodyLimitMiddleware(reader, most=10, most_of_strangers={"/b/": 5})(scope, receive, send)
+        await BodyLimitMiddleware(reader, most=10, most_at={"/b/": 5, "/c": 20})(scope, receive, send)
     except HTTPException as error:
         status = error.status_code
     return status, len(chunks) - len(waiting)
@@ -46,8 +46,10 @@ async def test_body_of_just_the_limit_passes() -> None:
     assert await _read([b"12345", b"67890"], announced=10) == (None, 2)
 
 
-async def test_body_is_shorter_where_nobody_is_known_before_it_is_read() -> None:
-    """There its own limit holds, whether the body is announced or not."""
+async def test_some_paths_have_limits_of_their_own() -> None:
+    """There these hold, whether the body is announced or not: lower ones, and higher ones."""
+    assert await _read([b"1234567890"] * 2, path="/c") == (None, 2)
+    assert await _read([b"1234567890"] * 3, path="/c") == (413, 3)
     assert await _read([b"123", b"456", b"7"], path="/b/c") == (413, 2)
     assert await _read([b"123456"], announced=6, path="/b/c") == (413, 0)
     assert await _read([b"12345"], announced=5, path="/b/c") == (None, 1)

@@ -75,6 +75,15 @@ def runs(content: bytes) -> list[list[tuple[str, bool | None]]]:
     return [[(each.text, each.bold) for each in one.runs] for one in docx.Document(BytesIO(content)).paragraphs]
 
 
+def both(choice: str, fallback: str) -> str:
+    """A text box, for programs of these days and for others."""
+    return (
+        '<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+        f'<mc:Choice Requires="wps">{choice}</mc:Choice><mc:Fallback>{fallback}</mc:Fallback>'
+        "</mc:AlternateContent></w:r>"
+    )
+
+
 @pytest.mark.parametrize(
     ("paragraph", "expected"),
     [
@@ -441,3 +450,30 @@ def test_any_paragraph_comes_back(paragraph: str) -> None:
 def _root(content: bytes) -> Any:
     with ZipFile(BytesIO(content)) as archive:
         return etree.fromstring(archive.read("word/document.xml"))
+
+
+def test_what_is_there_for_two_kinds_of_programs_is_translated_once() -> None:
+    """Both show the translation, each in its own way; where they say different things, each its own."""
+    new, old = (
+        f'<w:p><w:pPr><w:pStyle w:val="{name}"/></w:pPr>{run("き", BOLD)}{run("くく")}</w:p>' for name in ("new", "old")
+    )
+    content = file(run("か") + both(new, old), run("さ") + both(new, old.replace("き", "け")))
+    bold = '<span id="0">き</span>くく'
+    assert html_of(content) == (
+        f'<p>か<img id="0"></p><p>{bold}</p><p>さ<img id="0"></p><p>{bold}</p><p>{bold.replace("き", "け")}</p>'
+    )
+    translated = with_translation(content, html_of(content).replace("き", "A").replace("くく", "B"))
+    shown = re.findall(r'<w:pStyle w:val="(\w+)"/></w:pPr>(.*?)</w:p>', document(translated))
+    assert [name for name, _ in shown] == ["new", "old"] * 2
+    assert [re.findall(r"<w:t[^>]*>(.*?)</w:t>", runs) for _, runs in shown] == [["A", "B"]] * 3 + [["け", "B"]]
+    assert all("<w:b/>" in runs for _, runs in shown)
+    assert with_translation(translated, html_of(translated)) == translated
+
+
+def test_alternates_within_others_stay_small() -> None:
+    """Each level would have been copied into all that are around it."""
+    paragraph = run("か", "<w:x>" + "y" * 10_000 + "</w:x>")
+    for _ in range(60):
+        paragraph = both(f"<w:p>{paragraph}</w:p>", f"<w:p>{run('か')}</w:p>") + run("か")
+    content = file(paragraph)
+    assert len(document(with_translation(content, html_of(content)))) < 3 * len(document(content))
