@@ -67,6 +67,8 @@ class OfficeFiles:
             paragraphs = [each for _, root in parts for each in self._paragraphs(root)]
             for paragraph, text in zip(paragraphs, translated, strict=True):
                 paragraph.write(text)
+            for paragraph in paragraphs:
+                paragraph.write_copy()
             changed = {}
             for info, root in parts:
                 changed[info.filename] = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)

@@ -75,6 +75,9 @@ class Paragraph:
         self._element.extend(self._first)
         Writing(self._element, self._dialect, self._usual, self._kept).write(translation)
         self._element.extend([*self._last, *self._ends])
+
+    def write_copy(self) -> None:
+        """Have the same one, if there is, show the same text: once all is written that may be in it."""
         if self.copy is not None:
             self._dialect.empty(self.copy)
             begins = self._dialect.begins
