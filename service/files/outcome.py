@@ -9,8 +9,9 @@ from typing import Final
 from service.errors import FileFailedError, FileNotReadyError, FileUnknownError
 from service.store.files import FileKey, Files, FileState
 
-_LOOK_SECONDS: Final = 0.5
-"""How often somebody who waits for a file is looked up."""
+_FIRST_LOOK_SECONDS: Final = 0.05
+"""After which somebody who waits for a file is looked up; each time twice as long, up to the last."""
+_LAST_LOOK_SECONDS: Final = 0.8
 
 
 async def state_of(
@@ -24,14 +25,15 @@ async def state_of(
         FileUnknownError: there is none of this id, or it has another secret.
         StoreUnavailableError: Redis is away.
     """
-    until = time.monotonic() + wait_seconds
+    until, pause = time.monotonic() + wait_seconds, _FIRST_LOOK_SECONDS
     while True:
         state = await files.state(key)
         if not hmac.compare_digest(state.file.secret.encode(), secret.encode()):
             raise FileUnknownError
         if state.settled or time.monotonic() >= until or draining():
             return state
-        await asyncio.sleep(min(_LOOK_SECONDS, max(0.0, until - time.monotonic())))
+        await asyncio.sleep(min(pause, max(0.0, until - time.monotonic())))
+        pause = min(2 * pause, _LAST_LOOK_SECONDS)
 
 
 async def translation_of(files: Files, key: FileKey, state: FileState) -> bytes:

@@ -314,9 +314,13 @@ def test_a_file_over_which_replicas_die_is_given_up(replicas: Replicas, mortal_r
 
 def test_what_always_comes_too_late_is_given_up(replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path) -> None:
     """What may do better another time is tried so many times, and the client is told why it did not."""
-    replica = replicas.new(redis_url=mortal_redis.url, deadline_seconds="0.2").start()  # each time five seconds apart
-    with closing(deepl.Translator("any", server_url=replica.url)) as client:
-        status = client.translate_document_wait_until_done(send(client, f"wait-for:{tmp_path / 'never'}"))
+    idle = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
+    with closing(deepl.Translator("any", server_url=idle.url)) as client:
+        handle = send(client, f"wait-for:{tmp_path / 'never'}")
+        with closing(Redis.from_url(mortal_redis.url)) as redis:
+            redis.hset(_name(handle), "attempts", MOST_ATTEMPTS - 1)  # which would be five seconds apart
+        replicas.new(redis_url=mortal_redis.url, deadline_seconds="0.2").start()
+        status = client.translate_document_wait_until_done(handle)
     assert status.error_message == (
         f"given up after {MOST_ATTEMPTS} attempts: a sentence was not translated before its deadline"
     )
