@@ -18,27 +18,29 @@ from tests.support.stand_in import expected
 PACKAGE = "generated_antecedent_client"
 
 
-@pytest.fixture
-def url(replicas: Replicas, redis_server: RedisServer) -> str:
+@pytest.fixture(scope="module")
+def url(shared_replicas: Replicas, redis_server: RedisServer) -> str:
     """A service that is running."""
-    return replicas.new(redis_url=redis_server.url).start().url
+    return shared_replicas.new(redis_url=redis_server.url).start().url
 
 
-@pytest.fixture
-def generated(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def generated(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The client's package, which can be imported; no part of the document has made the generator warn."""
-    (tmp_path / "config.yaml").write_text("post_hooks: []\n")
+    folder = tmp_path_factory.mktemp("client")
+    (folder / "config.yaml").write_text("post_hooks: []\n")
     command = [str(Path(sys.executable).with_name("openapi-python-client")), "generate", "--fail-on-warning"]
-    where = ["--url", f"{url}/openapi.json", "--output-path", str(tmp_path / PACKAGE)]
+    where = ["--url", f"{url}/openapi.json", "--output-path", str(folder / PACKAGE)]
     done = subprocess.run(
-        [*command, *where, "--meta", "none", "--config", str(tmp_path / "config.yaml")],
+        [*command, *where, "--meta", "none", "--config", str(folder / "config.yaml")],
         check=False,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path / PACKAGE
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.syspath_prepend(folder)
+        yield
     for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
         del sys.modules[name]
 
