@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 from typing import Final
 from xml.parsers import expat
 
@@ -40,6 +41,10 @@ _VOID: Final = frozenset(
 _ENDED_BY_THE_NEXT: Final = frozenset(("dd", "dt", "li", "option", "p", "td", "th", "tr"))
 """Elements of HTML that need not be closed."""
 _LISTS: Final = ("dl", "ol", "select", "table", "ul")
+_READINGS: Final = frozenset(("rt", "rp", "rtc"))
+_OF_RUBIES: Final = frozenset(("rb", "rbc"))
+_LONGEST_RUBY: Final = 100
+"""Tokens of one; what is not closed by then is left as it is."""
 _OF_PROGRAMS: Final = frozenset(("code", "kbd", "math", "samp", "svg", "tt", "var"))
 
 
@@ -67,8 +72,9 @@ class Token:
 
 
 def html_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
-    """What a text in HTML consists of, in which nothing is an error."""
-    return list(_without_ignored(list(_tokens(text, html=True)), ignored | _OF_PROGRAMS, html=True))
+    """What a text in HTML consists of, in which nothing is an error; but for how words are read (ruby)."""
+    tokens = list(_without_ignored(list(_tokens(text, html=True)), ignored | _OF_PROGRAMS, html=True))
+    return list(_without_readings(tokens))
 
 
 def xml_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
@@ -147,6 +153,39 @@ def _is_behind(token: Token, name: str, still_open: Counter[str]) -> bool:
         return still_open[token.name] <= 0
     again = token.kind is Kind.OPENS and token.name == name and name in _ENDED_BY_THE_NEXT
     return again and not any(still_open[each] for each in _LISTS)
+
+
+def _without_readings(tokens: Sequence[Token]) -> Iterator[Token]:
+    """The same with no more of rubies than what is read so: in another language nobody reads it so."""
+    place = 0
+    while place < len(tokens):
+        end = _end_of_ruby(tokens, place)
+        if end is None:
+            yield tokens[place]
+        else:
+            yield from _read_so(tokens[place + 1 : end])
+            place = end
+        place += 1
+
+
+def _end_of_ruby(tokens: Sequence[Token], place: int) -> int | None:
+    """Where a ruby ends that begins here; one that is not closed soon is none."""
+    if tokens[place].name != "ruby" or tokens[place].kind is not Kind.OPENS:
+        return None
+    behind = islice(tokens, place + 1, place + 1 + _LONGEST_RUBY)
+    end = next((number for number, token in enumerate(behind, place + 1) if token.name == "ruby"), None)
+    return end if end is not None and tokens[end].kind is Kind.CLOSES else None
+
+
+def _read_so(ruby: Iterable[Token]) -> Iterator[Token]:
+    reading = False
+    for token in ruby:
+        if token.name in _READINGS:
+            reading = token.kind is Kind.OPENS
+        elif token.name in _OF_RUBIES:
+            reading = False
+        elif not reading:
+            yield token
 
 
 def _says_no(token: Token) -> bool:

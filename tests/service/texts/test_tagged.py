@@ -77,11 +77,23 @@ def test_what_a_term_says_is_no_tag_of_the_text(kind: Any) -> None:
         ("A <P>b</P> c", {"joining": frozenset({"P"})}, "A b c"),
         ("<!-->A<!-- x -->b <!--->c", {}, "Ab c"),
         ("A<img src=a>b <a href=http://x.org/>c</a>", {}, "Ab c"),
+        ("<RUBY>紫<rp>(</rp><rt>むらさき</rt><rp>)</rp>式部<rt>しきぶ</RUBY>は", {}, "紫式部は"),
+        ("<ruby><rb>東</rb><rb>京</rb><rtc><rt>とう</rt><rt>きょう</rt></rtc></ruby>へ", {}, "東京へ"),
+        ("<ruby translate=no>京<rt>きょう</rt></ruby>へ", {}, "へ"),
+        ("<ruby>京<rt>きょう<p>か</p>", {}, "京きょう|か"),
+        ("<ruby>京<ruby>都<rt>と</rt></ruby>へ</ruby>", {}, "京都へ"),
+        ("<ruby>京<rt>" + "<b>き</b>" * 50 + "</rt></ruby>", {}, "京" + "き" * 50),
     ],
 )
 def test_what_is_translated_of_html(text: str, rules: dict[str, Any], expected: str) -> None:
     """As a page and a client say; letters may be written by their numbers."""
     assert sentences(text, Markup("html", **rules)) == expected.split("|")
+
+
+def test_how_words_are_read_is_left_out() -> None:
+    """With its tags, of whatever looks otherwise within; a page without such words stays as it is."""
+    page = "<p><ruby><b>紫</b><rt><i>むらさき</i></rt></ruby>式部</p><p class=x>か</p>"
+    assert translated(page, Markup("html"), "ja") == "<p><b>紫</b>式部</p><p class=x>か</p>"
 
 
 @pytest.mark.parametrize(
