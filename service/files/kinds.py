@@ -7,7 +7,9 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
+from service.files import books
 from service.files.office.files import SLIDE_FILES, WORD_FILES, OfficeFiles
+from service.texts.tagged import HTML, Markup
 
 _ISO_2022: Final = (b"\x1b$", b"\x1b(")
 """Bytes of a common encoding that is UTF-8, too, and says something else there."""
@@ -39,8 +41,8 @@ class Kind:
     """What a file is to browsers, and how the text in it is read and replaced."""
 
     media_type: str
-    html: bool = False
-    """Whether the text is HTML, or else text and no more."""
+    markup: Markup | None = None
+    """What is known of tags in the text, unless it is text and no more."""
     packed: bool = False
     """Whether the text is only a part of it, whose size has limits of its own."""
     read: Callable[[bytes], str] = _text_of
@@ -51,10 +53,10 @@ class Kind:
 
 def _office(kind: str, files: OfficeFiles) -> Kind:
     media_type = f"application/vnd.openxmlformats-officedocument.{kind}"
-    return Kind(media_type, html=True, packed=True, read=files.html_of, write=files.with_translation)
+    return Kind(media_type, markup=HTML, packed=True, read=files.html_of, write=files.with_translation)
 
 
-_HTML: Final = Kind("text/html; charset=utf-8", html=True, write=_page)
+_HTML: Final = Kind("text/html; charset=utf-8", markup=HTML, write=_page)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8"),
     ".md": Kind("text/markdown; charset=utf-8"),
@@ -64,6 +66,7 @@ KINDS: Final = {
     ".htm": _HTML,
     ".docx": _office("wordprocessingml.document", WORD_FILES),
     ".pptx": _office("presentationml.presentation", SLIDE_FILES),
+    ".epub": Kind("application/epub+zip", books.MARKUP, packed=True, read=books.html_of, write=books.with_translation),
 }
 
 

@@ -11,7 +11,6 @@ from service.glossary import terms_of
 from service.schemas import DocumentRequest
 from service.store.files import KeptFile
 from service.texts.reading import Asked, ReadText, read_texts
-from service.texts.tagged import HTML
 
 Progress = Callable[[int], None]
 """Is told how many sentences are translated."""
@@ -39,8 +38,8 @@ async def read_file(documents: Documents, file: KeptFile, content: bytes) -> Rea
         file.source_lang,
         file.target_lang,
         terms_of(file.glossary),
-        markup=HTML if kind.html else None,
-        join_lines=kind.html,
+        markup=kind.markup,
+        join_lines=kind.markup is not None,
         model=file.model,
         strategy=file.strategy,
         beam_size=file.beam_size,

@@ -14,8 +14,8 @@ Antecedent translates each sentence of a document together with the sentences be
 
 - **Documents** are translated whole, in one request. The answer is JSON, or server-sent events, one for each sentence
   as it becomes ready.
-- **Files** are documents too: text, HTML, subtitles, documents of Word's and slides. They are translated one after the
-  other, and fetched when they are ready.
+- **Files** are documents too: text, HTML, subtitles, documents of Word's, slides and books. They are translated one
+  after the other, and fetched when they are ready.
 - **Sessions** are documents that grow. Each sentence has a position, from 0. Sending the same text at the same position
   again is a retry, and gets the same answer. An `Idempotency-Key` does the same for sentences without a position, and
   for creating a session and sending a file.

@@ -17,6 +17,7 @@ import httpx
 import pytest
 from redis import Redis
 
+from tests.support.books import book
 from tests.support.client import PAIR
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
 
@@ -104,6 +105,14 @@ def test_a_file_of_words(client: httpx.Client) -> None:
     found = docx.Document(BytesIO(fetched(client, path)))
     assert [each.text for each in found.paragraphs] == ["か", "A [か]"]
     assert client.get(path).json()["filename"] == "か.docx"
+
+
+def test_a_book(client: httpx.Client) -> None:
+    """Its pages are one document, and so are its tables of contents."""
+    found = BytesIO(fetched(client, sent(client, book(), "か.epub")))
+    with ZipFile(found) as archive:
+        assert "<p>か。 [<a href='a%20b.xhtml'>か</a> | 題]</p>" in archive.read("OEBPS/a b.xhtml").decode()
+        assert "<text>き [か。 | か]</text>" in archive.read("OEBPS/toc.ncx").decode()
 
 
 def test_pictures_may_make_a_file_large(client: httpx.Client, tmp_path: Path) -> None:

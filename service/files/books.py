@@ -1,0 +1,108 @@
+"""Books (EPUB): their pages as one of HTML, in the order in which they are read, and the translation of that.
+
+A book is an archive of pages in XHTML and a list of them (EPUB 3.3, sections 4 and 5). All else, such as pictures and
+how pages look, stays as it is.
+"""
+
+import hashlib
+import posixpath
+import re
+from typing import Any, Final
+from urllib.parse import unquote
+from zipfile import ZipFile
+
+from lxml import etree
+
+from service.errors import InvalidInputError
+from service.files.packed import opened, read_parts, unpacked, with_parts
+from service.texts.tagged import Markup
+
+_SUFFIX: Final = ".epub"
+_CONTAINER: Final = "META-INF/container.xml"
+_LISTED: Final = "{*}"
+"""Elements of lists have one namespace or another, by their age."""
+_PAGE: Final = "application/xhtml+xml"
+_CONTENTS: Final = "application/x-dtbncx+xml"
+"""The table of contents of older books."""
+MARKUP: Final = Markup("html", splitting=frozenset({"text"}))
+"""Of pages, and of such a table, where each title is a `text`."""
+_ENCODING: Final = re.compile(rb"\s*<\?xml\b[^>]*?\sencoding\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
+_UTF_8: Final = frozenset((b"utf-8", b"utf8", b"us-ascii"))
+
+
+def html_of(content: bytes) -> str:
+    """The pages of a book, one behind the other.
+
+    Raises:
+        InvalidInputError: it is none, or is damaged, encrypted or too large.
+    """
+    with opened(content, _SUFFIX, _CONTAINER) as archive:
+        return _between(content).join(_pages(archive).values())
+
+
+def with_translation(content: bytes, translation: str) -> bytes:
+    """A book with other pages: what `html_of` gives of it, translated."""
+    translated = translation.split(_between(content))
+    with opened(content, _SUFFIX, _CONTAINER) as archive:
+        pages = zip(_pages(archive), translated, strict=True)
+        return with_parts(archive, {name: page.encode() for name, page in pages})
+
+
+def _between(content: bytes) -> str:
+    """What stands between pages, and in none of them: it ends a sentence, and is not translated."""
+    return f'<hr id="{hashlib.sha256(content).hexdigest()}"/>'
+
+
+def _pages(archive: ZipFile) -> dict[str, str]:
+    """The pages by their names: first those that are read one after the other, then the tables of contents."""
+    there = {info.filename: info for info in archive.infolist()}
+    names = dict.fromkeys(name for name in _names(archive) if name in there)
+    if not names:
+        raise InvalidInputError(f"file: is no {_SUFFIX}: it has no pages")
+    parts = read_parts(archive, [there[name] for name in names])
+    return {name: _text_of(name, page) for name, page in parts}
+
+
+def _text_of(name: str, page: bytes) -> str:
+    said = _ENCODING.match(page)
+    try:
+        if said is None or said[1].lower() in _UTF_8:
+            text = page.decode()
+            _tree(name, page)  # else what is left open in one page would go on in the next
+            return text
+    except UnicodeDecodeError:
+        pass
+    raise InvalidInputError(f"file: {name} is not in UTF-8, or encrypted")
+
+
+def _names(archive: ZipFile) -> list[str]:
+    container = _list(archive, _CONTAINER)
+    book = next((each.get("full-path", "") for each in container.iter(_LISTED + "rootfile")), "")
+    listed = _list(archive, book)
+    items = {item.get("id"): item for item in listed.iter(_LISTED + "item")}
+    read = [items.get(each.get("idref")) for each in listed.iter(_LISTED + "itemref")]
+    pages = [item for item in read if item is not None and item.get("media-type") == _PAGE]
+    contents = [item for item in items.values() if _is_contents(item)]
+    return [_name(book, item.get("href", "")) for item in [*pages, *contents]]
+
+
+def _is_contents(item: Any) -> bool:  # noqa: ANN401 - lxml has no types
+    return item.get("media-type") == _CONTENTS or "nav" in item.get("properties", "").split()
+
+
+def _name(book: str, address: str) -> str:
+    """Of a part, from its address beside the list."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(book), unquote(address)))
+
+
+def _list(archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - likewise
+    if name not in archive.namelist():
+        raise InvalidInputError(f"file: is no {_SUFFIX}: it does not list its pages")
+    return _tree(name, unpacked(archive, archive.getinfo(name)))
+
+
+def _tree(name: str, content: bytes) -> Any:  # noqa: ANN401 - likewise
+    try:
+        return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise InvalidInputError(f"file: {name} is damaged: {error}") from None

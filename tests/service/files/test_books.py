@@ -1,0 +1,74 @@
+"""Books: which of their pages are translated, in which order, and that all else stays as it is."""
+
+import re
+from io import BytesIO
+from zipfile import ZipFile
+
+import pytest
+
+from service.errors import InvalidInputError
+from service.files.books import MARKUP, html_of, with_translation
+from service.segmentation import split
+from tests.support.books import CONTENTS, PARTS, book, listed, page
+
+
+def sentences(content: bytes) -> list[str]:
+    """What is translated of a book, without tags."""
+    blocks = MARKUP.read(html_of(content), "ja", join_lines=True).blocks
+    found = (split(block, "ja", longest=1000, most=1000) for block in blocks)
+    return [re.sub("<[^<>]*>", "", sentence) for each in found for sentence in each.sentences]
+
+
+def test_pages_are_read_in_turn() -> None:
+    """As the book lists them, with what it calls its contents last; not pages that are in no list."""
+    assert sentences(book()) == ["題", "き", "く", "こ。", "題", "か", "題", "か。", "か", "き"]
+
+
+def test_nothing_changes_but_sentences() -> None:
+    """Put back as it is, a book is the same, part by part, packed alike and in the same order."""
+    content = book()
+    with ZipFile(BytesIO(content)) as before, ZipFile(BytesIO(with_translation(content, html_of(content)))) as after:
+        assert [(info.filename, info.compress_type) for info in after.infolist()] == [
+            (info.filename, info.compress_type) for info in before.infolist()
+        ]
+        assert {name: after.read(name) for name in after.namelist()} == {
+            name: before.read(name) for name in before.namelist()
+        }
+    translated = with_translation(content, html_of(content).replace("か", "A"))
+    with ZipFile(BytesIO(translated)) as archive:
+        assert archive.read("OEBPS/a b.xhtml").decode() == PARTS["OEBPS/a b.xhtml"].replace("か", "A")
+        assert archive.read("OEBPS/toc.ncx").decode() == CONTENTS.replace("か", "A")
+        assert archive.read("OEBPS/a.png").decode() == "か"
+
+
+def test_pages_of_old_books() -> None:
+    """With entities that their document type has, and without one of their own encoding."""
+    old = (
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">'
+        '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>か&nbsp;き。</p></body></html>'
+    )
+    assert "か&nbsp;き。" in html_of(book(b=old))
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ({"container": None}, "it does not hold what such a file does"),
+        ({"container": "<container/>"}, "it does not list its pages"),
+        ({"container": "<container>"}, "META-INF/container.xml is damaged"),
+        ({"book": None}, "it does not list its pages"),
+        ({"book": listed("a", a="a.png image/png")}, "it has no pages"),
+        ({"b": b"\x8f\x00\x1b"}, "OEBPS/text/b.xhtml is not in UTF-8, or encrypted"),
+        ({"b": page("か").replace("utf-8", "shift_jis")}, "OEBPS/text/b.xhtml is not in UTF-8, or encrypted"),
+        ({"b": page("<code>か")}, "OEBPS/text/b.xhtml is damaged"),
+        ({"b": page("か" * 3_000_000)}, "its text has more than 8388608 bytes"),
+        ({"b": page("<br/>" * 500_000)}, "more than 500000 tags"),
+        ({"a": "か" * 23_000_000}, "it has more than 67108864 bytes"),
+    ],
+)
+def test_what_is_no_book_is_refused(parts: dict[str, str | bytes | None], problem: str) -> None:
+    """With what is wrong with it."""
+    with pytest.raises(InvalidInputError, match=problem):
+        html_of(book(**parts))
+    with pytest.raises(InvalidInputError, match=r"is no \.epub"):
+        html_of(b"PK")
