@@ -76,7 +76,14 @@ class FileJobs:
             except Exception:  # noqa: BLE001 - whatever it was, the other files go on
                 _log.exception("file_failed")
             if claimed is None:
-                await asyncio.sleep(_LOOK_SECONDS)
+                await self._news()
+
+    async def _news(self) -> None:
+        """Wait for a file that this replica has been sent, or else for the next look at those of others."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                await self._files.news.wait()
+        self._files.news.clear()
 
     def _left_to_others(self) -> set[FileKey]:
         now = asyncio.get_running_loop().time()

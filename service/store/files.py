@@ -3,6 +3,7 @@
 Any replica takes the next one, and holds it by a lease, so that one that dies loses nothing: another one begins anew.
 """
 
+import asyncio
 import time
 from base64 import b64decode, b64encode
 from collections import Counter
@@ -118,6 +119,8 @@ class Files:
         self._ttl_ms = ttl_seconds * 1000
         self._lease_ms = int(lease_seconds * 1000)
         self._most = most
+        self.news = asyncio.Event()
+        """Set when one more is kept by this replica; whoever looks for files clears it."""
         scripts = ("keep_file", "claim_file", "renew_file", "settle_file", "forget_file", "delete_file")
         self._scripts = {name: read_script("service.store", name) for name in scripts}
 
@@ -153,6 +156,7 @@ class Files:
         await self._commands.run("queue_file", lambda redis: redis.zadd(_QUEUE, place, nx=True), key=_QUEUE)
         if await self._run("keep_file", keys, key.id, "", "", self._ttl_ms, *limits) == -1:
             raise StoreUnavailableError  # a Redis that has forgotten it meanwhile
+        self.news.set()
 
     async def state(self, key: FileKey) -> FileState:
         """What has become of one.
