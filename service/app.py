@@ -153,6 +153,7 @@ def _services(
             ttl_seconds=settings.file_ttl_seconds,
             lease_seconds=settings.session_lease_seconds,
             most=settings.max_files,
+            most_bytes=settings.max_files_bytes,
         ),
         limiter=_limiter(redis, settings),
         streams=OpenStreams(settings.stream_limit, limits, metrics),

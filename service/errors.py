@@ -268,15 +268,15 @@ class FileConflictError(ServiceError):
 
 
 class TooManyFilesError(ServiceError):
-    """The tenant has as many files here as it may."""
+    """The tenant has as many files here as it may, or as many bytes of them."""
 
     code = "too_many_files"
     status = 429
     retryable = True
     retry_after = 5
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"there are {most} files already, which is the maximum: wait for them, and download them")
+    def __init__(self, most: str) -> None:
+        super().__init__(f"no more than {most} are kept: wait for those that are here, fetch them, and delete them")
 
 
 class PositionConflictError(ServiceError):

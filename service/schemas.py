@@ -358,10 +358,11 @@ class Limits(Body):
     max_body_bytes: int
     """Of a file that is text, too."""
     max_file_bytes: int
-    """Of a request that brings a file."""
+    """Of any other file."""
     max_session_sentences: int
     session_max_ttl_seconds: int
     max_files: int
+    max_files_bytes: int
     max_glossary_terms: int
     max_glossary_characters: int
     stream_message_bytes: int

@@ -164,7 +164,9 @@ class Settings(BaseSettings):
     max_glossaries: int = Field(100, ge=0)
     """Most glossaries that are kept for a tenant."""
     max_files: int = Field(20, ge=1)
-    """Most files that are kept for a tenant: those that wait for their translation, or to be downloaded."""
+    """Most files that are kept for a tenant: those that wait for their translation, or to be fetched."""
+    max_files_bytes: int = Field(67_108_864, ge=1)
+    """Most bytes in all files that are kept for a tenant, also those that were fetched; Redis needs a third more."""
     max_sentence_characters: int = Field(1000, ge=1)
     """Most characters in a sentence."""
     max_translation_characters: int = Field(8000, ge=1)
@@ -172,7 +174,7 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(4_194_304, ge=1)
     """Most bytes in a request's body, and in a file that is text."""
     max_file_bytes: int = Field(16_777_216, ge=1)
-    """Most bytes in a request's body that brings a file: pictures make up most of a large one."""
+    """Most bytes in a file that is an archive, such as a `.docx`, most of which are often pictures."""
     max_json_depth: int = Field(16, ge=3, le=500)
     """How deep arrays and objects may be nested in a request's body."""
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()

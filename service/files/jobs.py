@@ -12,6 +12,7 @@ from typing import Final
 from models.errors import AntecedentError
 from service.documents import Documents
 from service.errors import LanguagePairError, ServiceError, ShuttingDownError, StoreUnavailableError
+from service.files.kinds import is_known
 from service.files.translation import translated_file
 from service.store.files import ClaimedFile, FileKey, Files
 from service.telemetry.logs import get_logger
@@ -129,7 +130,7 @@ class FileJobs:
             why = claimed.problem or "what translated it has died"
             await self._give_up(claimed, f"given up after {MOST_ATTEMPTS} attempts: {why}")
             return
-        if claimed.file is None:
+        if claimed.file is None or not is_known(claimed.file.name):
             await self._leave(claimed, "was sent to another release", _ELSEWHERE_SECONDS, counts=True)
             return
         try:

@@ -9,6 +9,7 @@ from typing import Final
 from service.errors import InvalidInputError
 from service.files import books
 from service.files.office.files import SLIDE_FILES, WORD_FILES, OfficeFiles
+from service.schemas import Limits
 from service.texts.tagged import HTML, Markup
 
 _ISO_2022: Final = (b"\x1b$", b"\x1b(")
@@ -70,6 +71,11 @@ KINDS: Final = {
 }
 
 
+def is_known(name: str) -> bool:
+    """Whether a file is of a kind that is read."""
+    return PurePosixPath(name).suffix.lower() in KINDS
+
+
 def kind_of(name: str) -> Kind:
     """The kind of a file.
 
@@ -83,11 +89,15 @@ def kind_of(name: str) -> Kind:
     return kind
 
 
-def check_size(name: str, content: bytes, most: int) -> None:
-    """Refuse a file of more than so many bytes that are all text.
+def check_size(name: str, content: bytes, limits: Limits) -> None:
+    """Refuse a file of more bytes than are accepted, which are fewer where all of them are text.
 
     Raises:
         InvalidInputError: says how many there may be; or it is of no kind that is read.
     """
-    if not kind_of(name).packed and len(content) > most:
-        raise InvalidInputError(f"file: is text of more than {most} bytes, which is the maximum")
+    packed = kind_of(name).packed
+    most = limits.max_file_bytes if packed else min(limits.max_file_bytes, limits.max_body_bytes)
+    if len(content) > most:
+        raise InvalidInputError(
+            f"file: {'has' if packed else 'is text of'} more than {most} bytes, which is the maximum"
+        )

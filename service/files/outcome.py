@@ -36,20 +36,17 @@ async def state_of(
         pause = min(2 * pause, _LAST_LOOK_SECONDS)
 
 
-async def translation_of(files: Files, key: FileKey, state: FileState) -> bytes:
-    """A file that is translated; it can be read again for a while.
+def check_done(state: FileState) -> None:
+    """See that a file is translated.
 
     Raises:
         FileNotReadyError: it is not translated yet.
         FileFailedError: it could not be translated.
-        StoreUnavailableError: Redis is away.
     """
     if state.status == "error":
         raise FileFailedError(state.problem)
     if state.status != "done":
         raise FileNotReadyError
-    await files.forget_soon(key)
-    return state.translation
 
 
 def seconds_remaining(state: FileState) -> int | None:

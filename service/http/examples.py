@@ -48,6 +48,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_session_sentences": 10000,
     "session_max_ttl_seconds": 604800,
     "max_files": 20,
+    "max_files_bytes": 67108864,
     "max_glossary_terms": 1000,
     "max_glossary_characters": 65536,
     "stream_message_bytes": 65536,

@@ -22,9 +22,11 @@ from service.telemetry.tracing import NO_TRACER
 
 _MOST_OF_STRANGERS: Final = 2**17
 """Bytes of a body, where the key is in it: of who has none, more would be read and parsed for nothing."""
+_FORM_BYTES: Final = 2**20
+"""Of a body that brings a file, besides that."""
 _METHODS: Final = ("GET", "HEAD", "POST", "PATCH", "DELETE")
 _MAY_BE_SENT: Final = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", REQUEST_ID)
-_MAY_BE_READ: Final = ("RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID)
+_MAY_BE_READ: Final = ("Content-Disposition", "RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID)
 
 
 def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, new_id: Callable[[], str]) -> None:
@@ -51,7 +53,7 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
 
 def _most_at(settings: Settings) -> dict[str, int]:
     """Bytes of bodies at paths that begin so."""
-    with_files = dict.fromkeys(("/v1/files", "/v2/document"), settings.max_file_bytes)
+    with_files = dict.fromkeys(("/v1/files", "/v2/document"), settings.max_file_bytes + _FORM_BYTES)
     return with_files | {"/libretranslate/": min(settings.max_body_bytes, _MOST_OF_STRANGERS)}
 
 

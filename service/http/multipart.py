@@ -14,6 +14,8 @@ from service.http.origins import media_type
 
 _KIND: Final = "multipart/form-data"
 _MOST_FIELDS: Final = 32
+_MOST_FILES: Final = 2
+"""One more than there may be, so that what is wrong can be said."""
 _LONGEST_FIELD: Final = 2**20
 """Bytes of a field that is no file."""
 
@@ -42,7 +44,7 @@ async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
     if media_type(request.headers) != _KIND:
         raise HTTPException(415, f"the body must be {_KIND}, with the file as `file`")
     parser = _InMemory(
-        request.headers, request.stream(), max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD
+        request.headers, request.stream(), max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD
     )
     try:
         form = await parser.parse()
@@ -52,13 +54,16 @@ async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
         reason = error.message if isinstance(error, MultiPartException) else "its charset is not known"
         raise HTTPException(400, f"the body is no {_KIND}: {reason}") from None
     try:
-        return _members(form), await _upload(form)
+        upload = await _upload(form)
+        return _members(form), upload
     finally:
         await form.close()
 
 
 def _members(form: FormData) -> dict[str, Any]:
     members = [(name, value) for name, value in form.multi_items() if name != "file"]
+    if any(isinstance(value, UploadFile) for _, value in members):
+        raise HTTPException(400, "the body has a file beside `file`: send text as a field (with curl, `<` and not `@`)")
     if len({name for name, _ in members}) < len(members):
         raise HTTPException(400, "the body has a field more than once")
     return dict(members)

@@ -120,6 +120,8 @@ def _of_form(kind: type[Body]) -> dict[str, Any]:
     schema = kind.model_json_schema()
     for field in schema["properties"].values():
         field.update(field.pop("anyOf", [{}])[0])
+        if field.get("default", ...) is None:
+            del field["default"]
     return schema
 
 

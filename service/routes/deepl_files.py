@@ -56,8 +56,10 @@ async def tell_status(document_id: str, secret: SecretDep, who: CallerDep, parts
 
 
 @router.post("/{document_id}/result")
-async def give_result(document_id: str, secret: SecretDep, who: CallerDep, parts: ServicesDep) -> Response:
+async def give_result(
+    document_id: str, secret: SecretDep, who: CallerDep, request: Request, parts: ServicesDep
+) -> Response:
     """The translation of a file."""
     key = FileKey(who.tenant, document_id)
     state = await state_of(parts.files, key, secret=secret)
-    return await attached(parts.files, key, state, kind_of(state.file.name).media_type)
+    return await attached(request, parts.files, key, state, kind_of(state.file.name).media_type)

@@ -22,7 +22,7 @@ from service.http.responses import links, problems
 from service.idempotency import id_of
 from service.routes.dependencies import CallerDep, IdempotencyKey, Services, ServicesDep, unless_client_leaves
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS
-from service.routes.sent_files import attached, keep_file
+from service.routes.sent_files import attached, file_there, keep_file
 from service.schemas import FileForm, FileInfo
 from service.store.files import FileKey, FileState, KeptFile
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
@@ -110,7 +110,8 @@ async def send_file(
         strategy=body.strategy,
         beam_size=body.beam_size,
     )
-    return _info(key, await keep_file(key, file, body.file, request, who, parts))
+    there = None if idempotency_key is None else await file_there(key, file, body.file, parts)
+    return _info(key, there or await keep_file(key, file, body.file, request, who, parts))
 
 
 @router.head("/{file_id}", include_in_schema=False)
@@ -141,7 +142,7 @@ async def read_translation(
     With `wait_seconds`, the answer comes once it is translated or has failed, but after that time anyway.
     """
     state = await _settled(key, request, parts, wait_seconds)
-    return await attached(parts.files, key, state, _BYTES)
+    return await attached(request, parts.files, key, state, _BYTES)
 
 
 @router.delete(

@@ -8,11 +8,11 @@ import time
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from service.errors import FileUnknownError, StoreUnavailableError, TooManyFilesError
 from service.schemas import FileStatus, Strategy
@@ -50,9 +50,10 @@ class FileKey:
         return [f"antecedent:{{{self.tenant}}}:{part}:{self.id}" for part in ("file", "file-lease")]
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """What there is to know of a file but its content."""
+    """What there is to know of a file but its content; a later release may say more, and is not read."""
 
     name: str
     source_lang: str
@@ -80,8 +81,6 @@ class FileState:
     """That are translated."""
     started: int
     """When the last attempt began, in seconds since 1970; 0 before the first."""
-    translation: bytes = b""
-    """Once it is done."""
     problem: str = ""
     """What was wrong, in an error."""
 
@@ -109,54 +108,57 @@ _KEPT = TypeAdapter(KeptFile)
 
 
 class Files:
-    """Those of all tenants, each of which has at most so many.
+    """Those of all tenants, each of which has at most so many, and so many bytes of them.
 
     All operations raise StoreUnavailableError while Redis is away.
     """
 
-    def __init__(self, commands: Commands, *, ttl_seconds: int, lease_seconds: float, most: int) -> None:
+    def __init__(
+        self, commands: Commands, *, ttl_seconds: int, lease_seconds: float, most: int, most_bytes: int
+    ) -> None:
         self._commands = commands
         self._ttl_ms = ttl_seconds * 1000
         self._lease_ms = int(lease_seconds * 1000)
         self._most = most
+        self._most_bytes = most_bytes
         self.news = asyncio.Event()
         """Set when one more is kept by this replica; whoever looks for files clears it."""
         scripts = ("keep_file", "claim_file", "renew_file", "settle_file", "forget_file", "delete_file")
         self._scripts = {name: read_script("service.store", name) for name in scripts}
 
-    async def check_room(self, key: FileKey) -> None:
-        """Say that a tenant has as many as it may, before anything is done about one more.
+    async def check_room(self, key: FileKey, size: int) -> None:
+        """Say that a tenant has as many as it may, before anything is done about one more of so many bytes.
 
         Raises:
             TooManyFilesError: it has, and this is none of them.
         """
-        name = _of_tenant(key.tenant)
-        now = f"({time.time() * 1000:.0f}"
-        there = await self._commands.run("count_files", lambda redis: redis.zcount(name, now, "+inf"), key=name)
-        if there < self._most:
-            return
-        if await self._commands.run("find_file", lambda redis: redis.zscore(name, key.id), key=name) is None:
-            raise TooManyFilesError(self._most)
+        await self._keep(key, "ask", size)
 
     async def keep(self, key: FileKey, file: KeptFile, content: bytes) -> None:
         """Keep one more, for any replica to translate.
 
         It is kept for long only when it is in the queue: one that does not get there, since Redis or this replica has
-        gone in between, is soon none of its tenant's.
+        gone in between, is soon none of its tenant's. One that is there already stays as it is.
 
         Raises:
             TooManyFilesError: the tenant has as many as it may.
         """
-        keys, limits = [key.names()[0], _of_tenant(key.tenant)], (self._ttl_ms, self._most)
-        until_queued = min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms)
-        new = key.id, orjson.dumps(file), _written(content)
-        if not await self._run("keep_file", keys, *new, until_queued, *limits):
-            raise TooManyFilesError(self._most)
-        place = {key.member: time.time()}
-        await self._commands.run("queue_file", lambda redis: redis.zadd(_QUEUE, place, nx=True), key=_QUEUE)
-        if await self._run("keep_file", keys, key.id, "", "", self._ttl_ms, *limits) == -1:
+        about, size = orjson.dumps(file).decode(), len(content)
+        await self._keep(key, "keep", size, about, _written(content), min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms))
+        await self._enqueue(key)
+        if await self._keep(key, "stay", size) == -1:
             raise StoreUnavailableError  # a Redis that has forgotten it meanwhile
         self.news.set()
+
+    async def _keep(
+        self, key: FileKey, how: str, size: int, about: str = "", content: str = "", ttl_ms: int | None = None
+    ) -> int:
+        ttls = self._ttl_ms if ttl_ms is None else ttl_ms, self._ttl_ms
+        args = key.id, how, max(1, size), about, content, *ttls, self._most, self._most_bytes
+        found: int = await self._run("keep_file", [key.names()[0], *_of_tenant(key.tenant)], *args)
+        if found in {0, -2}:
+            raise TooManyFilesError(f"{self._most_bytes} bytes of files" if found else f"{self._most} files")
+        return found
 
     async def state(self, key: FileKey) -> FileState:
         """What has become of one.
@@ -165,23 +167,35 @@ class Files:
             FileUnknownError: there is none of this id.
         """
         name, _ = key.names()
-        members = ["file", "status", "sentences", "started", "result"]
+        members = ["file", "status", "sentences", "started"]
         found: list[Any] = await self._commands.run("read_file", lambda redis: redis.hmget(name, members), key=name)
         if found[0] is None or (file := _kept(found[0])) is None:
             raise FileUnknownError
-        state = FileState(file, found[1], int(found[2]), int(found[3] or 0))
-        result = found[4] or ""
-        if state.status == "done":
-            return replace(state, translation=b64decode(result))
-        return replace(state, problem=result)
+        problem = await self._result(key) if found[1] == "error" else ""
+        return FileState(file, found[1], int(found[2]), int(found[3] or 0), problem)
+
+    async def translation(self, key: FileKey) -> bytes:
+        """That of one that is done.
+
+        Raises:
+            FileUnknownError: there is none of this id.
+        """
+        return b64decode(await self._result(key))
+
+    async def _result(self, key: FileKey) -> str:
+        name, _ = key.names()
+        (found,) = await self._commands.run("read_result", lambda redis: redis.hmget(name, ["result"]), key=name)
+        if found is None:
+            raise FileUnknownError
+        return str(found)
 
     async def forget_soon(self, key: FileKey) -> None:
         """Let a file that was read make room for others."""
-        await self._run("forget_file", [key.names()[0], _of_tenant(key.tenant)], key.id, _KEPT_AFTER_READING_MS)
+        await self._run("forget_file", [key.names()[0], *_of_tenant(key.tenant)], key.id, _KEPT_AFTER_READING_MS)
 
     async def delete(self, key: FileKey) -> None:
         """Forget a file at once; whoever translates it notices when its lease is to be renewed."""
-        await self._run("delete_file", [*key.names(), _of_tenant(key.tenant)], key.id)
+        await self._run("delete_file", [*key.names(), *_of_tenant(key.tenant)], key.id)
 
     async def claim(
         self, token: str, held: Collection[FileKey] = (), others: Collection[FileKey] = ()
@@ -221,11 +235,20 @@ class Files:
         await self._settle(claimed, "queued", problem, counts=counts)
 
     async def _settle(self, claimed: ClaimedFile, status: FileStatus, result: str, *, counts: bool = True) -> None:
-        keys = [*claimed.key.names(), _of_tenant(claimed.key.tenant)]
+        keys = [*claimed.key.names(), *_of_tenant(claimed.key.tenant)]
         await self._run("settle_file", keys, claimed.token, status, result, int(not counts), claimed.key.id)
 
+    async def _enqueue(self, key: FileKey) -> None:
+        place = {key.member: time.time()}
+        await self._commands.run("queue_file", lambda redis: redis.zadd(_QUEUE, place, nx=True), key=_QUEUE)
+
     async def _leave_queue(self, key: FileKey) -> None:
+        """Take out of the queue what was settled or is gone, unless it was sent again meanwhile."""
         await self._commands.run("unqueue_file", lambda redis: redis.zrem(_QUEUE, key.member), key=_QUEUE)
+        name, _ = key.names()
+        status = await self._commands.run("read_status", lambda redis: redis.hget(name, "status"), key=name)
+        if status in {"queued", "translating"}:
+            await self._enqueue(key)
 
     async def _run(self, name: str, keys: list[str], *args: object) -> Any:  # noqa: ANN401 - what Lua returns
         return await self._commands.evaluate(name, self._scripts[name], keys, args)
@@ -243,5 +266,6 @@ def _kept(about: str) -> KeptFile | None:
         return None
 
 
-def _of_tenant(tenant: str) -> str:
-    return f"antecedent:{{{tenant}}}:files"
+def _of_tenant(tenant: str) -> list[str]:
+    """All of its files, and their bytes."""
+    return [f"antecedent:{{{tenant}}}:{part}" for part in ("files", "file-bytes")]

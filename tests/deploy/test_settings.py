@@ -155,7 +155,7 @@ def test_ingress_fits_the_limits(folder: str, monkeypatch: pytest.MonkeyPatch) -
     """The proxy takes bodies as large as the service does, and waits longer than streams and events are silent."""
     annotations = _annotations(named(render(folder), "Ingress", "antecedent"))
     settings = settings_of(folder, monkeypatch)
-    assert annotations["client-max-body-size"] == f"{settings.max_file_bytes // 2**20}m"
+    assert annotations["client-max-body-size"] == f"{settings.max_file_bytes // 2**20 + 1}m"
     assert settings.max_file_bytes % 2**20 == 0
     for name in ("proxy-read-timeout", "proxy-send-timeout"):
         assert int(annotations[name].removesuffix("s")) > max(

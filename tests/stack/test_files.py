@@ -35,7 +35,12 @@ def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]
 @pytest.fixture(scope="module")
 def replica(shared_replicas: Replicas, own_redis: RedisServer) -> Replica:
     """Translates two files at a time, and keeps three."""
-    limits = {"max_files": "3", "max_sentence_characters": "300", "max_document_sentences": "20"}
+    limits = {
+        "max_files": "3",
+        "max_files_bytes": "30000000",
+        "max_sentence_characters": "300",
+        "max_document_sentences": "20",
+    }
     return shared_replicas.new(redis_url=own_redis.url, max_glossary_terms="2", batch_sentences="1", **limits).start()
 
 
@@ -115,24 +120,46 @@ def test_a_book(client: httpx.Client) -> None:
         assert "<text>き [か。 | か]</text>" in archive.read("OEBPS/toc.ncx").decode()
 
 
-def test_pictures_may_make_a_file_large(client: httpx.Client, tmp_path: Path) -> None:
+def test_pictures_may_make_a_file_large(client: httpx.Client) -> None:
     """Larger than any text may be; they come back as they were."""
-    made, picture = docx.Document(), os.urandom(12_000_000)
-    made.add_paragraph("か。")
-    made.save(tmp_path / "a.docx")
-    with ZipFile(tmp_path / "a.docx", "a") as archive:
-        archive.writestr("word/media/picture.png", picture)
-    found = BytesIO(fetched(client, sent(client, (tmp_path / "a.docx").read_bytes(), "a.docx")))
+    content = _docx(12_000_000)
+    found = BytesIO(fetched(client, sent(client, content, "a.docx")))
     assert [each.text for each in docx.Document(found).paragraphs] == ["か。"]
-    with ZipFile(found) as archive:
-        assert archive.read("word/media/picture.png") == picture
+    with ZipFile(found) as after, ZipFile(BytesIO(content)) as before:
+        assert after.read("word/media/picture.png") == before.read("word/media/picture.png")
     text = send(client, b"a" * 5_000_000)
     assert (text.status_code, text.json()["detail"]) == (
         422,
         "file: is text of more than 4194304 bytes, which is the maximum",
     )
-    too_large = send(client, os.urandom(17_000_000), "a.docx")
-    assert (too_large.status_code, too_large.json()["code"]) == (413, "body_too_large")
+    sizes = [send(client, b"a" * size, "a.docx") for size in (17_000_000, 18_000_000)]
+    assert [(answer.status_code, answer.json()["code"]) for answer in sizes] == [
+        (422, "invalid_input"),
+        (413, "body_too_large"),
+    ]
+
+
+def test_so_many_bytes_may_be_kept(client: httpx.Client) -> None:
+    """Also of files that were fetched, which are still there; those that are deleted make room."""
+    path = sent(client, _docx(14_000_000), "a.docx")
+    fetched(client, path)
+    fetched(client, sent(client, _docx(14_000_000), "a.docx"))
+    full = send(client, _docx(14_000_000), "a.docx")
+    assert (full.status_code, full.json()["code"]) == (429, "too_many_files")
+    assert "30000000 bytes" in full.json()["detail"]
+    assert client.delete(path).status_code == 204
+    assert send(client, _docx(14_000_000), "a.docx").status_code == 202
+
+
+def _docx(size: int) -> bytes:
+    """One sentence, and a picture of so many bytes."""
+    content = BytesIO()
+    made = docx.Document()
+    made.add_paragraph("か。")
+    made.save(content)
+    with ZipFile(content, "a") as archive:
+        archive.writestr("word/media/picture.png", os.urandom(size))
+    return content.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -183,6 +210,8 @@ def test_bodies_that_are_no_form_with_a_file(client: httpx.Client) -> None:
     json = client.post("/v1/files", json=PAIR)
     without = client.post("/v1/files", data=PAIR | {"file": "a"}, files={"x": ("a.txt", b"a")})
     page = client.post("/v1/files", data=PAIR, files={"file": ("a.txt", b"a")}, headers={"Origin": "http://a.example"})
+    terms = client.post("/v1/files", data=PAIR, files={"file": ("a.txt", b"a"), "glossary": ("a.tsv", b"a\tb")})
+    assert (terms.status_code, "send text as a field" in terms.json()["detail"]) == (400, True)
     own = {"Origin": str(client.base_url).rstrip("/")}
     found = [(answer.status_code, answer.json()["code"]) for answer in (json, without, page)]
     assert found == [(415, "unsupported_media_type"), (400, "malformed_request"), (403, "origin_not_allowed")]
@@ -199,9 +228,12 @@ def test_a_retry_is_the_same_file(client: httpx.Client) -> None:
     for content, name, fields in (("き。", "a.txt", {}), ("か。", "b.txt", {}), ("か。", "a.txt", {"beam_size": "1"})):
         other = send(client, content, name, key="one", **fields)
         assert (other.status_code, other.json()["code"]) == (409, "file_conflict")
+    fetched(client, f"/v1/files/{first.json()['id']}")
+    sent(client, "a")
+    for _ in range(2):  # nothing of it counts again
+        assert send(client, "か。", key="one").json()["status"] == "done"
     full = send(client, "か。", key="two")
     assert (full.status_code, full.json()["code"], full.headers["retry-after"]) == (429, "too_many_files", "5")
-    assert fetched(client, f"/v1/files/{first.json()['id']}").decode() == "か。"
 
 
 def test_what_fails_says_why(client: httpx.Client) -> None:
@@ -246,6 +278,26 @@ def test_a_deleted_file_is_gone(client: httpx.Client, tmp_path: Path) -> None:
     assert client.delete(done).status_code == 204
     assert client.get(f"{done}/translation").status_code == 404
     assert not mark.exists()
+
+
+def test_a_look_at_a_translation_is_no_fetching(client: httpx.Client) -> None:
+    """HEAD is safe: the file is as it was, and counts as before."""
+    paths = [sent(client, "か。") for _ in range(3)]
+    assert client.get(paths[0], params=WAIT).json()["status"] == "done"
+    head = client.head(f"{paths[0]}/translation")
+    assert (head.status_code, head.content, int(head.headers["content-length"])) == (200, b"", len("か。".encode()))
+    assert send(client, "か。").status_code == 429
+    assert fetched(client, paths[0]).decode() == "か。"
+    assert send(client, "か。").status_code == 202
+
+
+@pytest.mark.parametrize("content", ["", " \n\n", "---\n"])
+def test_what_has_no_sentence(client: httpx.Client, content: str) -> None:
+    """Comes back as it was, and its answer says so."""
+    path = sent(client, content)
+    info = client.get(path, params=WAIT).json()
+    assert (info["status"], info["sentences"], info["translated"]) == ("done", 0, 0)
+    assert fetched(client, path).decode() == content
 
 
 def test_ids_that_are_none(client: httpx.Client) -> None:

@@ -1,7 +1,13 @@
--- Let a file that was read make room for others; it is there for a while, in case the answer was lost.
+-- Let a file that was fetched be none of those that its tenant may have; it is there for a while, in case the answer was lost.
 --
--- KEYS  1 the file (hash)  2 the tenant's files (sorted set)
+-- KEYS  1 the file (hash)  2 the tenant's files (sorted set)  3 their bytes (hash)
 -- ARGV  1 id  2 the while, in milliseconds
-if redis.call('ZREM', KEYS[2], ARGV[1]) == 1 and redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then
+local bytes = redis.call('HGET', KEYS[3], ARGV[1])
+if not bytes or tonumber(bytes) < 0 then return end
+redis.call('HDEL', KEYS[3], ARGV[1]) -- first, since a Redis that is full refuses what follows, unless something was written before
+redis.call('HSET', KEYS[3], ARGV[1], -bytes)
+if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then
+  local time = redis.call('TIME')
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
 end

@@ -1,19 +1,43 @@
--- Keep a file that waits for its translation, unless its tenant has as many as it may have; or keep one that is there for longer. It
--- may be repeated.
+-- Keep a file that waits for its translation, if its tenant has room for it; or ask whether it has; or keep one for longer that is
+-- there. It may be repeated, and changes nothing of a file that is there but that.
 --
 -- KEYS  1 the file (hash)  2 the tenant's files (sorted set: ids by when they expire)
--- ARGV  1 id  2 what there is to know of it, or '' if it is there  3 content  4 time to live in milliseconds  5 the longest one  6 most files
--- Returns 1 if it is kept; 0 where there is no room; -1 where it should be there and is not.
+--       3 their bytes (hash: by ids; less than nothing for one that was fetched, which is still there, but none of those that may be)
+-- ARGV  1 id  2 'ask', 'keep' or 'stay'  3 bytes  4 what there is to know of it  5 content  6 time to live in milliseconds
+--       7 the longest one  8 most files  9 most bytes of all of them
+-- Returns 1 if it is kept, or may be; 0 where there are too many; -2 where they are too large; -1 where it should be there and is not.
 if redis.call('HGET', KEYS[1], 'status') == 'error' then return 1 end -- meanwhile, and it takes no more room
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now)
-if not redis.call('ZSCORE', KEYS[2], ARGV[1]) and redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6]) then return 0 end
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  if ARGV[2] == '' then return -1 end
-  redis.call('HSET', KEYS[1], 'file', ARGV[2], 'content', ARGV[3], 'status', 'queued', 'attempts', 0, 'sentences', 0)
+local gone = redis.call('ZRANGEBYSCORE', KEYS[2], 0, now, 'LIMIT', 0, 1000)
+if #gone > 0 then
+  redis.call('ZREM', KEYS[2], unpack(gone))
+  redis.call('HDEL', KEYS[3], unpack(gone))
 end
-redis.call('PEXPIRE', KEYS[1], ARGV[4])
-redis.call('ZADD', KEYS[2], now + ARGV[4], ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[5])
+local own = redis.call('HGET', KEYS[3], ARGV[1])
+if not own then
+  local files, bytes, sizes = 0, tonumber(ARGV[3]), redis.call('HVALS', KEYS[3])
+  if #sizes >= 10000 then return 0 end -- fetched, most of them: more would be counted for too long
+  for _, size in ipairs(sizes) do
+    if tonumber(size) > 0 then files = files + 1 end
+    bytes = bytes + math.abs(size)
+  end
+  if files >= tonumber(ARGV[8]) then return 0 end
+  if bytes > tonumber(ARGV[9]) then return -2 end
+end
+if ARGV[2] == 'ask' then return 1 end
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  if ARGV[2] == 'stay' then return -1 end
+  redis.call('HSET', KEYS[1], 'file', ARGV[4], 'content', ARGV[5], 'status', 'queued', 'attempts', 0, 'sentences', 0)
+  redis.call('PEXPIRE', KEYS[1], ARGV[6])
+  own = ARGV[3]
+elseif own and tonumber(own) < 0 or redis.call('PTTL', KEYS[1]) > tonumber(ARGV[6]) then
+  return 1
+else
+  redis.call('PEXPIRE', KEYS[1], ARGV[6])
+end
+redis.call('ZADD', KEYS[2], now + ARGV[6], ARGV[1])
+redis.call('HSET', KEYS[3], ARGV[1], own or ARGV[3])
+redis.call('PEXPIRE', KEYS[2], ARGV[7])
+redis.call('PEXPIRE', KEYS[3], ARGV[7])
 return 1

@@ -28,10 +28,12 @@ async def redis(mortal_redis: RedisServer, tmp_path: Path) -> AsyncIterator[Redi
         yield client
 
 
-def files(redis: object, *, lease_seconds: float = 60, most: int = 9, ttl_seconds: int = 60) -> Files:
+def files(
+    redis: object, *, lease_seconds: float = 60, most: int = 9, ttl_seconds: int = 60, most_bytes: int = 1000
+) -> Files:
     """As one replica has them."""
     commands = Commands(cast(Redis, redis), Metrics())
-    return Files(commands, ttl_seconds=ttl_seconds, lease_seconds=lease_seconds, most=most)
+    return Files(commands, ttl_seconds=ttl_seconds, lease_seconds=lease_seconds, most=most, most_bytes=most_bytes)
 
 
 async def kept(redis: object, number: int = 1) -> Files:
@@ -82,7 +84,7 @@ async def test_a_lease_that_ends_is_anothers_to_take(redis: RedisClient) -> None
     await slow.release(lost, counts=False)
     assert (await quick.state(KEYS[0])).status == "translating"
     await quick.finish(taken, b"\xfetaken")
-    assert (await quick.state(KEYS[0])).translation == b"\xfetaken"
+    assert await quick.translation(KEYS[0]) == b"\xfetaken"
 
 
 async def test_a_lease_that_nobody_took_is_renewed(redis: RedisClient) -> None:
@@ -114,8 +116,9 @@ async def test_what_has_come_to_an_end_is_never_claimed_again(redis: RedisClient
     assert await made.claim("y", []) is None
     assert await redis.zcard("antecedent:files") == 0
     assert not await redis.hexists(KEYS[0].names()[0], "content")
-    state = await made.state(KEYS[0])
-    assert (state.translation, state.problem) == ((b"done", "") if end == "finish" else (b"", "wrong"))
+    assert (await made.state(KEYS[0])).problem == ("" if end == "finish" else "wrong")
+    if end == "finish":
+        assert await made.translation(KEYS[0]) == b"done"
 
 
 async def test_calls_whose_replies_are_lost_are_repeated(redis: RedisClient) -> None:
@@ -129,7 +132,7 @@ async def test_calls_whose_replies_are_lost_are_repeated(redis: RedisClient) -> 
     again = await claimed(files(redis), "y")
     assert again.attempt == 1
     await files(LossyRedis(redis, "evalsha")).finish(again, b"done")
-    assert (await files(redis).state(KEYS[0])).translation == b"done"
+    assert await files(redis).translation(KEYS[0]) == b"done"
 
 
 async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
@@ -141,10 +144,10 @@ async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
         await few.keep(KEYS[1], KEPT, b"")
     await few.keep(KEYS[2], KEPT, b"")
     with pytest.raises(TooManyFilesError):
-        await few.check_room(KEYS[1])
-    await few.check_room(KEYS[0])  # which is there already
+        await few.check_room(KEYS[1], 1)
+    await few.check_room(KEYS[0], 1)  # which is there already
     await few.forget_soon(KEYS[0])
-    await few.check_room(KEYS[1])
+    await few.check_room(KEYS[1], 1)
     assert 0 < await redis.pttl(KEYS[0].names()[0]) <= 1000  # not longer than the others
     await few.keep(KEYS[1], KEPT, b"")
     await asyncio.sleep(1.1)
@@ -172,7 +175,7 @@ async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisCli
             await made.fail(await claimed(made, "x"), "wrong")
 
     await files(IsQuick(redis), most=1).keep(KEYS[3], KEPT, b"content")
-    await files(redis, most=1).check_room(KEYS[0])
+    await files(redis, most=1).check_room(KEYS[0], 1)
     with pytest.raises(ZeroDivisionError):
         await files(Dies(redis)).keep(KEYS[0], KEPT, b"content")
     with pytest.raises(StoreUnavailableError):
@@ -191,7 +194,72 @@ async def test_a_redis_that_is_full_can_be_emptied(redis: RedisClient) -> None:
     assert await made.renew(mine, 1)
     await made.release(mine, counts=True)
     await made.finish(await claimed(made, "y"), b"done")
-    assert (await made.state(KEYS[0])).translation == b"done"
+    assert await made.translation(KEYS[0]) == b"done"
+    await made.forget_soon(KEYS[0])
+    await made.delete(KEYS[0])
+
+
+async def test_so_many_bytes_of_a_tenant(redis: RedisClient) -> None:
+    """Those of files that were fetched count as long as they are there; what fails or is deleted has none."""
+    small = files(redis, most_bytes=10)
+    await small.keep(KEYS[0], KEPT, b"12345")
+    with pytest.raises(TooManyFilesError, match="10 bytes"):
+        await small.keep(KEYS[1], KEPT, b"123456")
+    with pytest.raises(TooManyFilesError):
+        await small.check_room(KEYS[1], 6)
+    await small.keep(KEYS[1], KEPT, b"12345")
+    await small.keep(KEYS[2], KEPT, b"1234567890")  # another tenant's
+    await small.finish(await claimed(small, "x"), b"12345")
+    await small.forget_soon(KEYS[0])
+    with pytest.raises(TooManyFilesError):
+        await small.check_room(KEYS[3], 1)
+    await small.fail(await claimed(small, "y", KEYS[2]), "wrong")
+    await small.check_room(KEYS[3], 5)
+    await small.delete(KEYS[0])
+    await small.check_room(KEYS[3], 10)
+
+
+async def test_one_that_is_kept_again_stays_as_it_is(redis: RedisClient) -> None:
+    """A call that ends half-way does not shorten its time; one that was fetched takes no room again."""
+
+    class Dies(LossyRedis):
+        async def zadd(self, *args: object, **named: object) -> None:
+            raise ZeroDivisionError
+
+    made = await kept(redis)
+    with pytest.raises(ZeroDivisionError):
+        await files(Dies(redis), ttl_seconds=600).keep(KEYS[0], KEPT, b"other")
+    assert await redis.pttl(KEYS[0].names()[0]) > 59_000
+    assert (await claimed(made, "x")).content == b"\xffcontent"
+    long = files(redis, most=1, ttl_seconds=6000)
+    await long.keep(KEYS[2], KEPT, b"content")
+    await long.finish(await claimed(long, "y"), b"done")
+    await long.forget_soon(KEYS[2])
+    await long.keep(KEYS[2], KEPT, b"content")
+    assert await redis.pttl(KEYS[2].names()[0]) <= 600_000
+    await long.check_room(FileKey(KEYS[2].tenant, "e" * 22), 1)
+
+
+async def test_one_that_is_sent_again_while_it_leaves_the_queue(redis: RedisClient) -> None:
+    """As with an idempotency key, right after it was deleted: it is in the queue."""
+    made = await kept(redis)
+    await made.delete(KEYS[0])
+
+    class Sends(LossyRedis):
+        async def zrem(self, *args: object, **named: object) -> None:
+            await made.keep(KEYS[0], KEPT, b"again")
+            await redis.zrem(*args, **named)  # type: ignore[arg-type]
+
+    assert await files(Sends(redis)).claim("x") is None
+    assert (await claimed(made, "y")).content == b"again"
+
+
+async def test_what_a_later_release_says_more_is_not_guessed(redis: RedisClient) -> None:
+    """Such a file is claimed, and left to who knows what it says."""
+    made = await kept(redis)
+    (name, _) = KEYS[0].names()
+    await redis.hset(name, "file", (await redis.hget(name, "file") or "")[:-1] + ',"style":"plain"}')
+    assert (await claimed(made, "x")).file is None
 
 
 async def test_one_that_is_deleted_is_gone_at_once(redis: RedisClient) -> None:
