@@ -236,6 +236,16 @@ def test_a_retry_is_the_same_file(client: httpx.Client) -> None:
     assert (full.status_code, full.json()["code"], full.headers["retry-after"]) == (429, "too_many_files", "5")
 
 
+def test_a_retry_costs_no_sentences(replicas: Replicas, mortal_redis: RedisServer) -> None:
+    """Once it is being translated, or is; a client may not know that it has sent it."""
+    with replicas.new(redis_url=mortal_redis.url, sentences_per_minute="2").start().client() as client:
+        path = sent(client, "か。\nき。", key="one")
+        assert client.get(path, params=WAIT).json()["status"] == "done"
+        for _ in range(3):
+            assert send(client, "か。\nき。", key="one").status_code == 202
+        assert send(client, "か。").json()["code"] == "rate_limited"
+
+
 def test_what_fails_says_why(client: httpx.Client) -> None:
     """Where it is told of, and to who wants it all the same."""
     path = sent(client, "か。\nrefuse")

@@ -19,6 +19,8 @@ from tests.support.servers import RedisServer
 KEPT = KeptFile("a.txt", "ja", "en", secret="secret", sentences=2, characters=5)
 KEYS = [FileKey(tenant, letter * 22) for tenant, letter in (("one", "a"), ("one", "b"), ("other", "c"), ("one", "d"))]
 
+FILES, SIZES = "antecedent:{one}:files", "antecedent:{one}:file-bytes"
+
 
 @pytest.fixture
 async def redis(mortal_redis: RedisServer, tmp_path: Path) -> AsyncIterator[RedisClient]:
@@ -226,18 +228,35 @@ async def test_one_that_is_kept_again_stays_as_it_is(redis: RedisClient) -> None
         async def zadd(self, *args: object, **named: object) -> None:
             raise ZeroDivisionError
 
-    made = await kept(redis)
+    made, name = files(redis, most=1, ttl_seconds=6000), KEYS[0].names()[0]
+    await made.keep(KEYS[0], KEPT, b"content")
     with pytest.raises(ZeroDivisionError):
-        await files(Dies(redis), ttl_seconds=600).keep(KEYS[0], KEPT, b"other")
-    assert await redis.pttl(KEYS[0].names()[0]) > 59_000
-    assert (await claimed(made, "x")).content == b"\xffcontent"
-    long = files(redis, most=1, ttl_seconds=6000)
-    await long.keep(KEYS[2], KEPT, b"content")
-    await long.finish(await claimed(long, "y"), b"done")
-    await long.forget_soon(KEYS[2])
-    await long.keep(KEYS[2], KEPT, b"content")
-    assert await redis.pttl(KEYS[2].names()[0]) <= 600_000
-    await long.check_room(FileKey(KEYS[2].tenant, "e" * 22), 1)
+        await files(Dies(redis), ttl_seconds=6000).keep(KEYS[0], KEPT, b"other one")
+    assert await redis.pttl(name) > 5_900_000
+    await made.keep(KEYS[0], KEPT, b"yet another")
+    assert await redis.hgetall(SIZES) == {KEYS[0].id: "7"}
+    mine = await claimed(made, "x")
+    assert mine.content == b"content"
+    await made.finish(mine, b"done")
+    await made.forget_soon(KEYS[0])
+    await made.keep(KEYS[0], KEPT, b"content")
+    assert await redis.pttl(name) <= 600_000
+    await made.check_room(KEYS[1], 1)
+
+
+async def test_what_has_expired_is_not_counted(redis: RedisClient) -> None:
+    """Nor are so many counted that it would take long."""
+    made = files(redis, ttl_seconds=6000)
+    await made.keep(KEYS[0], KEPT, b"content")
+    await made.forget_soon(KEYS[0])
+    (seconds, _) = await redis.time()
+    assert seconds < (await redis.zscore(FILES, KEYS[0].id) or 0) / 1000 <= seconds + 600
+    await redis.zadd(FILES, {KEYS[0].id: 1})
+    await made.check_room(KEYS[1], 1000)
+    assert not await redis.exists(SIZES)
+    await redis.hset(SIZES, mapping={str(number): -1 for number in range(10_000)})
+    with pytest.raises(TooManyFilesError):
+        await files(redis, most_bytes=100_000).check_room(KEYS[1], 1)
 
 
 async def test_one_that_is_sent_again_while_it_leaves_the_queue(redis: RedisClient) -> None:
