@@ -351,15 +351,17 @@ def translated_german(replica: Replica) -> str:
 
 
 def test_a_record_that_nobody_can_read_stops_no_other(replicas: Replicas, mortal_redis: RedisServer) -> None:
-    """As one of a later release would be: it ends as an error, and the others are translated."""
+    """As one of a later release would be, or one of a kind that it alone reads: it waits, and the others do not."""
     replica = replicas.new(redis_url=mortal_redis.url, files_at_once="0").start()
     with closing(deepl.Translator("any", server_url=replica.url)) as client:
-        odd = send(client, "か。")
-        with closing(Redis.from_url(mortal_redis.url)) as redis:
+        odd, new = send(client, "か。"), send(client, "か。")
+        with closing(Redis.from_url(mortal_redis.url, decode_responses=True)) as redis:
             redis.hset(_name(odd), "file", '{"from": "the future"}')
+            redis.hset(_name(new), "file", str(redis.hget(_name(new), "file")).replace("file.txt", "file.new"))
         handle = send(client, "き。")
         _lone(replicas, mortal_redis)
         assert receive(client, handle).decode() == "き。"
+        assert not client.translate_document_get_status(new).done  # by a release that reads such files, perhaps
 
 
 def test_refused_files_cost_no_sentences(replicas: Replicas, mortal_redis: RedisServer) -> None:
