@@ -15,7 +15,12 @@ _LAST_LOOK_SECONDS: Final = 0.8
 
 
 async def state_of(
-    files: Files, key: FileKey, *, secret: str = "", wait_seconds: float = 0, draining: Callable[[], bool] = bool
+    files: Files,
+    key: FileKey,
+    *,
+    secret: str = "",
+    wait_seconds: float = 0,
+    draining: Callable[[], bool] = lambda: False,
 ) -> FileState:
     """What has become of a file: at once, or once it is translated or has failed, but after so long in any case.
 
