@@ -167,11 +167,18 @@ class Manifest(Frozen):
                 raise BundleError(f"{folder}: {name} is damaged: its checksum does not match; copy the bundle again")
 
 
+def _what_it_is(folder: Path) -> str:
+    if not folder.exists():
+        return "there is no such folder"
+    final = folder / "final"
+    return f"it has no {MANIFEST}" + (f"; did you mean {final}?" if final.is_dir() else "")
+
+
 def _read(folder: Path) -> dict[str, Any]:
     try:
         values = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise BundleError(f"{folder}: is not a bundle: it has no {MANIFEST}") from None
+        raise BundleError(f"{folder}: is not a bundle: {_what_it_is(folder)}") from None
     except OSError as error:
         raise BundleError(f"{folder}: {MANIFEST} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -103,7 +103,10 @@ def translate(
     seed: Seed = 1,
     strategy: How = None,
     drafts: Annotated[
-        Path | None, typer.Option(metavar="F", help="Draft translations, line for line; empty where there is none.")
+        Path | None,
+        typer.Option(
+            metavar="F", help="Draft translations, line for line; empty where there is none. Searches with a beam of 1."
+        ),
     ] = None,
     glossary: Annotated[
         Path | None,
@@ -126,6 +129,8 @@ def translate(
                 "--drafts goes with --strategy verify, which is then the default, and not with --ray"
             )
         strategy = "verify"
+    if source is not None and out is not None and out.exists() and out.samefile(source):
+        raise typer.BadParameter("--in and --out are the same file, whose sentences would be lost")
     terms = () if glossary is None else read_terms(glossary)
     if ray is not None:
         how = Decoding(context, beam, device, compute_type, threads, strategy, terms)

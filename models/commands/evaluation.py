@@ -75,7 +75,10 @@ def _baseline(file: Path, count: int) -> list[str]:
     """Another system's translations, found wrong before anything is translated."""
     translations = read_translations(file)
     if len(translations) != count:
-        raise typer.BadParameter(f"{file}: has {len(translations)} translations, but there are {count} references")
+        raise typer.BadParameter(
+            f"{file}: has {len(translations)} lines, but there are {count} references: it has to have one for each, and"
+            " none between documents"
+        )
     return translations
 
 

@@ -62,14 +62,15 @@ def significance(
 
     references = [text for text in read_translations(reference) if text.strip()]
     options = MetricOptions(tokenize=tokenize)
-    typer.echo(f"| over {baseline.name} | BLEU | p | chrF | p | accuracy | p | macro | p |\n|{'---|' * 9}")
+    rows = [f"| over {baseline.name} | BLEU | p | chrF | p | accuracy | p | macro | p |", f"|{'---|' * 9}"]
     for system in systems:
         texts, outcomes = ([_beside(one, suffix) for one in (baseline, system)] for suffix in ("txt", "outcomes"))
         found = compare(read_translations(texts[0]), read_translations(texts[1]), references, options=options)
         if all(file.exists() for file in outcomes):
             found |= compare_outcomes(read_outcomes(outcomes[0]), read_outcomes(outcomes[1]))
         cells = (_difference(found.get(name), digits) for name, digits in _COMPARED.items())
-        typer.echo(f"| {system.name} | {' | '.join(cells)} |")
+        rows.append(f"| {system.name} | {' | '.join(cells)} |")
+    typer.echo("\n".join(rows))
 
 
 def _beside(found: Path, suffix: str) -> Path:

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,7 +42,11 @@ def survey(config: Config, skip_bad: SkipBad = False, json_file: JsonFile = None
     from models.training.survey import survey as survey_corpus
 
     run = load_config(config)
-    found = survey_corpus(run, read_corpus(run.data.train, skip_bad=skip_bad), Tokenizer.load(run.tokenizer.path))
+    documents = read_corpus(run.data.train, skip_bad=skip_bad)
+    found = survey_corpus(run, documents, Tokenizer.load(run.tokenizer.path))
+    lengths = [len(document.sentences) for document in documents]
+    sentences = f"{mean(lengths):.1f} sentences at the mean, {max(lengths):,} at most"
+    typer.echo(f"{len(documents):,} documents, with {sentences}")
     rows = [(one.what, f"{one.pairs:,}", f"{one.target_tokens:,}", _shortened(one.example)) for one in found]
     print_table(("pairs", "number", "target tokens", "the first"), rows)
     write_json({"findings": [asdict(one) for one in found]}, json_file)

@@ -1,19 +1,31 @@
 """Which text a run learns from, and in which pieces."""
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from models.config.section import Frozen
+
+_CODE: Final = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+def _as_requests_have_it(language: str) -> str:
+    if _CODE.fullmatch(language) is None or len(language) > 32:
+        raise ValueError("must be an ISO 639 code, such as ja or en-GB: by it requests ask for the model")
+    return language
+
+
+Language = Annotated[str, AfterValidator(_as_requests_have_it)]
 
 
 class Languages(Frozen):
     """ISO 639 codes of the language pair."""
 
-    source: str
+    source: Language
     """The language to translate from, such as `ja`."""
-    target: str
+    target: Language
     """The language to translate into, such as `en`."""
 
 

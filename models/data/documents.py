@@ -20,6 +20,7 @@ PIECE_SENTENCES = 512
 """Of a corpus that are worked on at a time, in whole documents: enough for full batches, and progress shows."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +180,14 @@ def read_lines(path: Path) -> list[bytes]:
     """Give the lines of a file; only a line feed ends one, so that U+2028 or U+0085 in a sentence stays in it."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            lines = file.read().split(b"\n")
+            content = file.read()
     except FileNotFoundError:
         raise DataError(f"no such file{_data_folder_hint(path)}", path) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", path) from None
+    if content.startswith(_GZIP):
+        raise DataError("is compressed by gzip: let its name end in .gz", path)
+    lines = content.split(b"\n")
     lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
     if not lines[-1]:
         lines.pop()

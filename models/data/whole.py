@@ -32,8 +32,11 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
         OSError: it cannot be written.
     """
     if _is_no_file_of_its_own(file):
-        with file.open("wb") as stream:
-            stream.writelines(pieces)
+        try:
+            with file.open("wb") as stream:
+                stream.writelines(pieces)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(file)) from None
         return
     written, partial = _places(file, folder)
     try:

@@ -5,7 +5,6 @@ of clients or of time.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -62,6 +61,8 @@ class Runtime:
         language, longest = manifest.languages.target, manifest.limits.source_tokens
         self._placement = Placement(scores, tokenizer, *spellings, language, longest)
         self._joins_source = reader.joins_source
+        self.no_sentence_model = ""
+        """Why there is none, where it is known."""
         self._wordings = Wordings()
 
     @classmethod
@@ -127,11 +128,16 @@ class Runtime:
         model = load_model(checkpoint)
         place(model, device, exact, threads, to_serve=False)
         sentence: TranslationModel | None = None
-        with suppress(CheckpointError):
+        missing = ""
+        try:
             sentence = sentence_model_of(checkpoint, model)
+        except CheckpointError as error:
+            missing = str(error)
         if sentence is not None:
             place(sentence, device, exact, threads, to_serve=False)
-        return cls.of(checkpoint.config, checkpoint.tokenizer, model, sentence)
+        runtime = cls.of(checkpoint.config, checkpoint.tokenizer, model, sentence)
+        runtime.no_sentence_model = missing
+        return runtime
 
     @classmethod
     def of(
@@ -226,6 +232,8 @@ class Runtime:
         """
         engine = self._engines.get(strategy)
         if engine is None:
+            if strategy == "sentence" and self.no_sentence_model:
+                raise UnsupportedOptionError(f"there is no sentence model: {self.no_sentence_model}")
             offered = ", ".join(self._engines)
             raise UnsupportedOptionError(f"there is no strategy {strategy!r}; this model offers {offered}")
         return engine

@@ -44,7 +44,8 @@ def find_changes(
     count = sum(len(document.sentences) for document in documents)
     if not len(baseline) == len(system) == count:
         raise DataError(
-            f"baseline and system have {len(baseline)} and {len(system)} sentences, but the documents have {count}"
+            f"baseline and system have {len(baseline)} and {len(system)} lines, but the documents have {count}"
+            " sentences: they have to have one for each, and none between documents"
         )
     pairs = iter(zip(baseline, system, strict=True))
     chrf = CHRF()

@@ -120,7 +120,11 @@ def _documents(config: RunConfig, given: Sequence[Document] | None) -> Sequence[
     if given is not None:
         return given
     dev, folder = config.data.dev, data_folder()
-    if dev is None or not (folder / dev.source).exists():
+    if dev is None:
+        raise BundleError(
+            "the bundle is checked on real sentences, and the run has no dev set: give sentences and their translations"
+        )
+    if not (folder / dev.source).exists():
         raise BundleError(
             "the bundle is checked on real sentences, but the run's dev set was not found: set ANTECEDENT_DATA to the"
             " folder that contains it, or give other sentences and translations to check on"

@@ -58,7 +58,7 @@ class Curves:
             for name, value in figures.items():
                 if self._writer is not None:
                     self._writer.add_scalar(f"{group}/{name}", value, update)
-        if group == "dev":
+        if group == "dev" and figures:
             self._bar.write(f"update {update}: " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items()))
 
     @contextmanager

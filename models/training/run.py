@@ -1,7 +1,7 @@
 """A whole run: reads what its config names, trains, and leaves a final checkpoint."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -21,6 +21,8 @@ from models.training.trainer import Trainer
 from models.training.validation import Candidate, Validation
 
 NAMED_BAD_LINES = 20
+_LONG_DOCUMENT = 100
+"""Sentences; a corpus of one that is longer lacks the empty lines between documents."""
 
 MakeCandidate = Callable[[RunConfig, Tokenizer, TranslationModel], Candidate]
 
@@ -49,7 +51,17 @@ def read_corpus(corpus: Corpus, *, skip_bad: bool = False, quiet: bool = False) 
         name_bad_lines(bad, corpus.source)
     if not any(document.sentences for document in documents):
         raise DataError("has no sentences", folder / corpus.source)
+    if not quiet and (why := _without_context(documents)):
+        print(f"{folder / corpus.source}: {why}; an empty line ends a document", file=sys.stderr)
     return documents
+
+
+def _without_context(documents: Sequence[Document]) -> str:
+    """What is odd about where documents end, so that a model would learn nothing from what comes before a sentence."""
+    lengths = [len(document.sentences) for document in documents]
+    if len(lengths) == 1 and lengths[0] > _LONG_DOCUMENT:
+        return f"all of its {lengths[0]:,} sentences are one document"
+    return "none of its documents has more than one sentence" if max(lengths) == 1 else ""
 
 
 def make_tokenizer(config: RunConfig, *, skip_bad: bool = False) -> Tokenizer:

@@ -72,7 +72,7 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
     (tmp_path / "other").write_text("one\n", encoding="utf-8")
     refused = run("evaluate", bundle, *options[:4], "--baseline", tmp_path / "other", "--out", tmp_path / "not")
     assert (refused.returncode, (tmp_path / "not").exists()) == (2, False)
-    assert "has 1 translations" in refused.stderr
+    assert "has 1 lines, but there are 15 references" in refused.stderr
     (tmp_path / "other").write_bytes("é\n".encode("latin-1"))
     refused = run("evaluate", bundle, *options[:4], "--baseline", tmp_path / "other", "--out", tmp_path / "not")
     assert (refused.returncode, refused.stderr.count("\n"), (tmp_path / "not").exists()) == (2, 1, False)
@@ -307,6 +307,8 @@ def test_significance_is_a_table(corpus: tuple[Path, Path], tmp_path: Path) -> N
     assert better.startswith("| b.real | +")
     assert "| +0.950 | 0.001 | +0.950 | 0.001 |" in better
     assert same.startswith("| a.real | +0.00 | 1.000 |")
+    half = run("significance", *options[:2], tmp_path / "missing", *options[3:])
+    assert (half.returncode, half.stdout) == (2, "")
     (tmp_path / "b.real.outcomes").unlink()
     assert run("significance", *options).stdout.splitlines()[2].endswith("|  |  |  |  |")
 
@@ -334,7 +336,7 @@ def test_changes_shows_what_changed_most(corpus: tuple[Path, Path], tmp_path: Pa
     assert "chrF -100.0" in worse
     done = run("changes", *options, "--system", tmp_path / "short")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert f"{len(references) - 1} sentences, but the documents have {len(references)}" in done.stderr
+    assert f"{len(references) - 1} lines, but the documents have {len(references)}" in done.stderr
 
 
 def test_sentences_limits_the_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
@@ -588,6 +590,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         (("export", "missing", "--out", "bundle", "--alpha", "nan"), "nan is not a finite number"),
         (("export", "missing", "--out", "bundle", "--alpha", "500"), "500.0 is not in the range 0<=x<=10"),
         (("translate", "missing", "--in", "also-missing"), "is not a bundle"),
+        (("translate", "missing", "--in", "README.md", "--out", "./README.md"), "--in and --out are the same file"),
         (("translate", "missing", "--drafts", "d", "--strategy", "rerank"), "--drafts goes with --strategy verify"),
         (("evaluate", "missing"), "--source"),
         (("bench", "missing", "--in", "x", "--beam", "0"), "--beam"),
@@ -596,6 +599,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         (("translate", "missing", "--out", "models"), "models is a folder, but must be a file"),
         (("bench", "--fixed", "doc_transformer", "--plot", "README.md/picture"), "README.md/picture cannot be written"),
         (("compare", "missing", "--source", "a", "--reference", "b", "--out", "/proc"), "/proc"),
+        (("translate", "missing", "--in", "README.md"), "missing: is not a bundle: there is no such folder"),
         (("nonsense",), "nonsense"),
     ],
 )

@@ -113,11 +113,17 @@ def test_a_manifest_that_is_not_a_mapping_is_refused(tmp_path: Path, content: by
 
 
 def test_a_folder_without_manifest_is_no_bundle(tmp_path: Path) -> None:
-    """An empty folder, a missing one and a file are no bundles."""
+    """An empty folder, a missing one, a file, and the folder of a run, whose checkpoint may be meant."""
     (tmp_path / "file").touch()
-    for folder in (tmp_path, tmp_path / "missing", tmp_path / "file"):
-        with pytest.raises(BundleError, match=r"is not a bundle: it has no manifest\.json"):
-            Manifest.load(folder)
+    (tmp_path / "run" / "final").mkdir(parents=True)
+    for name, reason in (
+        (".", "it has no manifest.json$"),
+        ("missing", "there is no such folder"),
+        ("file", "it has no manifest.json$"),
+        ("run", "it has no manifest.json; did you mean .*/run/final"),
+    ):
+        with pytest.raises(BundleError, match=f"is not a bundle: {reason}"):
+            Manifest.load(tmp_path / name)
 
 
 def test_a_manifest_is_read_without_torch(bundle: Path) -> None:

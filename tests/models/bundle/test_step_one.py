@@ -102,7 +102,9 @@ def test_without_step_one_nothing_is_exported_and_context_is_still_served(traine
         export_bundle(trained, tmp_path / "bundle", documents=documents())
     runtime = Runtime.open(trained)
     assert runtime.translate([REQUEST], Options())[0].tokens > 0
-    with pytest.raises(UnsupportedOptionError, match="offers direct"):
+    with pytest.raises(
+        UnsupportedOptionError, match=r"there is no sentence model: .*two\.step-one: is not a checkpoint"
+    ):
         runtime.translate([REQUEST], Options("sentence"))
 
 

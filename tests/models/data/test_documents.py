@@ -69,6 +69,13 @@ def test_an_empty_file_has_no_documents(tmp_path: Path, text: str) -> None:
     assert read_lines(file) == []
 
 
+def test_a_compressed_file_of_another_name_is_refused(tmp_path: Path) -> None:
+    """Its bytes would have been lines."""
+    path = tmp_path / "x.ja"
+    path.write_bytes(gzip.compress(b"a\n"))
+    assert str(error_of(path)) == f"{path}: is compressed by gzip: let its name end in .gz"
+
+
 def test_gzip_and_plain_files_mix(tmp_path: Path) -> None:
     """One side may be compressed and the other plain."""
     source = write(tmp_path, "x.ja.gz", "一。\n")

@@ -170,7 +170,7 @@ def test_without_sentences_there_is_no_bundle(
 ) -> None:
     """A run without a dev set at hand, or sentences without translations, say what is missing."""
     monkeypatch.setenv("ANTECEDENT_DATA", str(tmp_path))
-    with pytest.raises(BundleError, match="set ANTECEDENT_DATA"):
+    with pytest.raises(BundleError, match="the run has no dev set: give sentences"):
         export_bundle(checkpoint, tmp_path / "out")
     with pytest.raises(DataError, match="no sentence pair"):
         export_bundle(checkpoint, tmp_path / "out", documents=[Document((Sentence("から"),))])

@@ -17,6 +17,7 @@ from models.config import (
 )
 from models.data.documents import Document, Sentence
 from models.data.tokenizer import Tokenizer, train_tokenizer
+from models.training.run import read_corpus
 from models.training.survey import Finding, survey
 
 SENTENCES = [
@@ -90,3 +91,22 @@ def test_what_has_too_long_a_context_is_not_learnt_from(tokenizer: Tokenizer) ->
     assert (
         found(tokenizer, cleaning, positions=8)["learnt from"].pairs < found(tokenizer, cleaning)["learnt from"].pairs
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\n" * 101, "all of its 101 sentences are one document; an empty line ends a document"),
+        ("a\n\n" * 3, "none of its documents has more than one sentence; an empty line ends a document"),
+        ("a\n" * 100, ""),
+        ("a\na\n\na\n", ""),
+    ],
+)
+def test_a_corpus_without_documents_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    """Nobody would see it otherwise: a model learns to read what does not belong to a sentence, or nothing."""
+    monkeypatch.setenv("ANTECEDENT_DATA", str(tmp_path))
+    (tmp_path / "source").write_text(text)
+    read_corpus(Corpus(source=Path("source"), target=Path("source")))
+    assert capsys.readouterr().err == (f"{tmp_path / 'source'}: {said}\n" if said else "")
