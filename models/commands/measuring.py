@@ -8,6 +8,7 @@ from models.commands.context import Setting, translator_of
 from models.data.documents import Document
 from models.evaluation import contrastive, metrics
 from models.evaluation.contrastive_sets import ContrastiveItem
+from models.evaluation.document_translation import Translator, translate_documents
 
 
 def translated(
@@ -23,6 +24,7 @@ def translated(
     to be scored is translated all the same, by clauses; how many are not in the loss stands beside it.
     """
     translator, replacement = translator_of(setting.runtime, setting.context, beam, alpha=alpha), setting.replacement
+    _begin(translator, documents, setting)
     result = metrics.evaluate(translator, documents, setting.window, replacement=replacement, options=options)
     loss = metrics.reference_loss(
         translator,
@@ -37,6 +39,14 @@ def translated(
     search = {"beam_size": own.beam_size if beam is None else beam, "alpha": own.alpha if alpha is None else alpha}
     left_out = {"not_in_loss": too_long} if too_long else {}
     return {**asdict(result.scores), "loss": loss, **left_out, **setting.figures, **search}, result.translations
+
+
+def _begin(translator: Translator, documents: Sequence[Document], setting: Setting) -> None:
+    """Translate a little, so that what is loaded or compiled for the first sentences is not in the speed of a model."""
+    first = next((document for document in documents if document.sentences), None)
+    if first is not None:
+        little = Document(first.sentences[:2], first.name)
+        translate_documents(translator, [little], setting.window)
 
 
 def judged(
