@@ -1,8 +1,9 @@
 """Bodies: what is accepted and what is refused before anything is done."""
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from models.config import Languages
 from service.schemas import DocumentRequest, SentenceRequest
 
 PAIR = {"source_lang": "ja", "target_lang": "en"}
@@ -58,6 +59,23 @@ def test_drafts_go_with_greedy_search_in_context(member: dict[str, object]) -> N
 def test_language_codes_know_no_case() -> None:
     """`JA` is `ja`."""
     assert DocumentRequest.model_validate({"source_lang": "JA", "target_lang": "pt-BR", "text": ""}).source_lang == "ja"
+
+
+@pytest.mark.parametrize(
+    "code", ["ja", "en-GB", "zh-Hant-TW", "fil", "English", "e", "de_DE", "ja ", "", "en-" + "a-" * 40]
+)
+def test_a_run_names_languages_as_requests_do(code: str) -> None:
+    """A model whose language no request could name would have been trained for nothing."""
+
+    def taken(kind: type[BaseModel], values: dict[str, object]) -> bool:
+        try:
+            kind.model_validate(values)
+        except ValidationError:
+            return False
+        return True
+
+    asked = taken(DocumentRequest, {"source_lang": code, "target_lang": "en", "text": "a"})
+    assert taken(Languages, {"source": code, "target": "en"}) == asked
 
 
 def test_positions_start_at_zero() -> None:
