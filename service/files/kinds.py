@@ -8,7 +8,7 @@ from typing import Final
 
 from service.errors import InvalidInputError
 from service.files import books
-from service.files.office.files import SLIDE_FILES, WORD_FILES, OfficeFiles
+from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.schemas import Limits
 from service.texts.tagged import HTML, Markup
 
@@ -53,7 +53,7 @@ class Kind:
 
 
 def _office(kind: str, files: OfficeFiles) -> Kind:
-    media_type = f"application/vnd.openxmlformats-officedocument.{kind}"
+    media_type = f"application/vnd.{kind}"
     return Kind(media_type, markup=HTML, packed=True, read=files.html_of, write=files.with_translation)
 
 
@@ -65,8 +65,10 @@ KINDS: Final = {
     ".vtt": Kind("text/vtt; charset=utf-8"),
     ".html": _HTML,
     ".htm": _HTML,
-    ".docx": _office("wordprocessingml.document", WORD_FILES),
-    ".pptx": _office("presentationml.presentation", SLIDE_FILES),
+    ".docx": _office("openxmlformats-officedocument.wordprocessingml.document", WORD_FILES),
+    ".pptx": _office("openxmlformats-officedocument.presentationml.presentation", SLIDE_FILES),
+    ".odt": _office("oasis.opendocument.text", OPEN_TEXT_FILES),
+    ".odp": _office("oasis.opendocument.presentation", OPEN_SLIDE_FILES),
     ".epub": Kind("application/epub+zip", books.MARKUP, packed=True, read=books.html_of, write=books.with_translation),
 }
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import deepl
 import docx
 import httpx
+import odfdo
 import pptx
 import pytest
 from redis import Redis
@@ -139,6 +140,20 @@ def test_a_file_of_words(clients: list[deepl.Translator]) -> None:
     assert "".join(text for text, _ in found[1]).startswith("A")
     with pytest.raises(deepl.DeepLException, match=r"is no \.docx"):
         send(clients[0], "か", "か.docx")
+
+
+def test_a_file_of_open_document(clients: list[deepl.Translator]) -> None:
+    """The same, as LibreOffice writes it."""
+    made = odfdo.Document("text")
+    made.body.clear()
+    for text in ("か", "a"):
+        made.body.append(odfdo.Paragraph(text))
+    sent, got = BytesIO(), BytesIO()
+    made.save(sent)
+    got.write(receive(clients[1], send(clients[0], sent.getvalue(), "か.odt")))
+    found = [each.text_recursive for each in odfdo.Document(got).body.get_paragraphs()]
+    assert found[0] == "か"
+    assert found[1].startswith("A")
 
 
 def test_a_file_of_slides(clients: list[deepl.Translator]) -> None:

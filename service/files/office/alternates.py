@@ -1,6 +1,6 @@
 """Content that a file has twice: as newer programs read it, and for older ones (ECMA-376, part 3, AlternateContent)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 _MC: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -9,10 +9,10 @@ _BOTH: Final = _MC + "AlternateContent"
 Elements = list[Any]
 
 
-def alternates(root: Any, name: str) -> Iterator[tuple[Elements, Elements]]:  # noqa: ANN401 - lxml has no types
-    """The elements of a name in a choice and in what stands for it, for each choice that is in no other one."""
+def alternates(root: Any, names: Iterable[str]) -> Iterator[tuple[Elements, Elements]]:  # noqa: ANN401 - lxml has no types
+    """The elements of these names in a choice and in what stands for it, for each choice that is in no other one."""
     for both in root.iter(_BOTH):
         choices, fallback = both.findall(_MC + "Choice"), both.find(_MC + "Fallback")
         alone = next(both.iterancestors(_BOTH), None) is None
         if alone and len(choices) == 1 and fallback is not None:
-            yield list(choices[0].iter(name)), list(fallback.iter(name))
+            yield list(choices[0].iter(*names)), list(fallback.iter(*names))

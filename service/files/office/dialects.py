@@ -11,11 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from lxml import etree
 
+from service.errors import InvalidInputError
 from service.files.office.fields import PASSING, W
 
 A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _WHITE: Final = " \t\r\n"
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
+
+_MOST_LOOKS_BYTES: Final = 2**25
 
 Element = Any
 """Of lxml, which has no types."""
@@ -31,11 +34,21 @@ class Look(NamedTuple):
 PLAIN: Final = Look(b"", None)
 
 
+def check_looks(weight: int) -> None:
+    """Refuse a file that says in so many bytes how its text looks, for each piece of it.
+
+    Raises:
+        InvalidInputError: they are too many.
+    """
+    if weight > _MOST_LOOKS_BYTES:
+        raise InvalidInputError(f"file: says in more than {_MOST_LOOKS_BYTES} bytes how its text looks")
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """The names of elements, and what they mean."""
 
-    paragraph: str
+    paragraphs: tuple[str, ...]
     run: str
     text: str
     look: str
@@ -123,7 +136,7 @@ class Dialect:
 
 
 WORD: Final = Dialect(
-    paragraph=W + "p",
+    paragraphs=(W + "p",),
     run=W + "r",
     text=W + "t",
     look=W + "rPr",
@@ -142,7 +155,7 @@ WORD: Final = Dialect(
     declares_space=True,
 )
 SLIDES: Final = Dialect(
-    paragraph=A + "p",
+    paragraphs=(A + "p",),
     run=A + "r",
     text=A + "t",
     look=A + "rPr",

@@ -1,12 +1,12 @@
-"""Files of Word (.docx) and slides (.pptx) as HTML that says the same, and the translation of that put into them again.
+"""Texts and slides of office programs as HTML that says the same, and the translation of that put into them again.
 
-Both are archives of XML (ECMA-376). Paragraphs are translated, of what people read: of Word's the text, its tables and
-boxes, headers, footers and notes; of slides also the speaker's notes, diagrams, and titles in charts. All else stays as
-it is.
+All are archives of XML: those of Word and PowerPoint (.docx and .pptx, ECMA-376), and OpenDocument (.odt and .odp).
+Paragraphs are translated, of what people read: of texts with tables, boxes, headers, footers and notes; of slides also
+the speaker's notes, and of PowerPoint's diagrams and titles in charts. All else stays as it is.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 from zipfile import ZipFile, ZipInfo
@@ -14,14 +14,13 @@ from zipfile import ZipFile, ZipInfo
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.office.dialects import SLIDES, WORD, Dialect
+from service.files.office.dialects import SLIDES, WORD, Dialect, check_looks
+from service.files.office.open_document import OPEN_DOCUMENT, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
 from service.files.packed import opened, read_parts, with_parts
 
 _MOST_TABS: Final = 100_000
 """In their texts, where each is kept apart from them."""
-_MOST_LOOKS_BYTES: Final = 2**25
-"""Of what their text looks like, for each piece of it."""
 _STRICT: Final = "{http://purl.oclc.org/"
 """What the names of such files begin with whose elements have other names, though they mean the same."""
 
@@ -36,6 +35,10 @@ class OfficeFiles:
     """The part that each of them has."""
     parts: re.Pattern[str]
     """Those that people read; slides and their notes are numbered."""
+    into_runs: Callable[[Any], None] | None = None
+    """Has the text of a part in runs, where it is not."""
+    out_of_runs: Callable[[Any], None] | None = None
+    """And takes it out of them."""
 
     def html_of(self, content: bytes) -> str:
         """The text of a file as HTML.
@@ -45,8 +48,7 @@ class OfficeFiles:
         """
         with self._opened(content) as archive:
             paragraphs = [each for _, root in self._parts(archive) for each in self._paragraphs(root)]
-        if sum(each.weight for each in paragraphs) > _MOST_LOOKS_BYTES:
-            raise InvalidInputError(f"file: says in more than {_MOST_LOOKS_BYTES} bytes how its text looks")
+        check_looks(sum(each.weight for each in paragraphs))
         return "".join(each.html for each in paragraphs)
 
     def with_translation(self, content: bytes, translation: str) -> bytes:
@@ -61,6 +63,8 @@ class OfficeFiles:
                 paragraph.write_copy()
             changed = {}
             for name, root in parts:
+                if self.out_of_runs is not None:
+                    self.out_of_runs(root)
                 changed[name] = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
             return with_parts(archive, changed)
 
@@ -73,7 +77,8 @@ class OfficeFiles:
     def _read(self, archive: ZipFile) -> list[ZipInfo]:
         """Those that people read, about in the order in which they do."""
         found = [(match, info) for info in archive.infolist() if (match := self.parts.fullmatch(info.filename))]
-        return [info for _, info in sorted(found, key=lambda one: float(one[0].groupdict().get("number") or "inf"))]
+        found.sort(key=lambda one: (one[1].filename != self.main, float(one[0].groupdict().get("number") or "inf")))
+        return [info for _, info in found]
 
     def _parts(self, archive: ZipFile) -> Iterator[tuple[str, Any]]:
         """By their names."""
@@ -83,7 +88,7 @@ class OfficeFiles:
             try:
                 root = etree.fromstring(content, parser)
             except (etree.XMLSyntaxError, ValueError) as error:
-                raise InvalidInputError(f"file: {name} is damaged: {error}") from None
+                raise InvalidInputError(f"file: {name} is damaged, or encrypted: {error}") from None
             if root.getroottree().docinfo.doctype:
                 raise InvalidInputError(f"file: {name} is damaged: it has declarations of its own")
             if root.tag.startswith(_STRICT):
@@ -91,6 +96,8 @@ class OfficeFiles:
             tabs -= sum(str(text.text).count("\t") for text in root.iter(self.dialect.text))
             if tabs < 0:
                 raise InvalidInputError(f"file: has more than {_MOST_TABS} tabs")
+            if self.into_runs is not None:
+                self.into_runs(root)
             yield name, root
 
 
@@ -105,3 +112,12 @@ SLIDE_FILES: Final = OfficeFiles(
         r"ppt/(?:(?:slides/slide|notesSlides/notesSlide)(?P<number>\d+)|diagrams/(?:data|drawing)\d+|charts/chart\d+)\.xml"
     ),
 )
+
+
+def _open_document(suffix: str, parts: str) -> OfficeFiles:
+    return OfficeFiles(suffix, OPEN_DOCUMENT, "content.xml", re.compile(parts), into_runs, out_of_runs)
+
+
+OPEN_TEXT_FILES: Final = _open_document(".odt", r"(?:content|styles)\.xml")
+"""Headers and footers are among the styles."""
+OPEN_SLIDE_FILES: Final = _open_document(".odp", r"content\.xml")

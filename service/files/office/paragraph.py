@@ -58,11 +58,11 @@ class Paragraph:
     def all_of(cls, root: Element, dialect: Dialect) -> "list[Paragraph]":
         """Those of a part that have text; one that is there twice, for programs of another age, once."""
         found, fields, begun = dict[Element, Paragraph](), TextualFields(root), 0
-        for element in root.iter(dialect.paragraph):
+        for element in root.iter(*dialect.paragraphs):
             found[element] = cls(element, dialect, fields, begun)
             begun = found[element].begun
         again = set[Element]()
-        for choice, fallback in alternates(root, dialect.paragraph):
+        for choice, fallback in alternates(root, dialect.paragraphs):
             if [found[element].html for element in choice] == [found[element].html for element in fallback]:
                 for element, copy in zip(choice, fallback, strict=True):
                     found[element].copy = copy

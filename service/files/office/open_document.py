@@ -1,0 +1,250 @@
+"""The text of OpenDocument's files as runs, as other office files have it, and back (ODF 1.3, part 3, section 6).
+
+There text stands in paragraphs themselves, and what looks otherwise in a `span`, which says by a style how. A run holds
+text, or one element that is none, and the spans that were around it.
+"""
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, Final
+
+from lxml import etree
+
+from service.errors import InvalidInputError
+from service.files.office.dialects import Dialect, Element, check_looks
+
+_OFFICE, _STYLE, _TEXT, _FO = (
+    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "style", "text", "xsl-fo-compatible")
+)
+_LIBRE: Final = "{http://openoffice.org/2009/office}"
+_RUN, _LOOK, _SAYS = "run", "look", "text"  # of no namespace, as nothing in such a file is
+_PARAGRAPHS: Final = (_TEXT + "p", _TEXT + "h")
+_SPAN, _SPACES, _COUNT, _RUBY, _RUBY_BASE, _STYLE_NAME = (
+    _TEXT + name for name in ("span", "s", "c", "ruby", "ruby-base", "style-name")
+)
+_HOLDERS: Final = frozenset(_TEXT + name for name in ("a", "meta"))
+_BEGINS: Final = frozenset((_OFFICE + "event-listeners", _TEXT + "number"))
+_NOT_READ: Final = (_TEXT + "tracked-changes", _OFFICE + "annotation")
+"""Where paragraphs are that were deleted, and what somebody remarks."""
+_WHITE: Final = re.compile(r"[ \t\r\n]+")
+_MOST_SPACES: Final = 32
+"""One after the other, in a text; more are its form, and could be any number."""
+_MOST_PIECES: Final = 100_000
+"""Of text, or between text, in a part: a tag is enough to have one more, where other files need several."""
+_SEPARATED: Final = re.compile(r"( +)")
+_UNSEEN: Final = frozenset(
+    (
+        *(f"{_LIBRE}{name}" for name in ("rsid", "paragraph-rsid")),
+        *(f"{_FO}{name}" for name in ("language", "country", "script")),
+        *(f"{_STYLE}{name}" for name in ("rfc-language-tag", "rfc-language-tag-asian", "rfc-language-tag-complex")),
+        *(f"{_STYLE}{name}-{of}" for name in ("language", "country", "script") for of in ("asian", "complex")),
+    )
+)
+"""Properties of text by which nobody sees it to look otherwise: its language, and when it was written."""
+
+OPEN_DOCUMENT: Final = Dialect(
+    paragraphs=_PARAGRAPHS,
+    run=_RUN,
+    text=_SAYS,
+    look=_LOOK,
+    begins=_BEGINS,
+    white={_TEXT + "tab": "hr", _TEXT + "line-break": "br"},
+    unseen=frozenset(),
+    holders=_HOLDERS,
+    passing=frozenset({_TEXT + "soft-page-break"}),
+    declares_space=True,
+)
+
+
+def into_runs(root: Element) -> None:
+    """Have the text of all paragraphs of a part in runs.
+
+    Raises:
+        InvalidInputError: they are too many, or say too much of how they look.
+    """
+    reading = _Reading(_Styles(root))
+    for paragraph in root.iter(*_PARAGRAPHS):
+        if next(paragraph.iterancestors(*_NOT_READ), None) is None:
+            reading.paragraph(paragraph)
+
+
+def out_of_runs(root: Element) -> None:
+    """Have it in paragraphs themselves again."""
+    for parent in {run.getparent(): None for run in root.iterdescendants(_RUN)}:
+        _Writing(parent).write()
+
+
+class _Styles:
+    """Looks that are equal although they have two names, or that nobody sees."""
+
+    def __init__(self, root: Element) -> None:
+        named = dict[tuple[Any, ...], str]()
+        self._same: dict[str, str | None] = {}
+        for style in root.iterfind(f"{_OFFICE}automatic-styles/{_STYLE}style[@{_STYLE}family='text']"):
+            name, said = style.get(_STYLE + "name", ""), self._said(style)
+            self._same[name] = named.setdefault(said, name) if said else None
+
+    @staticmethod
+    def _said(style: Element) -> tuple[Any, ...]:
+        """All that is seen of a style; nothing if it says nothing."""
+        unseen = _UNSEEN | {_STYLE + "name", _STYLE + "family"}
+        said = [
+            (each.tag, *sorted((name, value) for name, value in each.attrib.items() if name not in unseen))
+            for each in style.iter()
+        ]
+        return tuple(each for each in said if len(each) > 1)
+
+    def of(self, span: Element) -> Element | None:
+        """A span that looks the same, and has nothing in it; None if nobody sees it."""
+        name = span.get(_STYLE_NAME)
+        same = self._same.get(name, name)
+        if same is None:
+            return None
+        again = etree.Element(_SPAN, span.attrib)
+        again.set(_STYLE_NAME, same)
+        return again
+
+
+class _Reading:
+    """Takes the text of paragraphs into runs."""
+
+    def __init__(self, styles: _Styles) -> None:
+        self._styles = styles
+        self._after_space = True
+        self._pieces = 0
+        self._weight = 0
+        """Bytes of the spans around runs, for each run."""
+
+    def paragraph(self, paragraph: Element) -> None:
+        """Replace all that a paragraph has in it.
+
+        Raises:
+            InvalidInputError: all of them have too many pieces of text, or say too much of how these look.
+        """
+        self._after_space = True
+        self._read(paragraph, ())
+
+    def _read(self, parent: Element, around: tuple[Element, ...]) -> None:
+        begins = [each for each in parent if each.tag in _BEGINS]
+        content = list(self._content(parent, around))
+        parent.text = None
+        parent[:] = [*begins, *content]
+
+    def _content(self, parent: Element, around: tuple[Element, ...]) -> Iterator[Element]:
+        yield from self._text(parent.text, around)
+        for child in list(parent):
+            behind, child.tail = child.tail, None
+            if child.tag == _SPAN:
+                own = self._styles.of(child)
+                yield from self._content(child, around if own is None else (*around, own))
+            elif child.tag == _RUBY:
+                for base in child.iterfind(_RUBY_BASE):
+                    yield from self._content(base, around)
+            elif child.tag in _HOLDERS:
+                self._read(child, around)
+                yield child
+            elif child.tag not in _BEGINS:
+                yield self._other(child, around)
+            yield from self._text(behind, around)
+
+    def _text(self, text: str | None, around: tuple[Element, ...]) -> Iterator[Element]:
+        """Text, in which several white spaces are one, and none if they come first."""
+        said = _WHITE.sub(" ", text or "")
+        said = said.removeprefix(" ") if self._after_space else said
+        if said:
+            self._after_space = said.endswith(" ")
+            yield self._run(OPEN_DOCUMENT.saying(said), around)
+
+    def _other(self, element: Element, around: tuple[Element, ...]) -> Element:
+        self._after_space = False
+        count = element.get(_COUNT, "1")
+        if element.tag == _SPACES and count.isdecimal() and int(count[:9]) <= _MOST_SPACES:
+            return self._run(OPEN_DOCUMENT.saying(" " * int(count)), around)
+        return self._run(element, around)
+
+    def _run(self, content: Element, around: tuple[Element, ...]) -> Element:
+        """A run that holds this and looks so; what is no text needs none to look as all else."""
+        self._weight += sum(len(_SPAN) + sum(map(len, span.attrib.values())) for span in around)
+        check_looks(self._weight)
+        self._pieces += 1
+        if self._pieces > _MOST_PIECES:
+            raise InvalidInputError(f"file: its text is in more than {_MOST_PIECES} pieces")
+        if not around and content.tag != _SAYS:
+            return content
+        run = etree.Element(_RUN)
+        if around:
+            etree.SubElement(run, _LOOK).extend(deepcopy(each) for each in around)
+        run.append(content)
+        return run
+
+
+class _Writing:
+    """Takes text out of the runs of a paragraph, or of a link."""
+
+    def __init__(self, parent: Element) -> None:
+        self._parent = parent
+        self._spans: list[Element] = []
+        """Those that are open, from the outside in."""
+        self._after_space = True
+
+    def write(self) -> None:
+        """All of them."""
+        content = list(self._parent)
+        self._parent[:] = []
+        for each in content:
+            if each.tag == _RUN:
+                self._write(each)
+            else:
+                self._turn_to([])
+                self._append(each)
+
+    def _write(self, run: Element) -> None:
+        look = run.find(_LOOK)
+        self._turn_to([] if look is None else list(look))
+        for each in [each for each in run if each.tag != _LOOK]:
+            if each.tag == _SAYS:
+                self._say(each.text or "")
+            else:
+                self._append(each)
+
+    def _turn_to(self, spans: list[Element]) -> None:
+        """Have these spans around what follows, and close others."""
+        pairs = zip(self._spans, spans, strict=False)
+        same = next((place for place, (a, b) in enumerate(pairs) if a.attrib != b.attrib), None)
+        kept = min(len(self._spans), len(spans)) if same is None else same
+        del self._spans[kept:]
+        for span in spans[kept:]:
+            opened = etree.SubElement(self._innermost, _SPAN, span.attrib)
+            self._spans.append(opened)
+
+    @property
+    def _innermost(self) -> Element:
+        return self._spans[-1] if self._spans else self._parent
+
+    def _say(self, text: str) -> None:
+        """Text, in which spaces that would be none are elements."""
+        for part in filter(None, _SEPARATED.split(text)):
+            spaces = len(part) if part.startswith(" ") else 0
+            if not spaces:
+                self._add(part)
+                self._after_space = False
+                continue
+            if not self._after_space:
+                self._add(" ")
+                spaces -= 1
+            if spaces:
+                self._append(etree.Element(_SPACES, {_COUNT: str(spaces)} if spaces > 1 else {}))
+            self._after_space = True
+
+    def _add(self, text: str) -> None:
+        innermost = self._innermost
+        last = next(innermost.iterchildren(reversed=True), None)  # lxml would count all of them to say how many
+        if last is None:
+            innermost.text = (innermost.text or "") + text
+        else:
+            last.tail = (last.tail or "") + text
+
+    def _append(self, element: Element) -> None:
+        self._innermost.append(element)
+        self._after_space = True

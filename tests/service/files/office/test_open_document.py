@@ -1,0 +1,252 @@
+"""OpenDocument's files: what of them is translated, and that all else stays as it is."""
+
+import re
+from functools import reduce
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import odfdo
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from service.errors import InvalidInputError
+from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES
+
+html_of, with_translation = OPEN_TEXT_FILES.html_of, OPEN_TEXT_FILES.with_translation
+NAMES = {"fo": "xsl-fo-compatible", "draw": "drawing", **{name: name for name in ("office", "style", "table", "text")}}
+NAMESPACES = " ".join(
+    [
+        *(f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for prefix, name in NAMES.items()),
+        'xmlns:officeooo="http://openoffice.org/2009/office"',
+    ]
+)
+STYLES = "".join(
+    f'<style:style style:name="{name}" style:family="text"><style:text-properties {properties}/></style:style>'
+    for name, properties in (
+        ("Bold", 'fo:font-weight="bold"'),
+        ("BoldLater", 'fo:font-weight="bold" officeooo:rsid="001f"'),
+        ("Slanted", 'fo:font-style="italic"'),
+        ("Later", 'officeooo:rsid="002a" fo:language="ja" style:country-asian="JP"'),
+    )
+)
+PICTURE = "<draw:frame/>"
+CITATION = "<text:note-citation>1</text:note-citation>"
+NOTE = f"<text:note>{CITATION}<text:note-body><text:p>{{}}</text:p></text:note-body></text:note>"
+
+
+def span(style: str, content: str) -> str:
+    """Text in a style."""
+    return f'<text:span text:style-name="{style}">{content}</text:span>'
+
+
+def bold(content: str) -> str:
+    """Text that is bold."""
+    return span("Bold", content)
+
+
+SLANTED_C = span("Slanted", "c")
+
+
+def part(body: str) -> str:
+    """One of the parts that have text."""
+    return (
+        f"<office:document-content {NAMESPACES}><office:automatic-styles>{STYLES}</office:automatic-styles>"
+        f"<office:body>{body}</office:body></office:document-content>"
+    )
+
+
+def file(*paragraphs: str, **others: str) -> bytes:
+    """A file of paragraphs, behind its headers; other parts are given by name."""
+    written = BytesIO()
+    body = "".join(f'<text:p text:style-name="Standard">{each}</text:p>' for each in paragraphs)
+    with ZipFile(written, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text", compress_type=0)
+        for name, content in {**others, "content": part(body)}.items():
+            archive.writestr(f"{name}.xml", content)
+    return written.getvalue()
+
+
+def paragraphs(content: bytes) -> str:
+    """What a file has in its body."""
+    with ZipFile(BytesIO(content)) as archive:
+        text = archive.read("content.xml").decode()
+    return text.split("<office:body>")[1].split("</office:body>")[0]
+
+
+def inside(content: bytes) -> str:
+    """What the only paragraph of a file has in it."""
+    return paragraphs(content).removeprefix('<text:p text:style-name="Standard">').removesuffix("</text:p>")
+
+
+@pytest.mark.parametrize(
+    ("written", "html"),
+    [
+        (f"a{bold('b')}c", '<p>a<span id="0">b</span>c</p>'),
+        (f"aa{bold('b' + SLANTED_C)}", '<p>aa<span id="0">b</span><span id="1">c</span></p>'),
+        (f"aa{bold('b')}{span('BoldLater', 'c')}", '<p>aa<span id="0">bc</span></p>'),
+        (f"a{span('Later', 'b')}c", "<p>abc</p>"),
+        (bold("all"), "<p>all</p>"),
+        (f"aa{span('Strong', 'b')}", '<p>aa<span id="0">b</span></p>'),
+        ("<text:a>b</text:a>a", '<p><a id="0">b</a>a</p>'),
+        (bold("<text:a>b</text:a>") + "aa", '<p><a id="0"><span id="1">b</span></a>aa</p>'),
+        (f"a{PICTURE}b", '<p>a<img id="0">b</p>'),
+        ("a<text:tab/>b<text:line-break/>c", '<p>a<hr id="0">b<br id="1">c</p>'),
+        ("\n  a\n  b", "<p>a b</p>"),
+        ('a <text:s text:c="2"/>b', "<p>a   b</p>"),
+        ('a<text:s text:c="99999999"/>b', '<p>a<img id="0">b</p>'),
+        ("a<text:soft-page-break/>b", "<p>ab</p>"),
+        (
+            "<text:ruby><text:ruby-base>紫</text:ruby-base><text:ruby-text>むらさき</text:ruby-text></text:ruby>式部",
+            "<p>紫式部</p>",
+        ),
+        ("a &lt; b &amp; c", "<p>a &lt; b &amp; c</p>"),
+        ("<office:annotation><text:p>Really?</text:p></office:annotation>a", '<p><img id="0">a</p>'),
+        (PICTURE, ""),
+        ("", ""),
+    ],
+)
+def test_paragraphs_are_read_as_html(written: str, html: str) -> None:
+    """What looks alike is together, and what is no text is an object."""
+    assert html_of(file(written)) == html
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"a{bold('b')}c",
+        f"aa{bold('b' + SLANTED_C + 'd')}",
+        "<text:a>b</text:a>a",
+        f"a{PICTURE}b" + NOTE.format("c") + "<text:s/>d",
+        f"a{bold('b' + PICTURE)}",
+        "a<text:tab/>b<text:line-break/>c",
+        "<text:s/>a <text:s/>b",
+        f"{PICTURE}<text:s/>a",
+        "a &lt; b &amp; c",
+        "<office:annotation><text:p>Really?</text:p></office:annotation>a",
+    ],
+)
+def test_what_is_not_translated_stays(written: str) -> None:
+    """Put in again as it was read, a text is as it was."""
+    content = file(written)
+    assert inside(with_translation(content, html_of(content))) == written
+
+
+def test_words_in_another_order_keep_what_they_look_like() -> None:
+    """Bold words stay bold, also where what was in one piece is in two."""
+    content = file("aaa" + bold("b" + SLANTED_C) + PICTURE)
+    assert html_of(content) == '<p>aaa<span id="0">b</span><span id="1">c<img id="2"></span></p>'
+    written = inside(with_translation(content, '<p><span id="1">C</span>A<img id="2"> <span id="0">B  B</span></p>'))
+    assert written == bold(span("Slanted", "C")) + f"A{PICTURE}<text:s/>" + bold("B <text:s/>B")
+
+
+def test_notes_boxes_tables_and_headers_are_translated() -> None:
+    """Each is a paragraph of its own; the text comes before headers, which are among the styles."""
+    box = "<draw:frame><draw:text-box><text:p>box</text:p></draw:text-box></draw:frame>"
+    table = "</text:p><table:table><table:table-cell><text:h>cell</text:h></table:table-cell></table:table><text:p>"
+    content = file(
+        f"a{NOTE.format('note')}{box}{table}b", styles=part("<style:header><text:p>head</text:p></style:header>")
+    )
+    assert re.findall(r"\w+(?=<img|</p>)", html_of(content)) == ["a", "note", "box", "cell", "b", "head"]
+    translated = re.sub(r"\b(a|b|note|box|cell|head)(?=<)", lambda found: found[0].upper(), html_of(content))
+    written = with_translation(content, translated)
+    assert re.findall(r">([A-Z]+)<", paragraphs(written)) == ["A", "NOTE", "BOX", "CELL", "B"]
+    with ZipFile(BytesIO(written)) as archive:
+        assert "<text:p>HEAD</text:p>" in archive.read("styles.xml").decode()
+        assert archive.infolist()[0].filename == "mimetype"
+        assert archive.infolist()[0].compress_type == 0
+
+
+def test_deleted_text_is_not_translated() -> None:
+    """Tracked changes keep what was there."""
+    deleted = "<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>"
+    content = file(f"a</text:p>{deleted}<text:p>b<text:change/>")
+    assert html_of(content) == '<p>a</p><p>b<img id="0"></p>'
+    assert "<text:p>gone</text:p>" in paragraphs(with_translation(content, html_of(content)))
+
+
+def test_slides() -> None:
+    """Shapes and the speaker's notes; what stands on masters says where text goes, and is nobody's."""
+    written = BytesIO()
+    note = "<draw:frame><draw:text-box><text:p>note</text:p></draw:text-box></draw:frame>"
+    with ZipFile(written, "w") as archive:
+        archive.writestr("styles.xml", part("<text:p>Click to edit</text:p>"))
+        archive.writestr("content.xml", part(f"<draw:page><text:p>title</text:p>{note}</draw:page>"))
+    assert OPEN_SLIDE_FILES.html_of(written.getvalue()) == "<p>title</p><p>note</p>"
+
+
+def test_a_file_of_another_program() -> None:
+    """What odfdo writes, it reads again."""
+    made = odfdo.Document("text")
+    made.body.clear()
+    made.body.append(odfdo.Header(1, "a"))
+    paragraph = odfdo.Paragraph("b  c")
+    paragraph.insert_note(after="b", note_id="n", citation="1", body="d")
+    made.body.append(paragraph)
+    saved = BytesIO()
+    made.save(saved)
+    html = html_of(saved.getvalue())
+    assert html == '<p>a</p><p>b<img id="0">  c</p><p>d</p>'
+    read = odfdo.Document(
+        BytesIO(with_translation(saved.getvalue(), html.upper().replace("IMG ID", "img id").replace("P>", "p>")))
+    )
+    assert [each.text_recursive for each in read.body.get_headers()] == ["A"]
+    found = read.body.get_paragraphs()[0]
+    assert found.get_notes()[0].note_body == "D"
+    assert found.text_recursive.endswith("  C")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"no archive", r"is no \.odt"),
+        (file("a").replace(b"content.xml", b"content.xmm"), r"is no \.odt: it does not hold"),
+        (file("a", styles="\x00\x01 encrypted"), r"styles\.xml is damaged, or encrypted"),
+        (file(reduce(lambda inner, _: bold(inner), range(300), "a")), "is damaged"),
+    ],
+)
+def test_what_is_none_is_said(content: bytes, expected: str) -> None:
+    """So a client knows what is wrong with a file."""
+    with pytest.raises(InvalidInputError, match=expected):
+        html_of(content)
+
+
+def test_many_spans_around_each_other_are_refused() -> None:
+    """Each piece of text would have them all around it."""
+    deep = reduce(lambda inner, _: bold(inner), range(200), "a<text:tab/>" * 20_000)
+    with pytest.raises(InvalidInputError, match="how its text looks"):
+        html_of(file(deep))
+    with pytest.raises(InvalidInputError, match="more than 100000 pieces"):
+        html_of(file("a<text:tab/>" * 51_000))
+
+
+LEAF = st.one_of(
+    st.text("ab &<\t\n", max_size=5).map(lambda text: text.replace("&", "&amp;").replace("<", "&lt;")),
+    st.sampled_from(
+        [PICTURE, "<text:tab/>", "<text:s/>", '<text:s text:c="3"/>', "<text:line-break/>", NOTE.format("n")]
+    ),
+)
+CONTENT = st.recursive(
+    st.lists(LEAF, max_size=4).map("".join),
+    lambda inner: st.one_of(
+        st.builds(span, st.sampled_from(["Bold", "BoldLater", "Slanted", "Later", "Strong"]), inner),
+        inner.map("<text:a>{}</text:a>".format),
+        st.lists(inner, max_size=3).map("".join),
+    ),
+    max_leaves=8,
+)
+
+
+@given(CONTENT)
+def test_a_text_put_in_again_says_the_same(written: str) -> None:
+    """Whatever is in whatever: it is read the second time as it was the first time, and nothing is lost."""
+    content = file(written)
+    html = html_of(content)
+    again = with_translation(content, html)
+    assert html_of(again) == html
+    for element in ("draw:frame", "text:tab", "text:note", "text:line-break"):
+        there = re.compile(f"<{element}[ />]")
+        assert len(there.findall(paragraphs(again))) == len(there.findall(written))
+    assert not re.findall("xmlns|<run|<look|<text>", paragraphs(again))
+    etree.fromstring(f"<a {NAMESPACES}>{paragraphs(again)}</a>")
