@@ -11,6 +11,7 @@ import sentencex
 
 from models.data.markup import split_unmarked
 from models.data.spacing import primary
+from models.data.words import TICKED
 
 _AFTER_STOP = re.compile(r"(?<=[。！？])[0-9]")
 """After a stop the library takes any ASCII digit for decimals, and so misses 来た。3人は; a wide digit it does not."""
@@ -20,6 +21,8 @@ _DECIMAL = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
 """A wide full stop between digits is no end."""
 _ELLIPSIS = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
 """It knows three dots, and not the one character that stands for them: an end where a capital letter follows."""
+_TICKED = re.compile(TICKED, re.VERBOSE)
+"""It takes what opens code behind a stop for a quotation mark that closes."""
 _SPACED_STOP = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
 """It panics at a wide or no-break space between a capital letter and a full stop, as pages on the web have them."""
 
@@ -196,6 +199,7 @@ def _cut(text: str, like: Iterable[str]) -> Iterator[str]:
 
 def _disguised(line: str) -> str:
     """The line as the library should see it, of the same length."""
+    line = _TICKED.sub(lambda found: "A" * len(found[0]), line)
     line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
     line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
     line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)  # also before what was an ellipsis

@@ -13,12 +13,15 @@ from models.data.clauses import pack, split_clauses
 from models.data.spacing import primary
 from models.data.words import PICTURES, has_words
 from service.boundaries import Boundaries
+from service.format_lines import format_lines
 
 _MARKS = re.compile(
     r"""
     [\s\ufeff\u200b]*                              # indentation
+    (?: \{\\ [^{}]{1,80}+ \} \s* )*                # {\an8} of subtitles
     (?: (?:>[ \t]*)* > (?=\s|$) \s* )?             # > quoted
     (?: \#{1,6} (?=\s|$) \s* )?                    # ## a heading
+    (?: \[\^ [^\[\]\s]{1,40}+ \]: \s* )?            # [^1]: a note
     (?:
         (?: [-*+–●○■□◆◇▶►★☆※→⇒✓✔☐☑] (?=\s|$)      # without the space it may be part of a word or a number
           | [•‣◦▪▫]
@@ -43,15 +46,6 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 """What may stand at the beginning of a line, before its first sentence; anything else there is part of the sentence."""
-_OF_THE_FORMAT = re.compile(
-    r"""
-    [\s\ufeff]* (?: WEBVTT (?:[ \t].*)?                                        # what subtitles begin with
-                  | (?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3} [ \t]+ --> .*   # when one is shown, and where
-                  ) \s*
-    """,
-    re.VERBOSE,
-)
-"""A line that is none of the text although it has letters: it stays as it is, and is no context."""
 _CELLS_OF_ROW = re.compile(r"(\t+|(?:(?<![ \t])[ \t]+)?\|[ \t]*|(?<![!-;=?-{}~])[!-;=?-{}~]{200,})")
 _CELLS = re.compile(r"(\t+|(?<![!-;=?-~])[!-;=?-~]{200,})")
 """What stands between the cells of a line that begins with |, and of any other: also what is no word of any language,
@@ -155,8 +149,9 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
     """Pieces that make up the text, and whether each is a sentence, perhaps with white space around it."""
     boundaries = Boundaries(language)
     ordinals = primary(language) in _WITH_ORDINALS
-    for line in text.splitlines(keepends=True):
-        if not has_words(line) or _OF_THE_FORMAT.fullmatch(line):
+    lines = text.splitlines(keepends=True)
+    for line, is_of_the_format in zip(lines, format_lines(lines), strict=True):
+        if is_of_the_format or not has_words(line):
             yield line, False
             continue
         start = _after_marks(line, ordinals=ordinals)

@@ -8,7 +8,7 @@ from typing import Final
 
 from models.data.words import CODE, TAG, beside
 
-SIGNS: Final = ("<", "**", "](")
+SIGNS: Final = ("<", "*", "_", "~~", "](")
 """One of them is in each pair of marks."""
 _MARK: Final = re.compile(
     rf"""
@@ -17,8 +17,8 @@ _MARK: Final = re.compile(
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
         </sup (?:\s[^<>]*+)? > )
     | < (?P<closes>/?) (?P<tag>{TAG}) >
-    | (?P<bold> (?<!\*) \*\* (?!\*) )
-    | (?P<text> \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )      # [text](https://example.org)
+    | (?P<stress> (?<!\*) \*{{1,3}} (?!\*) | (?<!_) _ (?!_) | (?<!~) ~~ (?!~) )   # *a* **b** _c_ ~~d~~
+    | (?P<text> !?+ \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )   # [text](https://example.org), ![picture](a.png)
     | \]\( [!\#-'*-;=?-~]++ \)
     """,
     re.VERBOSE | re.ASCII,
@@ -26,9 +26,9 @@ _MARK: Final = re.compile(
 _FOR_THE_EYE: Final = re.compile(
     "a|abbr|address|b|bd[io]|big|blockquote|bpt|br|bx|center|cite|code|dd|del|dfn|div|d[lt]|em|ept|ex|fig(?:caption|ure)"
     "|font|footer|g|h[1-6r]|header|i|img|ins|it|kbd|li|main|mark|mrk|nav|ol|p|q|r[bpt]|ruby|s|samp|section|small|span"
-    "|strike|strong|su[bp]|table|tbody|t[dhr]|tfoot|thead|tt|u|ul|var|wbr"
+    "|strike|strong|su[bp]|table|tbody|t[dhr]|tfoot|thead|tt|u|ul|v|var|wbr|lang|[0-9]+:[0-9:]+"
 )
-"""Elements of HTML, and of translation memories, that are no words of a sentence, as <name> and <x id="1"/> may be."""
+"""Elements of HTML, subtitles and translation memories that are no words, as <name> and <x id="1"/> may be."""
 _DEEPEST: Final = 16
 """How many marks that are still open are looked at for the one that another closes."""
 
@@ -157,8 +157,8 @@ def _mark(found: re.Match[str]) -> Mark:
         return _tag(found)
     if found["note"] is not None:
         return Mark(*found.span(), found[0], "<sup", opens=False, closes=True)  # a name that no tag has
-    if found["bold"] is not None:
-        return Mark(*found.span(), found[0], "**", *_flanks(found))
+    if found["stress"] is not None:
+        return Mark(*found.span(), found[0], found[0], *_flanks(found), says=found[0] == "_")  # of _name, too
     opens = found["text"] is not None
     return Mark(*found.span(), found[0], "[", opens, not opens)
 
@@ -166,14 +166,15 @@ def _mark(found: re.Match[str]) -> Mark:
 def _tag(found: re.Match[str]) -> Mark:
     tag, closes = found["tag"], bool(found["closes"])
     bare, alone = tag.rstrip("/").rstrip(), tag.endswith("/")
-    name = bare.split(maxsplit=1)[0]
+    words = bare.split(maxsplit=1)
+    name = words[0].split(".", 1)[0].lower()  # </c> closes <c.yellow>
     apart = not any(character.isascii() and character.isalnum() for character in beside(found))
-    says = apart and not closes and not _FOR_THE_EYE.fullmatch(name) and (alone or bare == name)
+    says = apart and not closes and not _FOR_THE_EYE.fullmatch(name) and (alone or len(words) == 1)
     return Mark(*found.span(), found[0], name, not closes and not alone, closes, says)
 
 
 def _flanks(found: re.Match[str]) -> tuple[bool, bool]:
-    """Whether asterisks open and close, as in CommonMark, section 6.2; not those between letters or digits: 2**3."""
+    """Whether signs open and close, as in CommonMark, section 6.2; not those between letters or digits: 2**3, a_b."""
     before, after = beside(found)
     if before.isascii() and after.isascii() and before.isalnum() and after.isalnum():
         return False, False
@@ -181,4 +182,6 @@ def _flanks(found: re.Match[str]) -> tuple[bool, bool]:
     signs = [character in punctuation for character in (before, after)]
     opens = not spaces[1] and (not signs[1] or spaces[0] or signs[0])
     closes = not spaces[0] and (not signs[0] or spaces[1] or signs[1])
+    if found[0].startswith("_"):  # no mark between letters of any language
+        return opens and (not closes or signs[0]), closes and (not opens or signs[1])
     return opens, closes

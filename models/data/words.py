@@ -5,30 +5,51 @@ import unicodedata
 from typing import Final
 
 ADDRESS: Final = r"""
-      (?: (?:https?|ftp):// | (?<![A-Za-z0-9]) www\. )                              # https://example.org/a_(b)
+      (?: (?i:https?|ftp):// | (?<![A-Za-z0-9]) (?i:www)\. )                        # https://example.org/a_(b)
       (?: \([!\#-'*-;=?-~]*+\) | [!\#-'*-;=?-~] )* (?: \([!\#-'*-;=?-~]*+\) | [A-Za-z0-9/=\#_~&+$%-] )
+      (?: (?<=[/=_\#-]) (?![ぁ-ん])                                   # …/wiki/紫式部, if white space says where it ends
+          (?:
+           [^\x00-\x7f\u3000、。，．「」『』（）【】［］！？…\U000f0000-\U0010ffff] | [A-Za-z0-9/=\#_~&+$%.-] ){1,80}+
+          (?= [\s\u3000)\]>"'] | \Z ) )?
     | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]++ @ [A-Za-z0-9-]++ (?:\.[A-Za-z0-9-]++)++   # of mail
 """
 """Without the marks of the sentence around it. Takes a time that is linear in the text's length, as all of these do."""
 TAG: Final = r"""
-      [a-z][a-z0-9:-]*+                                                           # <br/> </b> <g id="1">
-      (?: \s++ [A-Za-z:_-]++ \s*+=\s*+ (?: "[^"<>]*+" | '[^'<>]*+' | [^\s"'<>=/]++ ) )*+ \s*+ /?+
+      (?: v (?:\.[A-Za-z0-9.]++)? \s++ [^<>\n\U000f0000-\U0010ffff]{1,80}+ | lang \s++ [A-Za-z0-9-]++    # of subtitles
+        | [A-Za-z0-9][A-Za-z0-9.:-]*+                                                 # <br/> </b> <g id="1"> <Link> <0>
+          (?: \s++ [A-Za-z0-9.:@_-]++ \s*+=\s*+ (?: "[^"<]*+" | '[^'<]*+' | (?:[^\s"'<>`/]|/(?!>))++ )
+            | \s++ (?i:allowfullscreen|async|autofocus|autoplay|checked|compact|controls|default|defer|disabled|download
+                      |hidden|inert|ismap|loop|multiple|muted|noshade|novalidate|nowrap|open|readonly|required|reversed
+                      |selected) (?=[\s/>]) )*+
+          \s*+ /?+ )
 """
 """What is between < and >, or </ and >."""
-CODE: Final = r"< (?P<element>code|kbd|samp|tt|var) (?:\s[^<>]*+)? > [^<>\U000f0000-\U0010ffff]{1,200}+ </(?P=element)>"
+CODE: Final = (
+    r"< (?P<element>(?i:code|kbd|samp|tt|var)) (?:\s[^<>]*+)? > [^<>\U000f0000-\U0010ffff]{1,200}+"
+    r" </(?i:(?P=element))>"
+)
 """What HTML has for words of a program: <code>ls -l</code>."""
+TICKED: Final = r"(?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n\U000f0000-\U0010ffff]{1,80}+ (?<!\s) (?P=ticks) (?!`)"
+"""What Markdown has for them: `code`, but not `one' `other'."""
 PLACEHOLDER: Final = (
     r"""
-      [$%\#]? \{{1,2} \s*+ [A-Za-z_][A-Za-z0-9_.:-]*+ \s*+ \}{1,2}                # {name} {{name}} ${name} %{name}
+      [$%\#]? \{{1,2} \s*+                                                         # {name} {{name}} ${name} %{name} {0}
+      [A-Za-z0-9_.-]*+ (?: \[ [A-Za-z0-9_"'.-]{1,40}+ \] | \(\) | \.[A-Za-z_][A-Za-z0-9_]*+ )*+
+      (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+                                        # {name!r} {price:,.2f}
+      (?: \s*+ \| \s*+ [A-Za-z_][A-Za-z0-9_]*+ (?: \( [^(){}\n]{0,40}+ \) )?+ )*+   # {{ name | upper }}
+      \s*+ \}{1,2}
+    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:plural|select|selectordinal) \s*+ ,    # of ICU, with all that it may say
+      (?: [^{}]{1,400}+ | \{ [^{}]{0,400}+ \} ){1,20}+ \}
+    | \{\\ [^{}\n]{1,80}+ \}                                                        # {\an8}, of subtitles
+    | % [A-Za-z_][A-Za-z0-9_.-]++ % (?![A-Za-z0-9])                                 # %name%
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
-    | (?<!`) (?P<ticks>`{1,2}) (?![`\s])                                          # `code`, but not `one' `other'
-      [^`\n\U000f0000-\U0010ffff]{1,80}+ (?<!\s) (?P=ticks) (?!`)
-    | &lt;/? [a-z][a-z0-9:-]*+ \s*+ /?+ &gt;                                       # a tag that is spoken of
+    | &lt;/? [A-Za-z0-9][A-Za-z0-9.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
+    | <%=? [^%<>\n\U000f0000-\U0010ffff]{1,80}+ %> | <!-- [^\n\U000f0000-\U0010ffff]{0,400}? -->
     """
-    rf"| {CODE} | </? {TAG} >"
+    rf"| {TICKED} | {CODE} | </? {TAG} >"
 )
-SIGNS: Final = ("://", "www.", "@", "{", "%", "`", "<", "&lt;")
+SIGNS: Final = ("://", "www.", "WWW.", "@", "{", "%", "`", "<", "&lt;")
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"

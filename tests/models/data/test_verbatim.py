@@ -38,6 +38,10 @@ def japanese() -> Spelling:
         "{{ user.name }}",
         "${HOME}",
         "%{count}",
+        *("{}", "{0}", "{0:d}", "{price:,.2f}", "{name!r}", "{items[0]}", "${user.getName()}", "{{ name | upper }}"),
+        *("%name%", "<%= name %>", "<Link>", "<userName/>", "<!-- a 京都 b -->", "{\\an8}"),
+        "{count, plural, one {# item} other {# items}}",
+        "HTTPS://EXAMPLE.COM/A",
         "%s",
         "%1$d",
         "%(total).2f",
@@ -70,7 +74,9 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "50%ige",
         "https://",
         "%",
-        "{}",
+        "{two words}",
+        "{a, b}",
+        "5%a 6%",
         "100 %",
         "`quoted'",
         "``quoted''",
@@ -91,7 +97,45 @@ def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "run", ["http://(", "http://a(", "www.", "www.((a)", "a@", "`", "`a", "``a`", "{a", "%0", "😀", "😀\u200d"]
+    ("text", "address"),
+    [
+        ("https://ja.wikipedia.org/wiki/紫式部 を参照。", "https://ja.wikipedia.org/wiki/紫式部"),
+        ("https://ja.wikipedia.org/wiki/紫式部　を参照。", "https://ja.wikipedia.org/wiki/紫式部"),
+        ("(https://a.org/?q=東京駅&b=1)を見る。", "https://a.org/?q=東京駅&b=1"),
+        ("https://ja.wikipedia.org/wiki/紫式部を参照。", "https://ja.wikipedia.org/wiki/"),
+        ("https://example.org/を 見る。", "https://example.org/"),
+        ("https://example.orgは 見る。", "https://example.org"),
+    ],
+)
+def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: str, address: str) -> None:
+    """Where white space says where it ends; words may follow it without any."""
+    assert japanese.of(text).replaced == (("ABC", address),)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "http://(",
+        "http://a(",
+        "www.",
+        "www.((a)",
+        "a@",
+        "`",
+        "`a",
+        "``a`",
+        "{a",
+        "{a[b",
+        "{a|b",
+        "{a,plural,",
+        "<!-- ",
+        "<v a",
+        '<a b="',
+        "http://a/紫",
+        "%a",
+        "%0",
+        "😀",
+        "😀\u200d",
+    ],
 )
 def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
     """Of the same, a million: a time that grew with their square would never end here."""

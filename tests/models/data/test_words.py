@@ -12,7 +12,7 @@ from models.data.words import has_words
         *("https://example.com/a?b=c#d", " www.example.com ", "ftp://a.example/b.", "(http://example.com)"),
         *("a@b.example", "info+news@mail.example.com, b@c.example"),
         *("<br/>", "</p>", '<g id="1" >', "<i class='b'>", "<img src=a.png />", "&nbsp;", "&#x41;&amp;"),
-        *("{name}", "{{ user.name }}", "${name}", "%{count}", "{0}", "%s", "%1$s: %d", "%(name)s", "%.2f %"),
+        *("{name}", "{{ user.name }}", "${name}", "{}", "%{count}", "{0}", "%s", "%1$s: %d", "%(name)s", "%.2f %"),
         *("`make demo`", "``make demo``"),
         *('<a href="https://example.com">{name}</a>', "1. {name}"),
     ],

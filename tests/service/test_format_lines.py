@@ -1,0 +1,101 @@
+"""Lines of a text that are for programs alone."""
+
+import pytest
+
+from service.segmentation import split
+
+MARKDOWN = """\
+---
+title: Kyoto
+tags:
+  - city
+---
+# One
+
+```bash
+pip install antecedent
+~~~
+```
+
+Two <!-- a remark --> words.
+
+> ~~~~
+> three
+> ~~~
+> ~~~~
+
+<!-- left
+out -->
+Four.[^1]
+<!-- one line -->
+
+[^1]: Five.
+[kyoto]: https://example.org/kyoto "The city"
+"""
+SUBTITLES = """\
+WEBVTT - Kyoto
+
+NOTE
+A remark
+of two lines
+
+STYLE
+::cue { color: red }
+
+intro
+00:00:01.000 --> 00:00:02.000 align:start
+One.
+NOTE two
+
+00:03.000 --> 00:04.000
+{\\an8}- Three.
+"""
+
+
+def sentences(text: str) -> list[str]:
+    """What of a text is translated."""
+    document = split(text, "en", longest=100, most=1000)
+    assert document.join(document.sentences) == text
+    return list(document.sentences)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_code_and_what_is_said_of_a_page_stays(end: str) -> None:
+    """Between fences, in comments and definitions, and before the page; the mark of a note stays, its text does not."""
+    found = sentences(MARKDOWN.replace("\n", end))
+    assert found == ["One", "Two <!-- a remark --> words.", "Four.", "Five."]
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
+    """Not when and how, nor remarks and names of subtitles."""
+    assert sentences(start + SUBTITLES) == ["One.", "NOTE two", "Three."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```\nOne.\n", ["```\nOne."]),
+        ("~~~ One\nTwo.\n", ["One", "Two."]),
+        ("```a``` One.\nTwo.\n```\n", ["a``` One.", "Two."]),
+        ("````\nOne.\n```\n", ["One."]),
+        ("<!-- One.\nTwo.\n", ["One.", "Two."]),
+        ("<!-- a --> One.\n", ["a --> One."]),
+        ("---\n　One.\n---\n", ["One."]),
+        ("---\nSee: a\nOne two.\n---\n", ["See: a", "One two."]),
+        ("NOTE\nOne.\n", ["NOTE", "One."]),
+        ("[1]: One.\n", ["[1]: One."]),
+        ("One:\n00:01 --> two\n", ["One:", "00:01 --> two"]),
+        ("", []),
+        ("---\n", []),
+    ],
+)
+def test_what_only_looks_like_it_is_translated(text: str, expected: list[str]) -> None:
+    """What is begun and does not end, too."""
+    assert [sentence.lstrip("`~<!- ") for sentence in sentences(text)] == [each.lstrip("`\n~<!- ") for each in expected]
+
+
+@pytest.mark.parametrize("line", ["```a\n", "~~~~a\n", "<!-- a\n", "NOTE\n", "a\n", "[a]: b/c\n", "00:01.000 --> a\n"])
+def test_no_run_of_lines_takes_long(line: str) -> None:
+    """Of the same, a hundred thousand: a time that grew with their square would never end here."""
+    sentences("WEBVTT\n\n" + line * 100_000)
