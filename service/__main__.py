@@ -44,7 +44,7 @@ class Server(uvicorn.Server):
 
 
 async def serve(settings: Settings, *, translator: str = TRANSLATOR, tracer: Tracer = NO_TRACER) -> None:
-    """Serve until SIGTERM or SIGINT; then accept nothing more, finish what is in flight, and return.
+    """Serve until SIGTERM, SIGINT or SIGHUP; then accept nothing more, finish what is in flight, and return.
 
     Raises:
         AntecedentError: the service cannot start.
@@ -114,8 +114,10 @@ def _configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 
 def _on_signal(end: Callable[[], None]) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, end)
+    """Have the signals end the service that are to, also that of a terminal which is closed, unless it is ignored."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as after nohup
+            asyncio.get_running_loop().add_signal_handler(number, end)
 
 
 def _end(server: Server, told_to_end: asyncio.Event, starting: asyncio.Task[None] | None) -> None:

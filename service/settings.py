@@ -200,6 +200,8 @@ class Settings(BaseSettings):
     @field_validator("cors_origins")
     @classmethod
     def _origins_as_browsers_send_them(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if "*" in value and len(value) > 1:
+            raise ValueError("* allows all origins, so no other one may stand beside it")
         for origin in value:
             if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
                 raise ValueError("an origin is *, or a scheme and a host without a path: https://app.example.org")

@@ -88,7 +88,7 @@ class KeyFile:
         """Keep other writers out from reading to writing, so that none undoes another's change."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = os.open(f"{self._path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _PRIVATE)
+            lock = os.open(f"{self._path.resolve()}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _PRIVATE)
         except OSError as error:
             raise KeyStorageError(f"{self._path}: {error.strerror}") from None
         try:

@@ -38,8 +38,9 @@ class Waiting:
     @property
     def characters(self) -> int:
         """What it counts in a batch."""
-        read = sum(len(sentence.source) + len(sentence.target or "") for sentence in self.request.preceding)
-        return len(self.request.source) + read
+        around = (*self.request.preceding, *self.request.following)
+        read = sum(len(sentence.source) + len(sentence.target or "") for sentence in around)
+        return len(self.request.source) + len(self.request.draft or "") + read
 
 
 @dataclass(frozen=True, slots=True)

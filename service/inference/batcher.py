@@ -225,7 +225,7 @@ class Batcher(Generic[_L]):
         try:
             while not (load.leaves and len(load) == 0):
                 self._resolve(load, await lane.receive())
-                load.leaves |= self._lanes.outgrown(lane)
+                load.leaves = load.leaves or (not self._one_leaves() and self._lanes.outgrown(lane))
                 self._stirred.set()
         except WorkerDiedError:
             self._try_again(self._lose(load, WorkerDiedError))
@@ -235,6 +235,10 @@ class Batcher(Generic[_L]):
         del self._loads[lane]
         self._lanes.release(lane)
         self._stirred.set()
+
+    def _one_leaves(self) -> bool:
+        """Whether a lane gets nothing more already: those with the same work grow alike, and others go on meanwhile."""
+        return any(load.leaves for load in self._loads.values())
 
     def _resolve(self, load: Load, outcomes: Outcomes) -> None:
         self._metrics.model_seconds.observe(outcomes.seconds)

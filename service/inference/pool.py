@@ -4,7 +4,7 @@ import asyncio
 from contextvars import Context
 from typing import Protocol
 
-from models.errors import AntecedentError
+from models.errors import AntecedentError, BundleError
 from service.inference.worker import Worker
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
@@ -97,6 +97,11 @@ class WorkerPool:
     async def _open(self, slot: int) -> None:
         worker = await self._start(self_test=slot == 0)
         self._take_in(slot, worker)
+        if self._most_memory is not None and (held := worker.memory()) > self._most_memory:
+            most = self._most_memory // 2**20
+            raise BundleError(
+                f"a worker holds {held // 2**20} MiB with it, of {most} that ANTECEDENT_WORKER_MEMORY_MIB allows"
+            )
         # In a context of its own: what becomes of the worker is not the doing of the request that had it started.
         self._keepers.append(asyncio.create_task(self._keep(slot, worker), context=Context()))
 

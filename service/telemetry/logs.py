@@ -13,12 +13,14 @@ from opentelemetry import trace
 from opentelemetry.trace import format_span_id, format_trace_id
 from structlog.typing import EventDict, WrappedLogger
 
+from service.telemetry.log_handler import LogHandler
+
 Log = structlog.typing.FilteringBoundLogger
 
 
 def configure(level: str, stream: TextIO | None = None) -> None:
     """Send structlog's and the standard library's lines of at least `level` to `stream` (default: standard error)."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = LogHandler(stream or sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=_processors(),

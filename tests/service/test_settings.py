@@ -188,5 +188,14 @@ def test_origins_that_no_browser_sends_are_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", f"https://localhost:80,{origin}")
     with pytest.raises(SettingsError, match=re.escape(f"ANTECEDENT_CORS_ORIGINS: {origin}: ") + f".*{said}"):
         load_settings()
-    monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", "*,https://localhost:80,http://app.example.org:443,http://[::1]:8080")
-    assert len(load_settings().cors_origins) == 4
+    monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", "https://localhost:80,http://app.example.org:443,http://[::1]:8080")
+    assert len(load_settings().cors_origins) == 3
+
+
+def test_all_origins_are_allowed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside others it would allow all, where somebody wanted one more."""
+    monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", "*,https://app.example.org")
+    with pytest.raises(SettingsError, match=r"ANTECEDENT_CORS_ORIGINS: \* allows all origins"):
+        load_settings()
+    monkeypatch.setenv("ANTECEDENT_CORS_ORIGINS", "*")
+    assert load_settings().cors_origins == ("*",)

@@ -1,4 +1,4 @@
-"""SIGTERM: what is in flight is finished, or handed back, and the process ends with status 0."""
+"""SIGTERM and SIGHUP: what is in flight is finished, or handed back, and the process ends with status 0."""
 
 import signal
 import socket
@@ -6,13 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.support.client import measured, translate
 from tests.support.servers import RedisServer, Replicas, children, eventually
 
 
-def test_sigterm_drains(
-    replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_drains(
+    replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path, how: signal.Signals
 ) -> None:
     """What is in flight is answered, nothing new is accepted, and the exit status is 0."""
     gate = tmp_path / "gate"
@@ -20,7 +22,7 @@ def test_sigterm_drains(
     with replica.client() as client:
         in_flight = pool.submit(translate, client, f"wait-for:{gate}", "b")
         eventually(lambda: not measured(client, "antecedent_sentences_running 0.0"), "it is in the model")
-        replica.send(signal.SIGTERM)
+        replica.send(how)
         eventually(lambda: _refuses(replica.url), "nothing new is accepted")
         gate.touch()
         assert in_flight.result().status_code == 200

@@ -1,6 +1,7 @@
 """Keys in a file."""
 
 import asyncio
+import fcntl
 import os
 import resource
 from concurrent.futures import ThreadPoolExecutor
@@ -70,6 +71,20 @@ async def test_link_to_the_file_stays_a_link(path: Path) -> None:
     turned = await KeyFile(path).read(found.version)
     assert turned is not None
     assert list(turned.records) == [second.id]
+
+
+def test_a_link_and_the_file_have_one_lock(path: Path) -> None:
+    """Who writes by the one waits for who writes by the other, so that none undoes another's change."""
+    asyncio.run(KeyFile(path).add(made("acme")[1]))
+    link = path.with_name("link.json")
+    link.symlink_to(path)
+    with Path(f"{path}.lock").open() as lock, ThreadPoolExecutor() as pool:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        adding = pool.submit(asyncio.run, KeyFile(link).add(made("acme")[1]))
+        with pytest.raises(TimeoutError):
+            adding.result(timeout=0.3)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        adding.result()
 
 
 @pytest.mark.parametrize(

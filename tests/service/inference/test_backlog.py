@@ -65,9 +65,9 @@ def test_batch_ends_where_the_budget_ends() -> None:
 
 
 def test_context_counts() -> None:
-    """What a sentence is read with, translations too, costs as much as the sentence."""
+    """What a sentence is read with, before it and after it, and drafts and translations cost as much as itself."""
     with_context = waiting("aa")
-    with_context.request = TranslationRequest("aa", (Sentence("xxxx", "yyy"),))
+    with_context.request = TranslationRequest("aa", (Sentence("xx", "yyy"),), (Sentence("z"),), draft="d")
     assert with_context.characters == 9
     assert sources(backlog(with_context, waiting("bb")).pop("bulk")) == ["aa"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from models.engine.requests import CacheUse, Options, TranslationRequest
+from models.engine.requests import CacheUse, Options, Translation, TranslationRequest
 from models.errors import RequestError
 from service.errors import DeadlineError, ShuttingDownError, WorkerDiedError
 from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
-from service.inference.wire import Batch, Outcomes
+from service.inference.wire import Batch, Outcomes, Priority
 from service.telemetry.metrics import Metrics
 from tests.support.lanes import TURN, Bench, Lanes, echo, until
 
@@ -202,6 +202,44 @@ class _Several:
     def release(self, worker: Lanes) -> None:
         """It is free."""
         self._free.put_nowait(worker)
+
+
+class _Growing(_Several):
+    """The same, each too large once it has answered anything."""
+
+    def outgrown(self, _worker: Lanes) -> bool:
+        """Each is."""
+        return True
+
+
+async def test_lanes_that_have_grown_leave_one_after_the_other() -> None:
+    """While one finishes what it has, the other is given what comes."""
+    answered = {source: asyncio.Event() for source in ("a", "b", "A", "B", "c")}
+
+    async def wait(batch: Batch) -> Outcomes:
+        await answered[batch.jobs[0].request.source].wait()
+        return await echo(batch)
+
+    lanes = Lanes(wait), Lanes(wait)
+    batcher = Batcher(_Growing(*lanes), Budget(100, 1, 0.0), deadline=60.0, metrics=Metrics())
+    batcher.open()
+
+    def enqueue(source: str) -> asyncio.Future[Translation]:
+        priority: Priority = "bulk" if source.isupper() else "interactive"
+        return batcher.enqueue(TranslationRequest(source), Options(), Turn(source, priority))
+
+    async with asyncio.timeout(20):  # rather than for ever
+        waiting = [enqueue(source) for source in ("a", "b", "A", "B")]
+        await until(lambda: all(len(lane.batches) == 2 for lane in lanes))
+        for first in waiting[:2]:
+            answered["ab"[waiting.index(first)]].set()
+            await first
+        waiting.append(enqueue("c"))
+        await until(lambda: any(["c"] in lane.batches for lane in lanes))
+        for event in answered.values():
+            event.set()
+        assert [translation.text for translation in await asyncio.gather(*waiting)] == ["a", "b", "A", "B", "c"]
+    await batcher.close()
 
 
 def _dies_once_and_waits_for(go_on: asyncio.Event) -> Callable[[Batch], Coroutine[Any, Any, Outcomes]]:

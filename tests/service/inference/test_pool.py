@@ -229,6 +229,14 @@ async def test_worker_that_has_grown_is_replaced_after_its_batch(stand_in_bundle
     await pool.close()
 
 
+async def test_worker_that_is_too_large_from_the_beginning_is_refused(stand_in_bundle: Path) -> None:
+    """Replaced after each batch it would serve nobody well; what it holds and may hold is told."""
+    pool = WorkerPool(partial(Worker.start, command(stand_in_bundle)), 1, Metrics(), most_memory=2**20)
+    with pytest.raises(BundleError, match=r"holds [0-9]+ MiB with it, of 1 that ANTECEDENT_WORKER_MEMORY_MIB allows"):
+        await pool.open()
+    assert pool.alive == 0
+
+
 async def test_workers_that_have_grown_are_replaced_one_by_one(stand_in_bundle: Path) -> None:
     """Those with the same work grow alike: while one is replaced, the others go on."""
     small = await Worker.start(command(stand_in_bundle))

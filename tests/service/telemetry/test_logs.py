@@ -5,6 +5,7 @@ import gc
 import io
 import json
 import logging
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -41,6 +42,27 @@ def test_line_is_json_with_the_requests_id(stream: io.StringIO) -> None:
     found = json.loads(line)
     assert (found["event"], found["seconds"], found["request_id"]) == ("event", 0.5, "r1")
     assert (found["level"], found["logger"]) == ("info", "here")
+
+
+def test_a_reader_that_stops_reading_holds_up_nobody(stream: io.StringIO) -> None:
+    """Lines are dropped, told of when it reads on, and none of those that it gets is damaged."""
+    reader, writer = os.pipe()
+    with os.fdopen(reader, encoding="utf-8") as read, os.fdopen(writer, "w", encoding="utf-8") as written:
+        logs.configure("info", written)
+        log = logs.get_logger("here")
+        for number in range(1000):
+            log.info(
+                "event", number=number, padding="か" * 2000
+            )  # a thousand would need six megabytes; a pipe has 64 KiB
+        os.set_blocking(reader, False)
+        for line in iter(read.readline, ""):
+            found = [json.loads(line)] if line.endswith("}\n") else []
+            assert all(each["event"] == "event" for each in found)
+        log.info("again")
+        last = [json.loads(line) for line in read.read().splitlines() if line]
+    assert [each["event"] for each in last] == ["again", "log_lines_dropped"]
+    assert 900 < last[1]["lines"] < 1000
+    assert stream.getvalue() == ""
 
 
 async def test_what_nobody_awaits_is_logged_without_its_message(stream: io.StringIO) -> None:
