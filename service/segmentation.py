@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from models.data.clauses import pack, split_clauses
+from models.data.clauses import pack, split_within
 from models.data.spacing import primary
 from models.data.words import PICTURES, has_words
 from service.boundaries import Boundaries
@@ -100,9 +100,9 @@ def _between(separator: str, gap: str) -> str:
 def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
     """Split text, so that joining the same sentences gives the same text.
 
-    What has more than `longest` characters is divided at its clauses, and beyond twice that anywhere. A clause that is
-    longer stays so, and what comes after `most` sentences stays in the last separator: it is for the caller to refuse
-    them. Takes a time that is linear in the length of the text.
+    What has more than `longest` characters is divided at its clauses, else between words, else anywhere. What comes
+    after `most` sentences stays in the last separator: it is for the caller to refuse them. Takes a time that is linear
+    in the length of the text.
     """
     sentences: list[str] = []
     separators: list[str] = []
@@ -166,8 +166,10 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
 
 
 def _divided(sentence: str, longest: int) -> list[str]:
-    """A sentence that is too long at its clauses: the text is ours to divide, and no reason to refuse all of it."""
-    return pack(split_clauses(sentence), len, longest) if len(sentence.strip()) > longest else [sentence]
+    """A sentence that is too long at its clauses, or words: the text is ours to divide, and no reason to refuse it."""
+    if len(sentence.strip()) <= longest:
+        return [sentence]
+    return pack(split_within(sentence, len, longest), len, longest)
 
 
 def _cells(text: str) -> list[str]:

@@ -1,7 +1,8 @@
 """A sentence that is too long for a model, divided at clause boundaries; no character is lost or added."""
 
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from models.data.markup import split_unmarked
@@ -19,9 +20,42 @@ _CLAUSE: Final = re.compile(
 )
 
 
+_WORD: Final = re.compile(r"\s*\S+\s*|\s+")
+
+
 def split_clauses(text: str) -> list[str]:
     """The clauses of a text, each with its marks; joined they are the text. Tags are not divided."""
     return split_unmarked(text, _CLAUSE.findall)
+
+
+def split_within(text: str, size: Callable[[str], int], limit: int) -> list[str]:
+    """The clauses of a text, but one beyond the limit between its words, and a word beyond it anywhere.
+
+    Args:
+        text: in any language; joined, what is given is the text. Tags are not divided.
+        size: of a text; longer texts are not smaller.
+        limit: of what is given; none but a character is beyond it.
+    """
+    within: list[str] = []
+    for clause in split_clauses(text):
+        within += [clause] if size(clause) <= limit else split_unmarked(clause, lambda bare: _cut(bare, size, limit))
+    return within
+
+
+def _cut(text: str, size: Callable[[str], int], limit: int) -> list[str]:
+    return pack([part for word in _WORD.findall(text) for part in _halves(word, size, limit)], size, limit)
+
+
+def _halves(word: str, size: Callable[[str], int], limit: int) -> Iterator[str]:
+    """A word in parts within the limit; what combines with a character stays with it."""
+    middle = len(word) // 2
+    while middle < len(word) and unicodedata.category(word[middle]).startswith("M"):
+        middle += 1
+    if size(word) <= limit or not 0 < middle < len(word):
+        yield word
+    else:
+        yield from _halves(word[:middle], size, limit)
+        yield from _halves(word[middle:], size, limit)
 
 
 def pack(clauses: list[str], size: Callable[[str], int], limit: int) -> list[str]:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from models.bundle.manifest import Manifest
 from models.data.batches import ContextReader, Example, Tokens
-from models.data.clauses import attach, pack, split_clauses
+from models.data.clauses import attach, pack, split_within
 from models.data.glossary import Glossary, Term
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
@@ -61,7 +61,7 @@ class Preparation:
         A sentence that is divided has no draft: nobody knows which part of it belongs to which.
 
         Raises:
-            SentenceTooLongError: a part without clause boundaries has more tokens than the model has positions.
+            SentenceTooLongError: a part that cannot be divided has more tokens than the model has positions.
         """
         examples = self._examples(requests, in_context=in_context)
         in_turn = in_context and self._reads_what_was_said
@@ -199,17 +199,18 @@ class Preparation:
         return [_after(sentences[:number], sentence) for number, sentence in enumerate(sentences)]
 
     def _clauses(self, text: str, example: Example) -> list[tuple[str, Example]]:
-        """A sentence with what is read of its context, or its clauses where it is long.
+        """A sentence with what is read of its context, or its clauses where it is long, divided where one is too long.
 
         All clauses have the context that leaves room for the longest of them.
         """
         texts, parts = [text], [example]
         if len(example.source) > (limit := self.manifest.limits.split_tokens):
-            texts = pack(split_clauses(text), self._tokens, limit)
-            texts = attach(texts, self._tokens, self.manifest.limits.source_tokens)
+            most = self.manifest.limits.source_tokens
+            texts = pack(split_within(text, self._tokens, most), self._tokens, limit)
+            texts = attach(texts, self._tokens, most)
             parts = self._in_place_of(example, texts)
         for part in parts:
-            self.check_length(part.source, "a sentence has {} tokens without a clause boundary")
+            self.check_length(part.source, "a sentence has {} tokens that cannot be divided")
         chosen = self.reader.select(max(parts, key=_size))
         return [(each, _with_source(chosen, part)) for each, part in zip(texts, parts, strict=True)]
 

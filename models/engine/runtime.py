@@ -158,7 +158,7 @@ class Runtime:
 
         Raises:
             UnsupportedOptionError: there is no such strategy or beam.
-            SentenceTooLongError: the sentence is too long, and has no clause boundaries at which to divide it.
+            SentenceTooLongError: the sentence is too long, and cannot be divided.
         """
         self._search_options(options)
         self.engine(options.strategy)
@@ -168,7 +168,7 @@ class Runtime:
         """What an engine is asked for each request.
 
         Raises:
-            SentenceTooLongError: a sentence is too long, and has no clause boundaries at which to divide it.
+            SentenceTooLongError: a sentence is too long, and cannot be divided.
         """
         drafted = options.strategy == "verify"
         return self._preparation.prepare(requests, in_context=self._in_context(options), drafted=drafted)

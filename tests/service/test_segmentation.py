@@ -80,6 +80,18 @@ def test_text_that_is_too_long_is_divided_at_its_clauses(clause: str) -> None:
     assert all(sentence.endswith((",", "、")) for sentence in document.sentences[:-1])
 
 
+@pytest.mark.parametrize(
+    "text", ["so we went to the temple and it was nice and " * 5, "紫" * 205, "<b>" + "か゚" * 150 + "</b>"]
+)
+def test_text_without_clauses_is_divided_between_words_or_anywhere(text: str) -> None:
+    """A speech that somebody wrote down without marks is translated, too; what belongs to a letter stays with it."""
+    document = segmented(text, "ja")
+    assert document.join(document.sentences) == text
+    assert len(document.sentences) > 1
+    assert all(len(sentence.removeprefix("<b>").removesuffix("</b>")) <= 100 for sentence in document.sentences)
+    assert not any(sentence.startswith("\u309a") for sentence in document.sentences)
+
+
 @given(text=TEXTS, language=st.sampled_from(LANGUAGES), data=st.data())
 def test_other_sentences_keep_what_stood_around_them(text: str, language: str, data: st.DataObject) -> None:
     """Whatever the translations: between them stands what stood there, or the gap where there were but spaces."""

@@ -115,14 +115,12 @@ def test_empty_sentence_keeps_its_place(client: httpx.Client) -> None:
     assert [sentence["translation"] == "" for sentence in found] == [False, True, False]
 
 
-def test_sentence_beyond_the_models_length_is_refused(client: httpx.Client) -> None:
-    """Without a clause boundary it is not cut silently; in a session another sentence can take its place."""
+def test_sentence_beyond_the_models_length_is_divided(client: httpx.Client) -> None:
+    """Also without a clause boundary: one sentence is no reason to refuse a document."""
     endless = "から" * 200
-    refused = translate(client, SOURCES[0], endless)
-    assert (refused.status_code, refused.json()["code"]) == (422, "sentence_too_long")
-    session = begin(client)
-    assert say(client, session, endless, 0).status_code == 422
-    assert say(client, session, SOURCES[0], 0).status_code == 200
+    found = translate(client, SOURCES[0], endless).json()["sentences"][1]
+    assert found["translation"]
+    assert say(client, begin(client), endless, 0).status_code == 200
 
 
 def test_bundle_with_one_byte_changed_is_refused(real_bundle: Path, redis_server: RedisServer, tmp_path: Path) -> None:

@@ -98,7 +98,6 @@ def test_empty_sentences_take_no_room_in_the_window(client: httpx.Client) -> Non
         ({"text": "a", "model": "other"}, 404, "model_not_found"),
         ({"sentences": ["a" * 51]}, 422, "sentence_too_long"),
         ({"sentences": ["a"], "context": ["a" * 51]}, 422, "sentence_too_long"),
-        ({"text": "あ" * 500}, 422, "sentence_too_long"),
         ({"sentences": ["a"] * 301}, 422, "invalid_input"),
         ({"text": "a", "context": ["a"] * 4}, 422, "invalid_input"),
         ({"sentences": ["fine", "refuse"]}, 422, "invalid_request"),
@@ -114,7 +113,7 @@ def test_refusals_are_problems(client: httpx.Client, members: dict[str, object],
 
 
 @pytest.mark.parametrize(
-    ("members", "position"), [({"sentences": ["a", "b", "refuse"]}, 2), ({"text": "あ。い。\n" + "あ" * 51}, 2)]
+    ("members", "position"), [({"sentences": ["a", "b", "refuse"]}, 2), ({"text": "あ。い。\nrefuse"}, 2)]
 )
 def test_sentence_that_cannot_be_translated_is_named(
     client: httpx.Client, members: dict[str, object], position: int
