@@ -30,6 +30,8 @@ from service.telemetry.tracing import NO_TRACER, tracing
 
 _KEEP_ALIVE_SECONDS = 75
 """Longer than load balancers keep an idle connection, so that the closing is theirs and no request falls between."""
+_SLOW_START_SECONDS = 5
+"""After which the log says that there is nothing wrong: the first time on a machine the kernels are compiled."""
 _SLOW_CLIENT_SECONDS = 5
 """After everything has been answered, how long clients may take to read it."""
 
@@ -55,7 +57,10 @@ async def serve(settings: Settings, *, translator: str = TRANSLATOR, tracer: Tra
         server = Server(_configuration(app, settings))
         told_to_end = asyncio.Event()
         _on_signal(partial(_end, server, told_to_end, asyncio.current_task()))
+        log = logs.get_logger(__name__)
+        slow = asyncio.get_running_loop().call_later(_SLOW_START_SECONDS, log.info, "still_loading_models")
         async with app.router.lifespan_context(app):  # here: uvicorn would print a traceback
+            slow.cancel()
             listener.listen()  # whoever reads that it serves may connect at once; uvicorn accepts in a moment
             _announce(app, settings.host, listener.getsockname()[1])
             serving = asyncio.create_task(server.serve(sockets=[listener]))

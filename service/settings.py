@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     """Address to listen on. Any address but loopback requires `ANTECEDENT_REDIS_URL` and `ANTECEDENT_KEYS`."""
     port: int = Field(8000, ge=0, le=65535)
     """Port to listen on; 0 chooses a free one."""
-    bundles: Annotated[tuple[Path, ...], NoDecode] = Field((_SHIPPED_BUNDLE,), min_length=1)
+    bundles: Annotated[tuple[Path, ...], NoDecode] = (_SHIPPED_BUNDLE,)
     """Folders of the bundles to serve, separated as in `PATH`. The first of a language pair is its default."""
     bundle_root: Path | None = None
     """Folder of the bundles that can be loaded at run time, or given by name in `ANTECEDENT_BUNDLES`. If unset, neither
@@ -57,7 +57,7 @@ class Settings(BaseSettings):
     """How often a replica checks whether the models have been changed at another replica."""
     workers: int = Field(default_factory=_cores, ge=1)
     """Worker processes per bundle, each with one thread. The default is one per CPU core."""
-    device: str = Field("cpu", pattern=r"^(cpu|cuda(:\d+)?)$")
+    device: str = "cpu"
     """Where the workers translate: `cpu`, `cuda`, or one of several GPUs, such as `cuda:1`."""
     compute_type: str = "auto"
     """Arithmetic of the workers: `auto`, `int8`, `float32` or `bfloat16`. Must be the same on all replicas."""
@@ -192,6 +192,13 @@ class Settings(BaseSettings):
     def _split_paths(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
         return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
 
+    @field_validator("bundles")
+    @classmethod
+    def _some_bundle(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        if not value:
+            raise ValueError("is empty, but must name at least one bundle")
+        return value
+
     @field_validator("cors_origins", mode="before")
     @classmethod
     def _split_origins(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
@@ -211,6 +218,18 @@ class Settings(BaseSettings):
                 raise ValueError(f"{origin}: browsers do not send the default port of a scheme; leave it out")
         return tuple(origin.lower() for origin in value)
 
+    @field_validator("device")
+    @classmethod
+    def _known_device(cls, value: str) -> str:
+        if not re.fullmatch(r"cpu|cuda(:[0-9]+)?", value):
+            raise ValueError("a device is cpu, cuda, or one of several GPUs, such as cuda:1")
+        return value
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _level_in_any_letters(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
+        return value.lower() if isinstance(value, str) else value
+
     @field_validator("bundle_root", mode="before")
     @classmethod
     def _no_empty_root(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the environment or the caller gives
@@ -229,8 +248,8 @@ class Settings(BaseSettings):
     @field_validator("otlp_endpoint")
     @classmethod
     def _http_collector(cls, value: str | None) -> str | None:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError("the address of a collector must begin with http:// or https://")
+        if value and not re.match(r"https?://[^/?#\s]", value):
+            raise ValueError("the address of a collector is http:// or https:// and its host")
         return value or None
 
     @field_validator("redis_url", "worker_memory_mib", *_REDIS_FILES, mode="before")
@@ -241,13 +260,17 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _redis_beyond_loopback(self) -> Self:
         if self.redis_url is None and not is_loopback(self.host):
-            raise ValueError(f"host {self.host} is not loopback, so {PREFIX}REDIS_URL must name a Redis")
+            raise ValueError(
+                f"{PREFIX}HOST is {self.host or 'empty'}, which is not loopback, so {PREFIX}REDIS_URL must name a Redis"
+            )
         return self
 
     @model_validator(mode="after")
     def _keys_beyond_loopback(self) -> Self:
         if self.keys == "none" and not is_loopback(self.host):
-            raise ValueError(f"host {self.host} is not loopback, so {PREFIX}KEYS must be file or redis")
+            raise ValueError(
+                f"{PREFIX}HOST is {self.host or 'empty'}, which is not loopback, so {PREFIX}KEYS must be file or redis"
+            )
         return self
 
     @model_validator(mode="after")

@@ -145,8 +145,15 @@ class Spelt:
         """
         missing, entities = dict(self.replaced), {ord(character): entity for character, entity in self.escaped}
         terms = {stand_in: replace(term, target=term.target.translate(entities)) for stand_in, term in self.told}
-        translation = self._copied(translation.translate(entities), missing, terms)
+        translation = self._stopped_once(self._copied(translation.translate(entities), missing, terms))
         return self.marks.marked(translation, *missing.values(), *self.left_out)
+
+    def _stopped_once(self, translation: str) -> str:
+        """The same where a sentence ends with a term that has a full stop of its own."""
+        for term in self.terms:
+            if term.target.endswith("."):
+                translation = re.sub(rf"({re.escape(term.target)})\.(?!\.)", r"\1", translation)
+        return translation
 
     def _copied(self, translation: str, verbatim: dict[str, str], terms: dict[str, Term]) -> str:
         """A translation with what stand-ins stand for, each once; what is left of them is not in it."""

@@ -129,6 +129,27 @@ def test_empty_url_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
         load_settings()
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("DEVICE", "gpu", "a device is cpu, cuda, or one of several GPUs, such as cuda:1"),
+        ("BUNDLES", ":", "is empty, but must name at least one bundle"),
+        ("OTLP_ENDPOINT", "http://", "the address of a collector is http:// or https:// and its host"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:
+    """And not in those of whatever checks it."""
+    monkeypatch.setenv(f"ANTECEDENT_{name}", value)
+    with pytest.raises(SettingsError, match=re.escape(f"ANTECEDENT_{name}: {said}")):
+        load_settings()
+
+
+def test_a_level_of_the_log_in_capitals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As most programs write it."""
+    monkeypatch.setenv("ANTECEDENT_LOG_LEVEL", "WARNING")
+    assert load_settings().log_level == "warning"
+
+
 def test_keys_in_redis_need_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service's own Redis is out of reach of the command that makes keys."""
     monkeypatch.setenv("ANTECEDENT_KEYS", "redis")

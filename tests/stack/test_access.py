@@ -203,7 +203,10 @@ def test_key_that_nobody_has_seen_is_not_kept(command: Command) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"keys": "none", "host": "0.0.0.0"}, "host 0.0.0.0 is not loopback, so ANTECEDENT_KEYS must be file or redis"),
+        (
+            {"keys": "none", "host": "0.0.0.0"},
+            "ANTECEDENT_HOST is 0.0.0.0, which is not loopback, so ANTECEDENT_KEYS must be file or redis",
+        ),
         ({"keys_file": "/nowhere/keys.json"}, "/nowhere/keys.json: No such file or directory"),
     ],
 )

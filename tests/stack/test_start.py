@@ -29,7 +29,10 @@ def test_arguments_are_none(module: str, arguments: list[str], status: int) -> N
 def test_host_beyond_loopback_needs_a_redis(replicas: Replicas) -> None:
     """The service refuses to start where its own Redis would not do."""
     said = refusal(replicas.new(host="0.0.0.0"))
-    assert said == "antecedent: host 0.0.0.0 is not loopback, so ANTECEDENT_REDIS_URL must name a Redis\n"
+    assert (
+        said
+        == "antecedent: ANTECEDENT_HOST is 0.0.0.0, which is not loopback, so ANTECEDENT_REDIS_URL must name a Redis\n"
+    )
 
 
 def test_bundle_that_is_none(replicas: Replicas, tmp_path: Path) -> None:

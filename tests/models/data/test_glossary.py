@@ -222,6 +222,14 @@ def test_what_the_model_says_for_a_term_makes_way_for_it(translation: str, in_te
     assert spelt.in_terms(translation) == (in_terms or translation)
 
 
+def test_a_term_with_a_full_stop_ends_a_sentence_with_one(japanese: Spelling) -> None:
+    """Not with two; three dots stay three."""
+    spelt = read(japanese, "米国へ行った。", Term("米国", "the U.S."))
+    assert spelt.restored("He went to ABC.") == "He went to the U.S."
+    assert spelt.restored("ABC, too") == "the U.S., too"
+    assert spelt.restored("He went to ABC...") == "He went to the U.S...."
+
+
 def test_of_terms_that_overlap_the_longest_is_meant_whichever_is_missing(japanese: Spelling) -> None:
     """Also where the longest is said already."""
     city, old = Term("東京都", "Tokyo"), Term("京都", "Kioto")
