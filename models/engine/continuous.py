@@ -7,14 +7,13 @@ import torch
 
 from models.data.batches import Batch, Tokens
 from models.engine.batching import want_of_memory
+from models.engine.token_budget import TokenBudget
 from models.search.decoder import Decoder
 from models.search.hypotheses import Hypothesis
 from models.search.running import Found, Search, Wanted
 
 JOINING: Final = 1.0
 """Steps of decoding that sentences which join cost each that is there already, about."""
-RECOVERY: Final = 500
-"""Steps in a row without a failure after which twice as much is tried again: what took the memory may be gone."""
 
 
 class Sized(Protocol):
@@ -48,7 +47,7 @@ class Continuous(Generic[Sentence]):
         begin: Callable[[], Search],
         decoder: Decoder[Any],
         batch_of: Callable[[Sequence[Sentence]], Batch],
-        budget: int,
+        budget: TokenBudget,
     ) -> None:
         """Feed a search with batches.
 
@@ -56,15 +55,13 @@ class Continuous(Generic[Sentence]):
             begin: makes a search that has nothing to do yet.
             decoder: of the search; if nothing can join there, one batch ends before the next.
             batch_of: makes a batch of sentences.
-            budget: padded source tokens that are begun and not done; less, where the device has no memory for them.
+            budget: of what is begun and not done.
         """
         self._new_search = begin
         self._search = begin()
         self._decoder = decoder
         self._batch_of = batch_of
-        self._budget = self._most = budget
-        self._sound = 0
-        """Steps since the device had no memory, or since the budget grew."""
+        self._budget = budget
         self._alone = False
         """Whether there was none for a sentence alone, which has not gone on since."""
         self._waiting: dict[int, Sentence] = {}
@@ -95,7 +92,7 @@ class Continuous(Generic[Sentence]):
             self._begin_again()
             return []
         self._alone = False
-        self._recover()
+        self._budget.succeed()
         for one in found:
             del self._begun[one.key]
         return [(one.key, one.hypotheses) for one in found]
@@ -128,18 +125,10 @@ class Continuous(Generic[Sentence]):
 
     def _begin_again(self) -> None:
         """Let what has begun wait to be done in smaller batches, of half as much at most."""
-        if self._begun:
-            self._budget = max(1, len(self._begun) * self._width() // 2)
-        self._sound = 0
+        self._budget.fail(len(self._begun) * self._width())
         self._waiting = self._begun | self._waiting
         self._begun, self._search = {}, self._new_search()
         self._decoder.free()
-
-    def _recover(self) -> None:
-        """Take back what was given up for want of memory, by and by."""
-        self._sound += 1
-        if self._budget < self._most and self._sound >= RECOVERY:
-            self._budget, self._sound = min(self._most, 2 * self._budget), 0
 
     def _makes_sense(self) -> bool:
         """Whether the next sentences should begin now: once all have waited as long as it would hold up those that run.
@@ -154,7 +143,7 @@ class Continuous(Generic[Sentence]):
     def _room(self) -> int:
         """How many sentences like the next one could begin now."""
         following = next(iter(self._waiting.values()))
-        return max(0, self._budget // max(self._width(), following.size) - len(self._begun))
+        return max(0, self._budget.tokens // max(self._width(), following.size) - len(self._begun))
 
     def _begin(self) -> None:
         chosen: dict[int, Sentence] = {}
@@ -176,4 +165,4 @@ class Continuous(Generic[Sentence]):
 
     def _fits(self, sentence: Sentence, others: int, width: int) -> bool:
         """Whether one more is within the budget; alone it always is."""
-        return others == 0 or (others + 1) * max(width, sentence.size) <= self._budget
+        return others == 0 or (others + 1) * max(width, sentence.size) <= self._budget.tokens

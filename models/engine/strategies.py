@@ -15,6 +15,7 @@ from models.engine.continuous import Continuous
 from models.engine.flow import Flow, run
 from models.engine.memories import Memories
 from models.engine.requests import CacheUse
+from models.engine.token_budget import TokenBudget
 from models.network.inference.graph_decoder import decoder_of
 from models.network.model import TranslationModel
 from models.network.recent import Recent
@@ -93,6 +94,7 @@ class TorchEngine:
         self.model = model
         self._decoder = decoder or decoder_of(model)
         self._device = next(model.parameters()).device
+        self._budget = TokenBudget(batch_tokens(self._device))
         kept = memories or Memories(model, free=self._decoder.free)
         self._memories = kept if model.architecture.recurrent else None
 
@@ -108,7 +110,7 @@ class TorchEngine:
     def flow(self, options: SearchOptions) -> Flow[TokenizedRequest, list[Hypothesis]]:
         """A flow in which requests are translated as they come; finished ones make room for others."""
         begin = partial(new_search, self._decoder, options)
-        continuous = Continuous(begin, self._decoder, self._batch_of, batch_tokens(self._device))
+        continuous = Continuous(begin, self._decoder, self._batch_of, self._budget)
         return _Remembering(continuous, self._recall, self._memories)
 
     def log_probabilities(self, requests: Sequence[TokenizedRequest], targets: Sequence[Tokens]) -> list[list[float]]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from models.data.batches import Batch, Example
 from models.data.documents import Sentence
-from models.engine import continuous
+from models.engine import token_budget
 from models.engine.flow import AtOnce
 from models.engine.requests import Options, Translation, TranslationRequest
 from models.engine.runtime import Runtime
@@ -105,9 +105,15 @@ def test_no_step_has_more_than_the_budget(model: TranslationModel, monkeypatch: 
 
 
 @pytest.fixture
-def joins(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> tuple[TorchEngine, list[int]]:
-    """An engine with room for many sentences, and how many began together, each time that some did."""
-    monkeypatch.setattr("models.engine.batching.BATCH_TOKENS", 2000)
+def room() -> int:
+    """Tokens that an engine has room for: those of many sentences."""
+    return 2000
+
+
+@pytest.fixture
+def joins(model: TranslationModel, room: int, monkeypatch: pytest.MonkeyPatch) -> tuple[TorchEngine, list[int]]:
+    """An engine with some room, and how many sentences began together, each time that some did."""
+    monkeypatch.setattr("models.engine.batching.BATCH_TOKENS", room)
     engine, sizes = TorchEngine(model), []
     start = engine._decoder.start
 
@@ -144,12 +150,12 @@ def test_what_comes_to_a_small_batch_joins_at_once(joins: tuple[TorchEngine, lis
     assert sizes == [1, 1]
 
 
+@pytest.mark.parametrize("room", [60])
 def test_one_that_is_too_long_to_join_does_not_begin_in_place_of_one_that_left(
-    joins: tuple[TorchEngine, list[int]], monkeypatch: pytest.MonkeyPatch
+    joins: tuple[TorchEngine, list[int]],
 ) -> None:
     """What others have waited for is not its turn, if there is no room for it."""
     engine, sizes = joins
-    monkeypatch.setattr("models.engine.batching.BATCH_TOKENS", 60)
     flow = engine.flow(SearchOptions(1, min_length=50))
     flow.add({key: TokenizedRequest(Example([5] * 9), 40) for key in range(4)})
     flow.step()
@@ -253,7 +259,7 @@ def test_what_there_is_no_memory_for_is_tried_in_smaller_batches(
 
 def test_memory_that_is_there_again_is_used_again(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """A flow that never ends is not held to what there was room for once."""
-    monkeypatch.setattr(continuous, "RECOVERY", 40)
+    monkeypatch.setattr(token_budget, "RECOVERY", 40)
     decoder = _Scarce(model, 3)
     flow = TorchEngine(model, decoder=decoder).flow(SearchOptions(1))
     flow.add(dict(enumerate(requests(1, 1) * 60)))
@@ -265,6 +271,16 @@ def test_memory_that_is_there_again_is_used_again(model: TranslationModel, monke
     while flow.running:
         flow.step()
     assert max(decoder.widths) > 3
+
+
+def test_what_one_flow_has_found_out_the_next_one_knows(model: TranslationModel) -> None:
+    """Between two bursts of requests nothing is forgotten: the second one fails at nothing."""
+    decoder = _Scarce(model, 3)
+    engine = TorchEngine(model, decoder=decoder)
+    for refused in (True, False):
+        decoder.refused = 0
+        engine.translate(requests(1, 1) * 30, SearchOptions(1))
+        assert bool(decoder.refused) is refused
 
 
 class _Hoarding(_Scarce):
