@@ -205,7 +205,7 @@ class FileForm(Body):
     """A file to translate as one document, and how. Its fields are those of a form."""
 
     file: bytes
-    """Text, Markdown, subtitles (`.srt`, `.vtt`), HTML, `.docx`, `.odt`, slides (`.pptx`, `.odp`), a book (`.epub`)."""
+    """Text, Markdown, subtitles (`.srt`, `.vtt`), HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.epub` or `.xliff`."""
     source_lang: Language
     target_lang: Language
     filename: Annotated[Text, Field(default_factory=str, min_length=1, max_length=255, examples=["a.docx"])]

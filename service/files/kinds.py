@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files import books
+from service.files import books, xliff
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.schemas import Limits
 from service.texts.tagged import HTML, Markup
@@ -58,6 +58,7 @@ def _office(kind: str, files: OfficeFiles) -> Kind:
 
 
 _HTML: Final = Kind("text/html; charset=utf-8", markup=HTML, write=_page)
+_XLIFF: Final = Kind("application/xliff+xml", HTML, read=xliff.html_of, write=xliff.with_translation)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8"),
     ".md": Kind("text/markdown; charset=utf-8"),
@@ -69,6 +70,8 @@ KINDS: Final = {
     ".pptx": _office("openxmlformats-officedocument.presentationml.presentation", SLIDE_FILES),
     ".odt": _office("oasis.opendocument.text", OPEN_TEXT_FILES),
     ".odp": _office("oasis.opendocument.presentation", OPEN_SLIDE_FILES),
+    ".xlf": _XLIFF,
+    ".xliff": _XLIFF,
     ".epub": Kind("application/epub+zip", books.MARKUP, packed=True, read=books.html_of, write=books.with_translation),
 }
 

@@ -1,17 +1,12 @@
 """The translation of a paragraph, HTML by numbers, put into the paragraph."""
 
-import html
-import re
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from service.files.numbered import Tag, pieces_of
 from service.files.office.dialects import Dialect, Element, Look
-
-_NO_CHARACTER: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML does not allow (XML 1.0, section 2.2)."""
-_TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|img|hr|br)(?: id="(?P<number>\d+)")?/?>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +54,30 @@ class Writing:
 
     def write(self, translation: str) -> None:
         """All of a translation."""
-        end = 0
-        for tag in _TAG.finditer(translation):
-            self._text(html.unescape(translation[end : tag.start()]))
-            self._tag(tag["name"], tag["number"], closes=bool(tag["closes"]))
-            end = tag.end()
-        self._text(html.unescape(translation[end:]))
+        for piece in pieces_of(translation):
+            if isinstance(piece, Tag):
+                self._tag(piece)
+            else:
+                self._text(piece)
         self._rest()
 
     def _text(self, text: str) -> None:
         """Some text, which looks as the innermost `span` says."""
-        if text:
-            looks = [each.kept for each in self._open if each.name == "span"]
-            said = self._dialect.saying(_NO_CHARACTER.sub("", text))
-            self._append(self._dialect.run_of(looks[-1] if looks else self._usual, said))
+        looks = [each.kept for each in self._open if each.name == "span"]
+        self._append(self._dialect.run_of(looks[-1] if looks else self._usual, self._dialect.saying(text)))
 
-    def _tag(self, name: str, number: str | None, *, closes: bool) -> None:
+    def _tag(self, tag: Tag) -> None:
         """A tag, which is one of those that were read."""
-        if closes:
-            self._close(name)
-        elif number is None:
+        if tag.closes:
+            self._close(tag.name)
+        elif tag.number is None:
             return
-        elif name == "span":
-            self._open.append(_Open(name, self._kept[int(number)]))
-        elif name == "a":
-            self._open_link(self._kept[int(number)])
+        elif tag.name == "span":
+            self._open.append(_Open(tag.name, self._kept[tag.number]))
+        elif tag.name == "a":
+            self._open_link(self._kept[tag.number])
         else:
-            self._put(self._left.pop(int(number), []))
+            self._put(self._left.pop(tag.number, []))
 
     def _open_link(self, kept: Link | Element) -> None:
         if isinstance(kept, Link):

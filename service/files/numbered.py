@@ -1,0 +1,35 @@
+"""HTML that stands for a text of a file: of its tags each has the number of what it stands for."""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+_TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|img|hr|br)(?: id="(?P<number>\d+)")?/?>')
+
+_NO_CHARACTER: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML does not allow (XML 1.0, section 2.2)."""
+
+
+class Tag(NamedTuple):
+    """One of those; what closes has no number."""
+
+    name: str
+    number: int | None
+    closes: bool
+
+
+def pieces_of(text: str) -> Iterator[str | Tag]:
+    """Words, as they are read, of characters that may be in a file, and the tags between them."""
+    end = 0
+    for tag in _TAG.finditer(text):
+        if end < tag.start():
+            yield _read(text[end : tag.start()])
+        yield Tag(tag["name"], None if tag["number"] is None else int(tag["number"]), bool(tag["closes"]))
+        end = tag.end()
+    if end < len(text):
+        yield _read(text[end:])
+
+
+def _read(text: str) -> str:
+    return _NO_CHARACTER.sub("", html.unescape(text))

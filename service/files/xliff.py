@@ -1,0 +1,204 @@
+"""Segments of translation tools (XLIFF 1.2 and 2.x) as HTML that says the same, and the translation of that as targets.
+
+What is translated already stays, but is read: it is the context of what is not. What a segment has in its words for
+programs, such as a placeholder or the ends of bold text, stays with the same words.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, Final
+
+from lxml import etree
+
+from service.errors import InvalidInputError
+from service.files.numbered import pieces_of
+
+_OLD: Final = "{urn:oasis:names:tc:xliff:document:1.2}"
+_NEW: Final = ("{urn:oasis:names:tc:xliff:document:2.0}", "{urn:oasis:names:tc:xliff:document:2.2}")
+_SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
+_AROUND_WORDS: Final = frozenset(("g", "mrk", "pc"))
+"""Elements that have words of the sentence in them; those of all others are for programs."""
+_DONE: Final = frozenset(("final", "needs-review-translation", "reviewed", "signed-off", "translated"))
+"""States of segments that somebody has translated."""
+_MOST_TAGS: Final = 500_000
+
+_Element = Any
+"""Of lxml, which has no types."""
+
+
+def html_of(content: bytes) -> str:
+    """The segments of a file as paragraphs.
+
+    Raises:
+        InvalidInputError: it is none, or is damaged or too large.
+    """
+    return "".join(each.html for each in _segments(_root(content)))
+
+
+def with_translation(content: bytes, translation: str) -> bytes:
+    """A file with targets for its segments: what `html_of` gives of it, translated."""
+    root = _root(content)
+    translated = re.findall(r"<p>(.*?)</p>", translation, re.DOTALL)
+    for segment, text in zip(list(_segments(root)), translated, strict=True):
+        if not segment.is_done:
+            segment.write(text)
+    return bytes(etree.tostring(root.getroottree(), xml_declaration=True, encoding="UTF-8"))
+
+
+def _root(content: bytes) -> _Element:
+    if content.count(b"<") > _MOST_TAGS:
+        raise InvalidInputError(f"file: has more than {_MOST_TAGS} tags")
+    try:
+        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise InvalidInputError(f"file: is no XLIFF: {error}") from None
+    if root.getroottree().docinfo.doctype:
+        raise InvalidInputError("file: has declarations of its own")
+    if root.tag not in {f"{name}xliff" for name in (_OLD, *_NEW)}:
+        raise InvalidInputError("file: is no XLIFF of version 1.2, 2.0, 2.1 or 2.2")
+    return root
+
+
+def _segments(root: _Element) -> Iterator["_Segment"]:
+    """Those that may be translated and have text, in the order of the file."""
+    name = root.tag.removesuffix("xliff")
+    for unit in root.iter(f"{name}trans-unit", f"{name}segment"):
+        source = unit.find(f"{name}source")
+        if source is not None and _may_be_translated(unit):
+            yield from filter(_Segment.has_text, _of_unit(unit, source, name))
+
+
+def _may_be_translated(unit: _Element) -> bool:
+    """As the innermost element says that says anything."""
+    said = next((each for each in (unit, *unit.iterancestors()) if each.get("translate")), None)
+    return said is None or said.get("translate") != "no"
+
+
+def _of_unit(unit: _Element, source: _Element, name: str) -> Iterator["_Segment"]:
+    """One, or those into which a tool has divided it; a target that is to be made is divided in the same way."""
+    divided = unit.find(f"{name}seg-source")
+    target = unit.find(f"{name}target")
+    is_done = target is not None and _is_done(unit, source, target)
+    if divided is None:
+        yield _Segment(unit, source, target, is_done=is_done)
+        return
+    if target is None or not is_done:
+        target = _empty_target(unit, divided, target)
+        target.text, target[:] = divided.text, deepcopy(list(divided))
+        _say_who(unit, source, target)
+    parts = ([each for each in where.iter(f"{name}mrk") if each.get("mtype") == "seg"] for where in (divided, target))
+    for one, other in zip(*parts, strict=False):
+        yield _Segment(unit, one, other, is_done=is_done)
+
+
+def _is_done(unit: _Element, source: _Element, target: _Element) -> bool:
+    """Whether a target is a translation; many tools put the source there, until there is one."""
+    said = "".join(target.itertext()).strip()
+    state = target.get("state") or unit.get("state")
+    return bool(said) and (
+        state in _DONE or unit.get("approved") == "yes" or said != "".join(source.itertext()).strip()
+    )
+
+
+def _empty_target(unit: _Element, behind: _Element, target: _Element | None) -> _Element:
+    """The target of a unit without anything in it; one that has none gets one."""
+    if target is None:
+        target = etree.Element(re.sub(r"[\w-]+\Z", "target", unit.tag))
+        target.tail = behind.tail
+        behind.addnext(target)
+    target.text = None
+    target[:] = []
+    return target
+
+
+def _say_who(unit: _Element, source: _Element, target: _Element) -> None:
+    """A machine has translated it; white space counts as in the source."""
+    if target.tag.startswith(_OLD):
+        target.set("state", "needs-review-translation")
+        target.set("state-qualifier", "leveraged-mt")
+    else:
+        unit.set("state", "translated")
+    if space := source.get(_SPACE):
+        target.set(_SPACE, space)
+
+
+class _Segment:
+    """A source, and the place for its translation."""
+
+    def __init__(self, unit: _Element, source: _Element, target: _Element | None, *, is_done: bool) -> None:
+        self.is_done = is_done
+        self._unit = unit
+        self._source = source
+        self._target = target
+        self._kept: list[_Element] = []
+        self.html = f"<p>{''.join(self._read(source))}</p>"
+
+    def has_text(self) -> bool:
+        """Whether it says anything."""
+        return bool("".join(self._source.itertext()).strip())
+
+    def write(self, translation: str) -> None:
+        """Make it the translation, what is inside the `<p>` of `html` in another language."""
+        target = self._target
+        if target is None or target.getparent() is self._unit:
+            target = _empty_target(self._unit, self._source, target)
+            _say_who(self._unit, self._source, target)
+        target.text, target[:] = None, []
+        self._fill(target, translation)
+
+    def _read(self, parent: _Element) -> Iterator[str]:
+        yield _words(parent.text)
+        for child in parent:
+            self._kept.append(child)
+            number = len(self._kept) - 1
+            if _has_words(child):
+                yield f'<a id="{number}">{"".join(self._read(child))}</a>'
+            else:
+                yield f'<img id="{number}">'
+            yield _words(child.tail)
+
+    def _fill(self, target: _Element, translation: str) -> None:
+        opened, left = [target], dict(enumerate(self._kept))
+        for piece in pieces_of(translation):
+            if isinstance(piece, str):
+                _add(opened[-1], piece)
+            elif piece.name == "br":
+                _add(opened[-1], "\n")
+            elif piece.closes:
+                del opened[max(1, len(opened) - 1) :]
+            elif piece.number is not None:
+                kept = left.pop(piece.number, self._kept[piece.number])
+                if piece.name == "a":
+                    opened.append(etree.SubElement(opened[-1], kept.tag, kept.attrib, kept.nsmap))
+                else:
+                    opened[-1].append(_alone(kept))
+        for kept in left.values():
+            target.append(_alone(kept))
+
+
+def _has_words(element: _Element) -> bool:
+    """Whether an element has words of the sentence in it."""
+    if not isinstance(element.tag, str) or element.get("translate") == "no" or element.get("mtype") == "protected":
+        return False
+    return etree.QName(element).localname in _AROUND_WORDS
+
+
+def _alone(element: _Element) -> _Element:
+    """A copy of an element without the text behind it."""
+    copy = deepcopy(element)
+    copy.tail = None
+    return copy
+
+
+def _words(text: str | None) -> str:
+    return re.sub(r"\r\n?|\n", "<br>", html.escape(text or "", quote=False))
+
+
+def _add(parent: _Element, text: str) -> None:
+    last = next(parent.iterchildren(reversed=True), None)
+    if last is None:
+        parent.text = (parent.text or "") + text
+    else:
+        last.tail = (last.tail or "") + text

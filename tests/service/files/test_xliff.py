@@ -1,0 +1,168 @@
+"""Segments of translation tools: which of them are translated, and that all else stays as it is."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from service.errors import InvalidInputError
+from service.files.xliff import html_of, with_translation
+
+DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
+OLD = 'state="needs-review-translation" state-qualifier="leveraged-mt"'
+
+DIVIDED = '<mrk mtype="seg" mid="1">x.</mrk> <mrk mtype="seg" mid="2">y.</mrk>'
+
+
+def old(*units: str, translate: str = "yes") -> bytes:
+    """A file of version 1.2."""
+    body = "".join(f'<trans-unit id="{number}">{unit}</trans-unit>' for number, unit in enumerate(units))
+    return (
+        f'{DECLARATION}<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file source-language="ja"'
+        f' target-language="en" original="a" datatype="plaintext"><body><group translate="{translate}">{body}</group>'
+        f"</body></file></xliff>"
+    ).encode()
+
+
+def new(*segments: str) -> bytes:
+    """A file of version 2.0."""
+    body = "".join(f'<unit id="{number}">{segment}</unit>' for number, segment in enumerate(segments))
+    return (
+        f'{DECLARATION}<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="ja" trgLang="en">'
+        f'<file id="f">{body}</file></xliff>'
+    ).encode()
+
+
+def units(content: bytes) -> list[str]:
+    """What is in each unit of a file."""
+    return re.findall(r"<(?:trans-unit|unit) id=\"\d+\">(.*?)</(?:trans-unit|unit)>", content.decode(), re.DOTALL)
+
+
+def capital(text: str) -> str:
+    """A text "translated": the letters that stand for words are capitals."""
+    return re.sub(r"\b[xyz]\b", lambda found: found[0].upper(), text)
+
+
+def capitals(content: bytes) -> bytes:
+    """A file, "translated" in this way."""
+    return with_translation(content, capital(html_of(content)))
+
+
+@pytest.mark.parametrize(
+    ("unit", "html"),
+    [
+        ("<source>x</source>", "<p>x</p>"),
+        ('<source>x <g id="1">y</g> z</source>', '<p>x <a id="0">y</a> z</p>'),
+        ('<source>x<x id="1"/><ph id="2">&lt;br/&gt;</ph>y</source>', '<p>x<img id="0"><img id="1">y</p>'),
+        (
+            '<source><bpt id="1">&lt;b&gt;</bpt>x<ept id="1">&lt;/b&gt;</ept></source>',
+            '<p><img id="0">x<img id="1"></p>',
+        ),
+        ('<source>x <mrk mtype="protected">y</mrk></source>', '<p>x <img id="0"></p>'),
+        ("<source>x\ny</source>", "<p>x<br>y</p>"),
+        ("<source>x &lt;b&gt; &amp;amp;</source>", "<p>x &lt;b&gt; &amp;amp;</p>"),
+        ("<source>x</source><target>v</target>", "<p>x</p>"),
+        ("<source/>", ""),
+        ("<note>x</note>", ""),
+    ],
+)
+def test_segments_are_read_as_html(unit: str, html: str) -> None:
+    """With what they have for programs by numbers; those that are translated, too: others are read after them."""
+    assert html_of(old(unit)) == html
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<source>x</source>", f"<source>x</source><target {OLD}>X</target>"),
+        ("<source>x</source><note>n</note>", f"<source>x</source><target {OLD}>X</target><note>n</note>"),
+        ("<source>x</source><target/>", f"<source>x</source><target {OLD}>X</target>"),
+        ("<source>x</source><target>x</target>", f"<source>x</source><target {OLD}>X</target>"),
+        (
+            '<source xml:space="preserve">x</source>',
+            f'<source xml:space="preserve">x</source><target {OLD} xml:space="preserve">X</target>',
+        ),
+        ("<source>x</source><target>v</target>", "<source>x</source><target>v</target>"),
+        ('<source>x</source><target state="final">x</target>', '<source>x</source><target state="final">x</target>'),
+        (
+            '<source>x <g id="1">y<x id="2"/></g></source>',
+            f'<source>x <g id="1">y<x id="2"/></g></source><target {OLD}>X <g id="1">Y<x id="2"/></g></target>',
+        ),
+        (
+            f"<source>x. y.</source><seg-source>{DIVIDED}</seg-source>",
+            f"<source>x. y.</source><seg-source>{DIVIDED}</seg-source><target {OLD}>{capital(DIVIDED)}</target>",
+        ),
+    ],
+)
+def test_targets_are_made_where_there_is_no_translation(before: str, after: str) -> None:
+    """And say that a machine made them, and that somebody is to look at them."""
+    assert units(capitals(old(before))) == [after]
+
+
+def test_segments_of_the_second_version() -> None:
+    """Each of a unit; what is between them is none, and what is not to be translated is left alone."""
+    content = new(
+        '<segment><source>x <pc id="1">y</pc></source></segment><ignorable><source> </source></ignorable>'
+        "<segment><source>z</source><target>z</target></segment>",
+        '<segment state="reviewed"><source>x</source><target>v</target></segment>',
+    )
+    assert html_of(content) == '<p>x <a id="0">y</a></p><p>z</p><p>x</p>'
+    first, second = units(capitals(content))
+    assert first.startswith(
+        '<segment state="translated"><source>x <pc id="1">y</pc></source><target>X <pc id="1">Y</pc>'
+    )
+    assert first.endswith("</ignorable>" + '<segment state="translated"><source>z</source><target>Z</target></segment>')
+    assert second == '<segment state="reviewed"><source>x</source><target>v</target></segment>'
+
+
+def test_what_is_not_to_be_translated_is_not() -> None:
+    """As a unit or something around it says; the innermost counts."""
+    assert html_of(old("<source>x</source>", translate="no")) == ""
+    nested = old("<source>x</source>", translate="no").replace(b'id="0"', b'id="0" translate="yes"')
+    assert html_of(nested) == "<p>x</p>"
+
+
+def test_words_in_another_order_keep_what_is_around_them() -> None:
+    """What a translation has no place for comes last, and nothing is there twice without its id."""
+    content = old('<source>x <g id="1">y</g><x id="2"/><ph id="3">c</ph></source>')
+    (found,) = units(with_translation(content, '<p><a id="0">Y</a> X<img id="2"></p>'))
+    assert found.endswith('<g id="1">Y</g> X<ph id="3">c</ph><x id="2"/></target>')
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"text", "is no XLIFF: "),
+        (b"<a/>", "is no XLIFF of version 1.2, 2.0, 2.1 or 2.2"),
+        (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "has declarations of its own"),
+        (b"<a>" + b"<b/>" * 500_001 + b"</a>", "has more than 500000 tags"),
+    ],
+)
+def test_what_is_none_is_said(content: bytes, said: str) -> None:
+    """So a client knows what is wrong with a file."""
+    with pytest.raises(InvalidInputError, match=said):
+        html_of(content)
+
+
+INSIDE = st.recursive(
+    st.sampled_from(["", "x", " y ", '<x id="1"/>', "<!-- c -->", "<ph>p</ph>", "&amp;", "\n"]),
+    lambda inner: st.one_of(st.lists(inner, max_size=3).map("".join), inner.map('<g id="2">{}</g>'.format)),
+    max_leaves=6,
+)
+
+
+@given(INSIDE)
+def test_a_source_put_in_again_is_the_target(inside: str) -> None:
+    """Whatever is in it, character by character."""
+    content = old(f"<source>{inside}</source>")
+    root = etree.fromstring(with_translation(content, html_of(content)))
+    source, target = (root.find(f".//{{*}}{name}") for name in ("source", "target"))
+    assert source is not None
+    said = etree.tostring(source, method="c14n", with_tail=False).decode()
+    if target is None:
+        assert not "".join(source.itertext()).strip()
+    else:
+        found = etree.tostring(target, method="c14n", with_tail=False).decode()
+        assert found.replace(f" {OLD}", "").replace("target", "source") == said
