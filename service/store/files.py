@@ -4,7 +4,6 @@ Any replica takes the next one, and holds it by a lease, so that one that dies l
 """
 
 import asyncio
-import time
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Collection
@@ -123,7 +122,7 @@ class Files:
         self._most_bytes = most_bytes
         self.news = asyncio.Event()
         """Set when one more is kept by this replica; whoever looks for files clears it."""
-        scripts = ("keep_file", "claim_file", "renew_file", "settle_file", "forget_file", "delete_file")
+        scripts = ("keep_file", "queue_file", "claim_file", "renew_file", "settle_file", "forget_file", "delete_file")
         self._scripts = {name: read_script("service.store", name) for name in scripts}
 
     async def check_room(self, key: FileKey, size: int) -> None:
@@ -239,8 +238,7 @@ class Files:
         await self._run("settle_file", keys, claimed.token, status, result, int(not counts), claimed.key.id)
 
     async def _enqueue(self, key: FileKey) -> None:
-        place = {key.member: time.time()}
-        await self._commands.run("queue_file", lambda redis: redis.zadd(_QUEUE, place, nx=True), key=_QUEUE)
+        await self._run("queue_file", [_QUEUE], key.member)
 
     async def _leave_queue(self, key: FileKey) -> None:
         """Take out of the queue what was settled or is gone, unless it was sent again meanwhile."""

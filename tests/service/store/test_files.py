@@ -1,12 +1,14 @@
 """Files that wait for their translation, in a real Redis."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from service.errors import FileUnknownError, StoreUnavailableError, TooManyFilesError
 from service.store.commands import Commands
@@ -20,6 +22,26 @@ KEPT = KeptFile("a.txt", "ja", "en", secret="secret", sentences=2, characters=5)
 KEYS = [FileKey(tenant, letter * 22) for tenant, letter in (("one", "a"), ("one", "b"), ("other", "c"), ("one", "d"))]
 
 FILES, SIZES = "antecedent:{one}:files", "antecedent:{one}:file-bytes"
+QUEUE = "antecedent:files"
+
+
+class AtTheQueue(LossyRedis):
+    """A client of it that, where a file is to be put into the queue, does `instead`, which is given what puts it."""
+
+    def __init__(self, client: RedisClient, instead: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]) -> None:
+        super().__init__(client)
+        self._instead = instead
+
+    def __getattr__(self, name: str) -> Any:
+        call = super().__getattr__(name)
+        if name not in {"evalsha", "eval"}:
+            return call
+
+        async def run(script: str, number: int, *args: Any) -> Any:
+            put = partial(call, script, number, *args)
+            return await (self._instead(put) if args[0] == QUEUE else put())
+
+        return run
 
 
 @pytest.fixture
@@ -47,6 +69,11 @@ async def kept(redis: object, number: int = 1) -> Files:
     return made
 
 
+async def _dies(put: Callable[[], Awaitable[Any]]) -> None:
+    del put
+    raise ZeroDivisionError
+
+
 async def claimed(of: Files, token: str, *held: FileKey) -> ClaimedFile:
     """The next one, which is there."""
     found = await of.claim(token, held)
@@ -61,6 +88,17 @@ async def test_each_is_claimed_once_the_oldest_first(redis: RedisClient) -> None
     assert [each.key for each in (first, second)] == KEYS[:2]
     assert (first.file, first.content, first.attempt) == (KEPT, b"\xffcontent", 1)
     assert await made.claim("z", []) is None
+
+
+async def test_queue_is_in_the_order_of_redis(redis: RedisClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replica whose clock is slow puts its files behind those that came before."""
+    await kept(redis)
+    monkeypatch.setattr("time.time", lambda: 1.0)
+    await files(redis).keep(KEYS[1], KEPT, b"content")
+    (seconds, _) = await redis.time()
+    places = await redis.zrange(QUEUE, 0, -1, withscores=True)
+    assert [member for member, _ in places] == [key.member for key in KEYS[:2]]
+    assert all(seconds - 60 < place <= seconds + 1 for _, place in places)
 
 
 async def test_who_has_files_of_a_tenant_takes_those_of_others_first(redis: RedisClient) -> None:
@@ -125,9 +163,17 @@ async def test_what_has_come_to_an_end_is_never_claimed_again(redis: RedisClient
 
 async def test_calls_whose_replies_are_lost_are_repeated(redis: RedisClient) -> None:
     """And come to the same: one file, one attempt, one translation."""
+    replies = iter([RedisConnectionError("lost"), None])
+
+    async def loses_one(put: Callable[[], Awaitable[Any]]) -> None:
+        await put()
+        if (lost := next(replies)) is not None:
+            raise lost
+
     await files(LossyRedis(redis, "evalsha", "eval")).keep(KEYS[0], KEPT, b"content")
-    await files(LossyRedis(redis, "zadd")).keep(KEYS[0], KEPT, b"content")
-    assert await redis.zcard("antecedent:files") == 1
+    await files(AtTheQueue(redis, loses_one)).keep(KEYS[0], KEPT, b"content")
+    assert next(replies, "none left") == "none left"
+    assert await redis.zcard(QUEUE) == 1
     mine = await claimed(files(LossyRedis(redis, "evalsha")), "x")
     assert mine.attempt == 1
     await files(LossyRedis(redis, "evalsha")).release(mine, counts=False)
@@ -162,26 +208,21 @@ async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
 async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisClient) -> None:
     """As where a replica dies in between: nobody would translate it."""
 
-    class Dies(LossyRedis):
-        async def zadd(self, *args: object, **named: object) -> None:
-            raise ZeroDivisionError
+    async def forgets(put: Callable[[], Awaitable[Any]]) -> None:
+        del put
+        await redis.delete(KEYS[2].names()[0])
 
-    class Forgets(LossyRedis):
-        async def zadd(self, *args: object, **named: object) -> None:
-            await redis.delete(KEYS[2].names()[0])
+    async def is_quick(put: Callable[[], Awaitable[Any]]) -> None:
+        await put()
+        made = files(redis)
+        await made.fail(await claimed(made, "x"), "wrong")
 
-    class IsQuick(LossyRedis):
-        async def zadd(self, *args: object, **named: object) -> None:
-            await redis.zadd(*args, **named)  # type: ignore[arg-type]
-            made = files(redis)
-            await made.fail(await claimed(made, "x"), "wrong")
-
-    await files(IsQuick(redis), most=1).keep(KEYS[3], KEPT, b"content")
+    await files(AtTheQueue(redis, is_quick), most=1).keep(KEYS[3], KEPT, b"content")
     await files(redis, most=1).check_room(KEYS[0], 1)
     with pytest.raises(ZeroDivisionError):
-        await files(Dies(redis)).keep(KEYS[0], KEPT, b"content")
+        await files(AtTheQueue(redis, _dies)).keep(KEYS[0], KEPT, b"content")
     with pytest.raises(StoreUnavailableError):
-        await files(Forgets(redis)).keep(KEYS[2], KEPT, b"content")
+        await files(AtTheQueue(redis, forgets)).keep(KEYS[2], KEPT, b"content")
     assert not await redis.exists(KEYS[2].names()[0])
     assert 50_000 < await redis.pttl(KEYS[0].names()[0]) <= 60_000
     await files(redis, ttl_seconds=600).keep(KEYS[1], KEPT, b"content")
@@ -223,15 +264,10 @@ async def test_so_many_bytes_of_a_tenant(redis: RedisClient) -> None:
 
 async def test_one_that_is_kept_again_stays_as_it_is(redis: RedisClient) -> None:
     """A call that ends half-way does not shorten its time; one that was fetched takes no room again."""
-
-    class Dies(LossyRedis):
-        async def zadd(self, *args: object, **named: object) -> None:
-            raise ZeroDivisionError
-
     made, name = files(redis, most=1, ttl_seconds=6000), KEYS[0].names()[0]
     await made.keep(KEYS[0], KEPT, b"content")
     with pytest.raises(ZeroDivisionError):
-        await files(Dies(redis), ttl_seconds=6000).keep(KEYS[0], KEPT, b"other one")
+        await files(AtTheQueue(redis, _dies), ttl_seconds=6000).keep(KEYS[0], KEPT, b"other one")
     assert await redis.pttl(name) > 5_900_000
     await made.keep(KEYS[0], KEPT, b"yet another")
     assert await redis.hgetall(SIZES) == {KEYS[0].id: "7"}
