@@ -6,7 +6,7 @@ Everything of the service that keeps something in Redis shares one `Commands`.
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -16,7 +16,7 @@ from opentelemetry.trace import Span, SpanKind, Tracer
 from redis.asyncio.retry import Retry
 from redis.backoff import FullJitterBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, RedisClusterException, RedisError
+from redis.exceptions import NoScriptError, RedisClusterException, RedisError, ResponseError
 
 from service.errors import StoreUnavailableError
 from service.store.cancellation import obeyed
@@ -76,13 +76,13 @@ class Commands:
         Raises:
             StoreUnavailableError: Redis is away, or cannot serve now.
         """
-        attempt = partial(self._attempt, operation, command, key)
+        limit = asyncio.timeout(self._total_seconds)
+        attempt = partial(self._attempt, operation, command, key, limit)
         try:
             with self._span(operation), obeyed():
-                async with asyncio.timeout(self._total_seconds):
+                async with limit:
                     return await self._retry.call_with_retry(attempt, _go_on, is_retryable=is_passing)
         except TimeoutError as error:
-            self._nodes.silent(self._nodes.of(key), error)
             _log.warning("redis_failed", operation=operation, reason=code_of(error))
             raise StoreUnavailableError from error
         except RedisError as error:
@@ -99,10 +99,9 @@ class Commands:
         """
 
         async def by_name_or_source(redis: RedisClient) -> Any:  # noqa: ANN401 - what Lua returns
-            try:
+            with suppress(NoScriptError):
                 return await redis.evalsha(script.sha, len(keys), *keys, *args)
-            except NoScriptError:  # a Redis that has been started since; it now learns the script
-                return await redis.eval(script.source, len(keys), *keys, *args)
+            return await redis.eval(script.source, len(keys), *keys, *args)  # since it was started; it learns it now
 
         return await self.run(operation, by_name_or_source, key=keys[0])
 
@@ -118,7 +117,13 @@ class Commands:
         """End what runs beside the calls; the client stays open."""
         await self._nodes.aclose()
 
-    async def _attempt(self, operation: str, command: Callable[[RedisClient], Awaitable[_R]], key: str | None) -> _R:
+    async def _attempt(
+        self,
+        operation: str,
+        command: Callable[[RedisClient], Awaitable[_R]],
+        key: str | None,
+        limit: asyncio.Timeout,
+    ) -> _R:
         node = self._nodes.of(key)
         _refuse_if_away(node)
         async with node.slots:
@@ -126,6 +131,10 @@ class Commands:
             try:
                 with self._metrics.redis_seconds.labels(operation).time():
                     reply = await command(self._redis)
+            except asyncio.CancelledError:
+                if limit.expired():  # of Redis, and not of the calls before this one
+                    self._nodes.silent(node, TimeoutError())
+                raise
             except (RedisError, RedisClusterException, OSError, RuntimeError) as error:
                 if isinstance(error, RuntimeError) and not is_silence(error):
                     raise  # not about the connection: a bug
@@ -140,6 +149,8 @@ class Commands:
     async def _note(self, node: Node, error: Exception) -> None:
         if is_silence(error):
             self._nodes.silent(node, error)
+        elif isinstance(error, ResponseError):
+            self._nodes.answered(node)
         if is_of_no_master(error):
             await forget_connections(self._redis)
 

@@ -1,9 +1,10 @@
 """Running commands and scripts, against a real Redis."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from redis.exceptions import ResponseError
@@ -108,6 +109,35 @@ async def test_calls_in_line_for_a_redis_that_is_away_fail_without_a_try(mortal_
         assert not any(await asyncio.gather(*(served(commands) for _ in range(5))))
         assert metrics.registry.get_sample_value("antecedent_redis_seconds_count", {"operation": "ping"}) == 1
         mortal_redis.resume()
+
+
+async def test_waiting_for_other_calls_is_no_silence(mortal_redis: RedisServer) -> None:
+    """Of those who are in line behind a slow call until their time has run out none has asked Redis anything."""
+    metrics = Metrics()
+    policy = Policy(connections=1, total_seconds=0.2, repetitions=0, failures=5, probe_seconds=60)
+
+    async def slow(commands: Commands) -> None:
+        with pytest.raises(StoreUnavailableError):
+            await commands.run("slow", lambda redis: cast(Awaitable[object], redis.blpop(["nothing"], 60)))
+
+    async with running(mortal_redis.url, policy, metrics) as commands:
+        _, *in_line = await asyncio.gather(slow(commands), *(served(commands) for _ in range(20)))
+        assert not all(in_line)
+        assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 0
+        assert await served(commands)
+
+
+async def test_refusal_is_a_reply(mortal_redis: RedisServer) -> None:
+    """Silence counts in a row: a Redis that refuses in between, as one that is full does, has answered."""
+    metrics = Metrics()
+    async with running(mortal_redis.url, IMPATIENT, metrics, seconds=0.2) as commands:
+        for _ in range(IMPATIENT.failures):
+            mortal_redis.pause()
+            assert not await served(commands)
+            mortal_redis.resume()
+            with pytest.raises(ResponseError):
+                await commands.run("wrong", lambda redis: redis.execute_command("GET"))
+    assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 0
 
 
 async def test_redis_that_refuses_a_ping_is_back(mortal_redis: RedisServer) -> None:
