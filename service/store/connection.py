@@ -1,5 +1,6 @@
 """The connection to Redis: alone, behind Sentinel or as a Cluster, and whichever it is, the same to its users."""
 
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def connect(url: str, timeout: float, security: Security = NO_SECURITY) -> Redis
     It repeats nothing by itself: `Commands` does, and bounds the time that it takes.
 
     Raises:
-        SettingsError: the URL is wrong, or a file is not there.
+        SettingsError: the URL is wrong, or a file is not there or not what it should be.
     """
     address = parse_address(url)
     _check(address, security)
@@ -106,6 +107,31 @@ def _check(address: Address, security: Security) -> None:
             raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: there is no file {file}")
         if file is not None and name != "password_file" and not address.tls:
             raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: ANTECEDENT_REDIS_URL does not use TLS")
+    _check_certificates(security)
+
+
+def _check_certificates(security: Security) -> None:
+    """Read them once, for each connection does, and says no more than that it has failed."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    ca, certificate, key = security.ca_file, security.certificate_file, security.key_file
+    if ca is not None:
+        try:
+            context.load_verify_locations(ca)
+        except OSError as error:
+            raise SettingsError(f"ANTECEDENT_REDIS_CA_FILE: {ca}: no CA certificate in it: {_why(error)}") from None
+    if key is not None and certificate is None:
+        raise SettingsError("ANTECEDENT_REDIS_KEY_FILE: ANTECEDENT_REDIS_CERTIFICATE_FILE is not set")
+    if certificate is not None:
+        try:
+            context.load_cert_chain(certificate, key, password="")  # else OpenSSL asks the terminal for one
+        except OSError as error:
+            files = " and ".join(str(file) for file in (certificate, key) if file is not None)
+            said = f"{files}: no certificate with its unencrypted private key: {_why(error)}"
+            raise SettingsError(f"ANTECEDENT_REDIS_CERTIFICATE_FILE: {said}") from None
+
+
+def _why(error: OSError) -> str:
+    return (error.reason if isinstance(error, ssl.SSLError) else error.strerror) or "not PEM"
 
 
 def _options(timeout: float) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """What an error of redis-py means to us: an outage, one that passes by itself, a Redis that is silent, or a bug."""
 
 import re
+import ssl
+from collections.abc import Iterator
 
 from redis.exceptions import (
     AuthenticationError,
@@ -15,35 +17,49 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 _PASSING = {"BUSY", "LOADING", "READONLY", "NOREPLICAS", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"}
 """Refusals that end by themselves, or elsewhere: somebody's script, a restart, a failover, slots on their way."""
 
-_LASTING = {"MISCONF", "NOAUTH", "NOPERM", "OOM", "WRONGPASS"}
+_OF_ANOTHER_KIND = {"MOVED", "ASK", "NOCLUSTER", "NOCOMMAND"}
+"""What Redis says that is a Cluster's node, a sentinel or neither, where the URL takes it for another of them."""
+
+_LASTING = {"MISCONF", "NOAUTH", "NOPERM", "OOM", "WRONGPASS", *_OF_ANOTHER_KIND}
 """Refusals that a person has to end."""
 
+_NO_WRITES = {"MISCONF", "NOREPLICAS", "OOM", "READONLY"}
+"""Refusals of whatever changes something, by a Redis that can be read."""
+
 _TURNED_AWAY = {
+    "AUTH <password> called without any password configured": "NOPASSWORD",
     "DENIED Redis is running in protected mode": "DENIED",
     "DB index is out of range": "SELECT",
     "SELECT is not allowed in cluster mode": "SELECT",
 }
-"""How what Redis says begins where it takes no connection from us, or has not the database that each begins with."""
+"""How what Redis says begins where it takes no connection from us, or not the password, or has not the database."""
+
+_ABSENT = {"This instance has cluster support disabled": "NOCLUSTER", "unknown command": "NOCOMMAND"}
+"""The same, where it has not what is asked for: it is of another kind, or its operator has taken that away."""
+
+_CERTIFICATE = {
+    10: "CERTIFICATE_EXPIRED",
+    62: "CERTIFICATE_OF_ANOTHER_HOST",
+    64: "CERTIFICATE_OF_ANOTHER_HOST",
+}
+"""What may be wrong with one whose authority is trusted, by OpenSSL's number."""
 
 _NOT_PERMITTED = "The user executing the script can't run this command"
 """NOPERM within a script, in Redis 6 and 7."""
+
+_UNKNOWN = "Unknown Redis command called from"
+"""NOCOMMAND within a script."""
 
 _IN_A_SCRIPT = re.compile(r"(?:^|-)([A-Z]+) ")
 """Redis 6 hides the code of an error within a script: `ERR Error running script ...: -OOM command not allowed`."""
 
 
-def code_of(error: Exception) -> str:
-    """Redis's own word for a refusal, else the type; never the message, which may hold what was sent."""
-    if not isinstance(error, ResponseError):
-        return getattr(error, "status_code", None) or type(error).__name__
-    if (turned_away := _turned_away(error)) is not None:
-        return turned_away
-    if _NOT_PERMITTED in str(error):
-        return "NOPERM"
-    if error.status_code not in {None, "ERR"}:
-        return str(error.status_code)
-    known = [code for code in _IN_A_SCRIPT.findall(str(error)) if code in _PASSING | _LASTING]
-    return known[0] if known else "ERR"
+def code_of(error: BaseException) -> str:
+    """Redis's own word for a refusal, else TLS's, else the type of what lies behind; never the message.
+
+    That may hold what was sent.
+    """
+    return next((word for each in _behind(error) if (word := _word(each)) is not None), type(error).__name__)
 
 
 def is_silence(error: Exception) -> bool:
@@ -69,10 +85,55 @@ def is_of_no_master(error: Exception) -> bool:
     return code_of(error) in {"READONLY", "NOREPLICAS"}
 
 
+def is_of_another_kind(error: Exception) -> bool:
+    """Whether Redis may be a Cluster's node, a sentinel or neither, where it was taken for another of them."""
+    return code_of(error) in _OF_ANOTHER_KIND
+
+
+def is_of_writes(error: BaseException) -> bool:
+    """Whether Redis refuses whatever changes something, and can be read."""
+    return code_of(error) in _NO_WRITES
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """An error, what it was raised for, and so on."""
+    each: BaseException | None = error
+    while each is not None:
+        yield each
+        each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
+
+
+def _word(error: BaseException) -> str | None:
+    if isinstance(error, ResponseError | AuthenticationError):
+        return _refusal(error)
+    if isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in _CERTIFICATE:
+        return _CERTIFICATE[error.verify_code]
+    if isinstance(error, ssl.SSLError):
+        return error.reason or type(error).__name__
+    return type(error).__name__ if isinstance(error, OSError) else getattr(error, "status_code", None)
+
+
+def _refusal(error: ResponseError | AuthenticationError) -> str:
+    said = str(error)
+    if (found := _turned_away(error) or _begins(said, _ABSENT)) is not None:
+        return found
+    if _NOT_PERMITTED in said:
+        return "NOPERM"
+    if _UNKNOWN in said:
+        return "NOCOMMAND"
+    if error.status_code not in {None, "ERR"}:
+        return str(error.status_code)
+    known = [code for code in _IN_A_SCRIPT.findall(said) if code in _PASSING | _LASTING]
+    return known[0] if known else error.status_code or type(error).__name__
+
+
 def _turned_away(error: Exception) -> str | None:
     """The word for a refusal that no connection of ours gets past; a person has to end it, mostly in the settings."""
-    said = str(error) if isinstance(error, ResponseError) else ""
-    return next((word for beginning, word in _TURNED_AWAY.items() if said.startswith(beginning)), None)
+    return _begins(str(error), _TURNED_AWAY) if isinstance(error, ResponseError | AuthenticationError) else None
+
+
+def _begins(said: str, words: dict[str, str]) -> str | None:
+    return next((word for beginning, word in words.items() if said.startswith(beginning)), None)
 
 
 def _is_closed(error: Exception) -> bool:

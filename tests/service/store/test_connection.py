@@ -1,7 +1,10 @@
 """Connections to a real Redis: users, passwords, TLS."""
 
+import socket
+import ssl
+import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from service.errors import SettingsError
 from service.store.connection import NO_SECURITY, RedisClient, Security, connect
+from service.store.failures import code_of
 from tests.support.redis_servers import TlsFront
 from tests.support.servers import RedisServer, free_port
 
@@ -119,15 +123,111 @@ async def test_tls(front: TlsFront, tmp_path: Path) -> None:
         assert await client.ping()
 
 
-@pytest.mark.parametrize("wrong", ["authority", "host", "plain"])
-async def test_tls_that_cannot_be_trusted(front: TlsFront, tmp_path: Path, wrong: str) -> None:
-    """A certificate of another authority, or for another host, ends the connection; so does a Redis without TLS."""
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("authority", "CERTIFICATE_VERIFY_FAILED"),
+        ("host", "CERTIFICATE_OF_ANOTHER_HOST"),
+        ("plain", "ConnectionError"),
+    ],
+)
+async def test_tls_that_cannot_be_trusted(front: TlsFront, tmp_path: Path, wrong: str, reason: str) -> None:
+    """A certificate of another authority, or for another host, ends the connection; so does a Redis without TLS.
+
+    The reason tells them from a Redis that is not there.
+    """
     security = Security(ca_file=_authority(front, tmp_path)) if wrong == "host" else NO_SECURITY
     host = "127.0.0.1" if wrong == "host" else "localhost"
     scheme = "redis" if wrong == "plain" else "rediss"
     async with connected(f"{scheme}://{host}:{front.port}", security) as client:
-        with pytest.raises(RedisConnectionError):
+        with pytest.raises(RedisConnectionError) as raised:
             await client.ping()
+    assert code_of(raised.value) == reason
+
+
+async def test_redis_that_is_not_there(tmp_path: Path) -> None:
+    """Where nothing listens, or nobody knows the host, the reason says so."""
+    found = {
+        f"rediss://localhost:{free_port()}": "ConnectionRefusedError",
+        "redis://nowhere.invalid": "gaierror",
+        f"unix://{tmp_path / 'nothing'}": "FileNotFoundError",
+    }
+    for url, reason in found.items():
+        async with connected(url) as client:
+            with pytest.raises(RedisConnectionError) as raised:
+                await client.ping()
+        assert code_of(raised.value) == reason
+
+
+async def test_password_where_there_is_none(redis_server: RedisServer) -> None:
+    """Redis's own code for it would be no more than ERR."""
+    async with connected(f"redis://:himitsu@127.0.0.1:{redis_server.port}") as client:
+        with pytest.raises(AuthenticationError) as raised:
+            await client.ping()
+    assert code_of(raised.value) == "NOPASSWORD"
+
+
+@contextmanager
+def demanding(authority: trustme.CA) -> Iterator[int]:
+    """The port of a server that tells one client that it should have shown a certificate."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("localhost").configure_cert(context)
+    authority.configure_trust(context)
+    context.verify_mode = ssl.CERT_REQUIRED
+
+    def tell() -> None:
+        accepted, _ = listener.accept()
+        with context.wrap_socket(accepted, server_side=True, do_handshake_on_connect=False) as connection:
+            with suppress(ssl.SSLError):
+                connection.do_handshake()
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65536):
+                pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=tell)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
+async def test_certificate_that_is_not_shown(tmp_path: Path) -> None:
+    """The reason is what the server says."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    with demanding(authority) as port:
+        async with connected(f"rediss://localhost:{port}", Security(ca_file=tmp_path / "ca.pem")) as client:
+            with pytest.raises(RedisConnectionError) as raised:
+                await client.ping()
+    assert code_of(raised.value) == "TLSV13_ALERT_CERTIFICATE_REQUIRED"
+
+
+def _certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    """A certificate and its key."""
+    made, files = trustme.CA().issue_cert(name), (folder / f"{name}.pem", folder / f"{name}.key")
+    made.cert_chain_pems[0].write_to_path(files[0])
+    made.private_key_pem.write_to_path(files[1])
+    return files
+
+
+async def test_files_that_are_no_certificates(tmp_path: Path) -> None:
+    """They are told at the start, each with its setting, and not by connections that fail."""
+    (nothing := tmp_path / "nothing.pem").write_text("himitsu")
+    certificate, key = _certificate(tmp_path, "ours")
+    _, another = _certificate(tmp_path, "another")
+    wrong = {
+        "CA_FILE: .*nothing.pem: no CA certificate": Security(ca_file=nothing),
+        "CERTIFICATE_FILE: .*nothing.pem: no certificate": Security(certificate_file=nothing),
+        "CERTIFICATE_FILE: .*ours.pem: no certificate": Security(certificate_file=certificate),
+        "CERTIFICATE_FILE: .*KEY_VALUES_MISMATCH": Security(certificate_file=certificate, key_file=another),
+        "CERTIFICATE_FILE: .*ours.pem and .*nothing.pem: no": Security(certificate_file=certificate, key_file=nothing),
+        "KEY_FILE: ANTECEDENT_REDIS_CERTIFICATE_FILE is not set": Security(key_file=key),
+    }
+    for said, security in wrong.items():
+        with pytest.raises(SettingsError, match=f"^ANTECEDENT_REDIS_{said}") as raised:
+            connect("rediss://localhost", 1, security)
+        assert "himitsu" not in str(raised.value)
+    connect("rediss://localhost", 1, Security(certificate_file=certificate, key_file=key))
 
 
 async def test_host_name_can_be_left_unchecked(front: TlsFront, tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """What an error of redis-py means."""
 
 import asyncio
+import socket
 from contextlib import suppress
 
 import pytest
 import uvloop
 from redis._parsers.base import BaseParser
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisClusterException
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -33,6 +35,14 @@ _IN_A_SCRIPT = "ERR Error running script (call to f_1): @user_script:1: @user_sc
         ("NOPERM this user has no permissions to run the 'set' command", "NOPERM", False),
         ("ERR DB index is out of range", "SELECT", False),
         ("ERR SELECT is not allowed in cluster mode", "SELECT", False),
+        ("MOVED 15905 127.0.0.1:37285", "MOVED", False),
+        ("ASK 15905 127.0.0.1:37285", "ASK", False),
+        ("ERR unknown command 'EVAL', with args beginning with: 'himitsu'", "NOCOMMAND", False),
+        ("ERR unknown command `EVAL`, with args beginning with: `himitsu`", "NOCOMMAND", False),
+        ("ERR Unknown Redis command called from script script: f_1, on @user_script:1.", "NOCOMMAND", False),
+        (f"{_IN_A_SCRIPT}Unknown Redis command called from Lua script", "NOCOMMAND", False),
+        ("ERR This instance has cluster support disabled", "NOCLUSTER", False),
+        ("ERR AUTH <password> called without any password configured for the default user.", "NOPASSWORD", False),
         ("DENIED Redis is running in protected mode because protected mode is enabled", "DENIED", False),
         (f"{_IN_A_SCRIPT}The user executing the script can't run this command or subcommand", "NOPERM", False),
     ],
@@ -43,7 +53,9 @@ def test_refusals_that_are_outages(reply: str, code: str, passing: bool) -> None
     assert (code_of(error), is_outage(error), is_passing(error)) == (code, True, passing)
 
 
-@pytest.mark.parametrize("reply", ["ERR unknown command 'X'", "WRONGTYPE Operation against a key", "ERR SECRET OOM "])
+@pytest.mark.parametrize(
+    "reply", ["ERR value is not an integer", "WRONGTYPE Operation against a key", "ERR SECRET OOM "]
+)
 def test_mistakes_are_none(reply: str) -> None:
     """A command that is wrong is no outage, and nothing of what was sent is taken for a code."""
     error = BaseParser.parse_error(reply)
@@ -58,6 +70,20 @@ def test_silence_is_worth_a_repetition(error: Exception) -> None:
     assert is_silence(error)
     assert is_outage(error)
     assert is_passing(error)
+
+
+def test_what_lies_behind_is_the_reason() -> None:
+    """What redis-py or `Commands` raises in its place says no more than that there is no connection."""
+    refused = RedisConnectionError("Error 111 connecting to localhost")
+    refused.__context__ = ConnectionRefusedError()
+    assert code_of(refused) == "ConnectionRefusedError"
+    unknown = RedisClusterException("Redis Cluster cannot be connected")
+    unknown.__cause__ = RedisConnectionError("Error -2 connecting to nowhere")
+    unknown.__cause__.__context__ = socket.gaierror()
+    assert code_of(unknown) == "gaierror"
+    hidden = RedisConnectionError("closed")
+    hidden.__context__, hidden.__suppress_context__ = OSError(), True
+    assert code_of(hidden) == "ConnectionError"
 
 
 def test_connection_that_uvloop_has_closed_is_silence() -> None:
