@@ -336,6 +336,7 @@ class ModelToLoad(Body):
     """A model that all replicas should serve, but the answering replica could not load. It keeps trying."""
 
     name: str
+    """`antecedent:models` stands for all of them: the record in Redis that names them cannot be read."""
     code: str
     """The code of the error; the log says more."""
 
@@ -387,8 +388,10 @@ class Dependency(Body):
     """Something that the service depends on."""
 
     name: str
-    status: Literal["up", "down"]
+    status: Literal["up", "down", "read_only"]
+    """`read_only`: a Redis that refuses writes, as one that is full does, and can be read."""
     detail: str
+    """For people; of a Redis that fails, with the reason as in the log."""
 
 
 class Dependencies(Body):

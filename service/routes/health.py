@@ -13,6 +13,7 @@ from service.model_changes import NotLoaded
 from service.routes.dependencies import KeyHolderDep, Services, ServicesDep
 from service.routes.raised import BY_ANY_KEY
 from service.schemas import Dependencies, Dependency, Health, ServiceInfo
+from service.store.failures import code_of, is_of_writes
 from service.telemetry.build import release
 
 router = APIRouter(tags=["operation"])
@@ -84,16 +85,17 @@ async def ready(parts: ServicesDep, response: Response) -> Health:
     "/health/dependencies",
     operation_id="readDependencies",
     summary="Check everything that the service depends on",
-    responses=_BUGS | {_UNAVAILABLE: {"model": Dependencies, "description": "One of them is down."}},
+    responses=_BUGS
+    | {_UNAVAILABLE: {"model": Dependencies, "description": "One of them is down, or Redis takes no writes."}},
 )
 async def dependencies(parts: ServicesDep, response: Response) -> Dependencies:
     """Redis, the workers of each model, and each model that all replicas should serve but this one cannot load."""
     loaded, not_loaded = map(_workers, parts.models.catalogue.models), map(_missing, parts.models.not_loaded)
     found = [await _redis(parts), *loaded, *not_loaded]
-    down = any(dependency.status == "down" for dependency in found)
-    if down:
+    degraded = any(dependency.status != "up" for dependency in found)
+    if degraded:
         response.status_code = _UNAVAILABLE
-    return Dependencies(status="degraded" if down else "ok", dependencies=found)
+    return Dependencies(status="degraded" if degraded else "ok", dependencies=found)
 
 
 @router.head("/metrics", include_in_schema=False)
@@ -117,12 +119,20 @@ def _health(reasons: list[str], response: Response) -> Health:
 
 async def _redis(parts: Services) -> Dependency:
     try:
-        await parts.redis.ping()
-    except StoreUnavailableError:
-        return Dependency(
-            name="redis", status="down", detail="sessions are answered with 503; whole documents are translated"
-        )
-    return Dependency(name="redis", status="up", detail="answers")
+        await parts.redis.try_to_write()
+    except StoreUnavailableError as error:
+        return _failing(error.__cause__)
+    return Dependency(name="redis", status="up", detail="takes writes")
+
+
+def _failing(cause: BaseException | None) -> Dependency:
+    why = "" if cause is None else f" ({code_of(cause)})"
+    if cause is not None and is_of_writes(cause):
+        effect = "what is kept can be read, and requests that write are answered with 503"
+        return Dependency(name="redis", status="read_only", detail=f"{effect}{why}")
+    return Dependency(
+        name="redis", status="down", detail=f"sessions are answered with 503; whole documents are translated{why}"
+    )
 
 
 def _missing(model: NotLoaded) -> Dependency:

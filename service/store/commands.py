@@ -30,6 +30,9 @@ from service.telemetry.tracing import NO_TRACER, span
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.025, 0.5
 """Seconds between repetitions: a random time up to the first one, doubled each time, up to the longest."""
 
+_NOTHING = "antecedent:nothing"
+"""A key that is never there."""
+
 DEFAULT_POLICY = Policy()
 
 _R = TypeVar("_R")
@@ -64,6 +67,7 @@ class Commands:
         self._redis = redis
         self._metrics = metrics
         self._tracer = tracer
+        self._try_to_write = read_script("service.store", "try_to_write")
         self._total_seconds = policy.total_seconds
         self._nodes = Nodes(redis, metrics, policy)
         self._retry = Retry(FullJitterBackoff(_LONGEST_PAUSE, _FIRST_PAUSE), policy.repetitions, (RedisError,))
@@ -105,13 +109,13 @@ class Commands:
 
         return await self.run(operation, by_name_or_source, key=keys[0])
 
-    async def ping(self) -> None:
-        """One round trip, to see whether Redis is there.
+    async def try_to_write(self) -> None:
+        """A write that changes nothing, to see whether Redis, or one master of a Cluster, takes any.
 
         Raises:
-            StoreUnavailableError: it is not.
+            StoreUnavailableError: it does not; the cause, where there is one, says why.
         """
-        await self.run("ping", lambda redis: redis.ping())
+        await self.evaluate("try_to_write", self._try_to_write, [_NOTHING], [])
 
     async def aclose(self) -> None:
         """End what runs beside the calls; the client stays open."""

@@ -196,7 +196,7 @@ def test_probes_and_metrics(client: httpx.Client) -> None:
         "antecedent_tokens_total",
         'antecedent_sentences_waiting{priority="bulk"} 0.0',
         "antecedent_sentences_running 0.0",
-        'antecedent_redis_seconds_count{operation="ping"} 1.0',
+        'antecedent_redis_seconds_count{operation="try_to_write"} 1.0',
     ):
         assert line in metrics
     assert "made-up" not in metrics

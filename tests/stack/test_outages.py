@@ -62,6 +62,15 @@ def finish(client: httpx.Client, session: str, *positions: int) -> None:
     check_document(client, session)
 
 
+def check_no_writes(client: httpx.Client, reason: str) -> None:
+    """Whoever looks is told that Redis answers and takes nothing, and why."""
+    found = client.get("/health/dependencies")
+    assert (found.status_code, found.json()["status"]) == (503, "degraded")
+    redis = found.json()["dependencies"][0]
+    assert (redis["name"], redis["status"]) == ("redis", "read_only")
+    assert redis["detail"].endswith(f"({reason})")
+
+
 def test_redis_killed_in_the_middle_of_a_session(client: httpx.Client, fragile_redis: RedisServer) -> None:
     """503 with Retry-After while Redis is away, then nothing is lost."""
     session = begin(client)
@@ -107,7 +116,9 @@ def test_redis_that_is_full(client: httpx.Client, fragile_redis: RedisServer) ->
     with configured(fragile_redis, maxmemory=(1, 0)):
         check_outage(client, session, 1)
         assert len(client.get(session).json()["sentences"]) == 1
+        check_no_writes(client, "OOM")
     finish(client, session, 1, 2, 3, 4)
+    assert client.get("/health/dependencies").status_code == 200
 
 
 def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer) -> None:
@@ -122,6 +133,7 @@ def test_redis_that_cannot_save(client: httpx.Client, fragile_redis: RedisServer
         eventually(lambda: admin.info("persistence")["rdb_last_bgsave_status"] == "err", "saving fails")
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
         check_outage(client, session, 1)
+        check_no_writes(client, "MISCONF")
         assert len(client.get(session).json()["sentences"]) == 1
         admin.client_kill_filter(_type="normal", skipme=True)
         assert len(client.get(session).json()["sentences"]) == 1
@@ -143,6 +155,7 @@ def test_redis_that_is_a_read_only_replica(
         admin.replicaof("127.0.0.1", 1)
         try:
             check_outage(client, session, 1)
+            check_no_writes(client, "READONLY")
         finally:
             admin.replicaof("NO", "ONE")
     finish(client, session, 1, 2, 3, 4)

@@ -6,10 +6,19 @@ from service.errors import StoreUnavailableError
 from service.store.commands import Commands
 
 
+async def ping(commands: Commands) -> None:
+    """A command that changes nothing.
+
+    Raises:
+        StoreUnavailableError: Redis is away.
+    """
+    await commands.run("ping", lambda redis: redis.ping())
+
+
 async def served(commands: Commands) -> bool:
     """Whether a command is answered, and not refused because Redis is away."""
     try:
-        await commands.ping()
+        await ping(commands)
     except StoreUnavailableError:
         return False
     return True
