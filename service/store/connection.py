@@ -1,7 +1,10 @@
 """The connection to Redis: alone, behind Sentinel or as a Cluster, and whichever it is, the same to its users."""
 
 import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.credentials import CredentialProvider
-from redis.exceptions import AuthenticationError, RedisClusterException
+from redis.exceptions import AuthenticationError, RedisClusterException, RedisError
 
 from service.errors import SettingsError
 from service.store.address import Account, Address, Kind, parse_address
@@ -90,6 +93,23 @@ async def probe(redis: RedisClient, name: str) -> None:
     node = redis.nodes_manager.get_node(node_name=name)
     if node is not None:
         await node.execute_command("PING")
+
+
+async def info_of_any(redis: RedisClient) -> dict[str, Any]:
+    """What the first server of the URL that says so says of itself, be it of the right kind or not; maybe nothing."""
+    for info in _infos(redis):
+        with suppress(RedisError, OSError):
+            found: dict[str, Any] = await info()
+            return found
+    return {}
+
+
+def _infos(redis: RedisClient) -> list[Callable[[], Awaitable[Any]]]:
+    if isinstance(redis, Cluster):
+        return [partial(node.execute_command, "INFO") for node in redis.nodes_manager.startup_nodes.values()]
+    if isinstance(redis.connection_pool, _MasterPool):
+        return [sentinel.info for sentinel in redis.connection_pool.sentinel_manager.sentinels]
+    return [redis.info]
 
 
 async def forget_connections(redis: RedisClient) -> None:

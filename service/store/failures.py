@@ -104,8 +104,10 @@ def _behind(error: BaseException) -> Iterator[BaseException]:
 
 
 def _word(error: BaseException) -> str | None:
-    if isinstance(error, ResponseError | AuthenticationError):
+    if isinstance(error, ResponseError):
         return _refusal(error)
+    if isinstance(error, AuthenticationError):
+        return _turned_away(error) or error.status_code
     if isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in _CERTIFICATE:
         return _CERTIFICATE[error.verify_code]
     if isinstance(error, ssl.SSLError):
@@ -113,7 +115,7 @@ def _word(error: BaseException) -> str | None:
     return type(error).__name__ if isinstance(error, OSError) else getattr(error, "status_code", None)
 
 
-def _refusal(error: ResponseError | AuthenticationError) -> str:
+def _refusal(error: ResponseError) -> str:
     said = str(error)
     if (found := _turned_away(error) or _begins(said, _ABSENT)) is not None:
         return found
@@ -124,7 +126,7 @@ def _refusal(error: ResponseError | AuthenticationError) -> str:
     if error.status_code not in {None, "ERR"}:
         return str(error.status_code)
     known = [code for code in _IN_A_SCRIPT.findall(said) if code in _PASSING | _LASTING]
-    return known[0] if known else error.status_code or type(error).__name__
+    return known[0] if known else "ERR"
 
 
 def _turned_away(error: Exception) -> str | None:

@@ -9,7 +9,7 @@ from service.settings import Settings
 from service.store.address import parse_address
 from service.store.commands import Commands
 from service.store.connection import Security, connect
-from service.store.eviction import warn_of_eviction
+from service.store.first_look import look_at
 from service.store.nodes import Policy
 from service.store.redis_process import own_redis
 from service.telemetry.metrics import Metrics
@@ -21,14 +21,14 @@ async def open_redis(settings: Settings, metrics: Metrics, tracer: Tracer = NO_T
     """Commands on the Redis of the settings; needs none that answers, unless it is the service's own.
 
     Raises:
-        SettingsError: the URL is wrong, or a file is not there.
+        SettingsError: the URL is wrong, or a file, or Redis is of another kind.
         StartupError: the service's own Redis cannot be started.
     """
     async with AsyncExitStack() as stack:
         url = await _url(settings, metrics, stack)
         client = connect(url, settings.redis_timeout_seconds, _security(settings))
         stack.push_async_callback(client.aclose)
-        await warn_of_eviction(client, parse_address(url).place)
+        await look_at(client, parse_address(url))
         policy = Policy(connections=settings.redis_connections, total_seconds=settings.redis_total_seconds)
         commands = Commands(client, metrics, tracer, policy)
         stack.push_async_callback(commands.aclose)

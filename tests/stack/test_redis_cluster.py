@@ -6,8 +6,8 @@ import httpx
 import pytest
 from redis import Redis
 
-from tests.support.client import SENTENCES, begin, check_document, check_file, say, say_until_served, translate
-from tests.support.redis_servers import RedisCluster
+from tests.support.client import PAIR, SENTENCES, begin, check_document, check_file, say, say_until_served, translate
+from tests.support.redis_servers import RedisCluster, wait_for_redis
 from tests.support.servers import Replicas
 
 
@@ -102,3 +102,20 @@ def test_master_killed(client: httpx.Client, cluster: RedisCluster) -> None:
         for at in range(1, len(SENTENCES)):
             assert say_until_served(client, session, SENTENCES[at], at).status_code == 200
         check_document(client, session)
+
+
+def test_node_that_is_taken_for_a_single_redis(replicas: Replicas, cluster: RedisCluster) -> None:
+    """Where it was away at the start nobody has noticed: an outage with a reason of its own, and no bug."""
+    node = cluster.masters[0]
+    node.kill()
+    replica = replicas.new(redis_url=node.url).start()
+    node.start()
+    with Redis(port=node.port) as admin:
+        wait_for_redis(admin)
+    with replica.client() as client:
+        answers = [client.post("/v1/sessions", json=PAIR) for _ in range(20)]
+    assert {answer.status_code for answer in answers} <= {201, 503}
+    assert {answer.json()["code"] for answer in answers if answer.status_code == 503} == {"session_store_unavailable"}
+    assert replica.end() == 0
+    assert '"MOVED"' in replica.log
+    assert "unforeseen_error" not in replica.log

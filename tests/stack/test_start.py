@@ -64,6 +64,19 @@ def test_two_bundles_of_one_name(replicas: Replicas, redis_server: RedisServer, 
     assert said == "antecedent: two bundles have the name same\n"
 
 
+def test_redis_of_another_kind(replicas: Replicas, tmp_path: Path) -> None:
+    """A node of a Cluster where the URL names a single Redis: one sentence, wherever it would have been asked first."""
+    (tmp_path / "root").mkdir()
+    node = RedisServer(tmp_path, "--cluster-enabled", "yes")
+    node.start()
+    try:
+        said = refusal(replicas.new(redis_url=node.url, keys="redis", bundle_root=str(tmp_path / "root")))
+    finally:
+        node.kill()
+    assert said.startswith(f"antecedent: ANTECEDENT_REDIS_URL: 127.0.0.1:{node.port} is a node of a Cluster")
+    assert said.count("\n") == 1
+
+
 def test_service_whose_words_cannot_be_written_serves(replicas: Replicas, redis_server: RedisServer) -> None:
     """Standard output may be a file on a disk that is full, or a pipe that nobody reads any more."""
     port = free_port()

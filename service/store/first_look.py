@@ -1,0 +1,87 @@
+"""Whether a Redis is of the kind that its URL says, and keeps what it is given: a look when the service starts."""
+
+import asyncio
+from typing import Any, Final
+
+from redis.exceptions import RedisError, ResponseError
+
+from service.errors import SettingsError
+from service.store.address import Address, Kind
+from service.store.cancellation import obeyed
+from service.store.connection import RedisClient, info_of_any
+from service.store.failures import code_of, is_of_another_kind, is_silence
+from service.telemetry.logs import get_logger
+
+_SECONDS: Final = 1.0
+"""For the look: a Redis that is away then may do as it likes."""
+_KEEPS: Final = "noeviction"
+_ALONE: Final = {Kind.SINGLE, Kind.SOCKET}
+_MODES: Final = {
+    "standalone": (_ALONE, "neither a sentinel nor a node of a Cluster", "redis"),
+    "sentinel": ({Kind.SENTINEL}, "a sentinel", "redis+sentinel"),
+    "cluster": ({Kind.CLUSTER}, "a node of a Cluster", "redis+cluster"),
+}
+"""By what Redis calls itself: which kinds of addresses are right, what it is, and how its URL begins."""
+
+_log = get_logger(__name__)
+
+
+async def look_at(redis: RedisClient, address: Address) -> None:
+    """Log a warning if a Redis without memory drops keys rather than refuse new ones: sessions would be lost.
+
+    Another one if it does not answer: the address may be wrong, and nobody would know before the first session.
+
+    Raises:
+        SettingsError: Redis is of another kind than the address, or runs no scripts.
+    """
+    try:
+        with obeyed():
+            async with asyncio.timeout(_SECONDS):
+                found = await _ask(redis, address)
+    except Exception as error:
+        if not (isinstance(error, RedisError | TimeoutError) or is_silence(error)):
+            raise
+        _log.warning("redis_not_reached", place=address.place, reason=code_of(error))
+    else:
+        _warn_of_eviction(found)
+
+
+async def _ask(redis: RedisClient, address: Address) -> dict[str, Any]:
+    """What it says of itself; in a Cluster, each master."""
+    try:
+        found: dict[str, Any] = await redis.info()
+    except Exception as error:
+        if is_of_another_kind(error):
+            _check_kind(await info_of_any(redis), address)
+        raise
+    if address.kind in _ALONE:
+        _check_kind(found, address)
+    await _check_scripts(redis, address)
+    return found
+
+
+def _check_kind(info: dict[str, Any], address: Address) -> None:
+    mode = str(info.get("redis_mode") or info.get("server_mode"))  # Valkey's word for it
+    kinds, what, scheme = _MODES.get(mode, (set(Kind), "", ""))
+    if address.kind not in kinds:
+        scheme = scheme.replace("redis", "rediss", 1) if address.tls else scheme
+        raise SettingsError(
+            f"ANTECEDENT_REDIS_URL: {address.place} is {what}, so the URL must begin with {scheme}://;"
+            " see docs/configuration.md"
+        )
+
+
+async def _check_scripts(redis: RedisClient, address: Address) -> None:
+    try:
+        await redis.eval("return 1", 0)
+    except ResponseError as error:
+        if is_of_another_kind(error):
+            raise SettingsError(f"ANTECEDENT_REDIS_URL: {address.place} runs no scripts (EVAL)") from None
+        raise
+
+
+def _warn_of_eviction(info: dict[str, Any]) -> None:
+    of_nodes = info.values() if isinstance(next(iter(info.values()), None), dict) else [info]
+    policies = {str(node.get("maxmemory_policy", _KEEPS)) for node in of_nodes}
+    if policies != {_KEEPS}:
+        _log.warning("redis_may_evict", policy=", ".join(sorted(policies - {_KEEPS})), should_be=_KEEPS)
