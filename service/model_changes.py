@@ -18,6 +18,7 @@ from service.errors import (
     ModelChangesDisabledError,
     ModelNotFoundError,
     ModelNotReadyError,
+    ModelRecordError,
     SessionModelNotLoadedError,
     StoreUnavailableError,
 )
@@ -25,7 +26,7 @@ from service.inference.batcher import Batcher
 from service.inference.bundle_folders import BundleFolders
 from service.inference.catalogue import Catalogue, Model
 from service.inference.fleet import Fleet
-from service.store.model_record import ModelRecord, ModelRecords, WantedModel
+from service.store.model_record import KEY, ModelRecord, ModelRecords, WantedModel
 from service.telemetry.logs import get_logger
 
 RETRY_SECONDS = 60.0
@@ -44,7 +45,10 @@ _N = TypeVar("_N", bound=_Named)
 
 @dataclass(frozen=True, slots=True)
 class NotLoaded:
-    """A model that all replicas shall serve and that this one could not load; why, as the code of the error."""
+    """A model that all replicas shall serve and that this one could not load; why, as the code of the error.
+
+    By the record's name, all of them: it cannot be read.
+    """
 
     name: str
     code: str
@@ -202,7 +206,9 @@ class Models:
             except StoreUnavailableError:
                 continue
             except (BundleError, BundleNotFoundError) as error:
-                self._miss_settings(error)
+                self._miss(self._folders.named, error)
+            except ModelRecordError as error:
+                self._miss((KEY,), error)
             except Exception:  # noqa: BLE001 - whatever it was, the next look may find better
                 _log.exception("models_not_followed")
 
@@ -286,12 +292,12 @@ class Models:
         """What an administrator changes: what is wanted, or what is served where nobody knows any more."""
         return await self._stated(record) or tuple(map(_wanted_of, self.catalogue.models))
 
-    def _miss_settings(self, error: AntecedentError) -> None:
-        """Go on with what is served, and say what would not be there after a restart."""
-        missing = tuple(NotLoaded(bundle, error.code) for bundle in self._folders.named)
+    def _miss(self, names: Sequence[str], error: AntecedentError) -> None:
+        """Go on with what is served, and say what would not be there after a restart; once it is, look at all anew."""
+        missing = tuple(NotLoaded(name, error.code) for name in names)
         if missing != self.not_loaded:
-            _log.error("model_not_loaded", bundles=self._folders.named, reason=str(error))
-        self.not_loaded = missing
+            _log.error("model_not_loaded", bundles=names, reason=str(error))
+        self.not_loaded, self._failed = missing, _Failed((), 0.0)
 
     async def _by_settings(self) -> tuple[WantedModel, ...]:
         """As the bundles were when first asked for: later changes in their folders are no administrator's."""

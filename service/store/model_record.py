@@ -6,6 +6,7 @@ from typing import Final
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
+from redis.exceptions import ResponseError
 
 from service.errors import ModelRecordError
 from service.store.commands import Commands, read_script
@@ -48,7 +49,12 @@ class ModelRecords:
         Raises:
             ModelRecordError: somebody else has written something else there.
         """
-        fields = await self._commands.run("read_models", lambda redis: redis.hgetall(KEY), key=KEY)
+        try:
+            fields = await self._commands.run("read_models", lambda redis: redis.hgetall(KEY), key=KEY)
+        except ResponseError as error:
+            if not str(error).startswith("WRONGTYPE "):
+                raise
+            raise ModelRecordError(KEY) from None
         if not fields:
             return None
         try:

@@ -136,6 +136,25 @@ def test_replica_that_cannot_load_a_model_keeps_its_old_one(
         eventually(lambda: second.get("/v1/models").json()["not_loaded"] == [], "nothing is missing")
 
 
+def test_record_that_cannot_be_read(client: httpx.Client, other: Replica, database: str) -> None:
+    """What runs goes on, and every replica says so where an alert sees it; once it is gone, the settings count."""
+    deployed = loaded(client)
+    with other.start().client() as second, redis.Redis.from_url(database) as records:
+        records.hset(KEY, mapping={"version": "1", "models": "himitsu"})
+        missing = [{"name": KEY, "code": "invalid_model_record"}]
+        for each in (client, second):
+            eventually(lambda each=each: each.get("/v1/models").json()["not_loaded"] == missing, "it says so")  # type: ignore[misc]
+            assert measured(each, "antecedent_models_not_loaded 1.0")
+            assert each.get("/health/dependencies").status_code == 503
+            assert translate(each, "a").json()["text"] == "A"
+        assert "himitsu" not in other.log
+        assert "models_not_followed" not in other.log
+        records.delete(KEY)
+        assert load(client, "two").status_code == 200
+        eventually(lambda: loaded(second) == loaded(client) != deployed, "they follow each other again")
+        eventually(lambda: measured(second, "antecedent_models_not_loaded 0.0"), "nothing is missing")
+
+
 def test_administrator_need_not_wait_for_what_does_not_load(
     client: httpx.Client, other: Replica, own_root: Path
 ) -> None:

@@ -82,3 +82,10 @@ async def test_record_of_another_form_is_reported(shared: Shared, models: str) -
     await shared.redis.hset(KEY, mapping={"version": "1", "models": models})
     with pytest.raises(ModelRecordError, match=f"{KEY} in Redis cannot be read: delete it"):
         await shared.records().read()
+
+
+async def test_key_of_another_type_is_reported(shared: Shared) -> None:
+    """As where somebody has set it to a text."""
+    await shared.redis.set(KEY, "two")
+    with pytest.raises(ModelRecordError):
+        await shared.records().read()
