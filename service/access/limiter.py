@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from service.access.caller import Caller
@@ -74,7 +75,7 @@ class Limiter:
         if not places:
             yield (await self._admit(caller, demand))[1]
             return
-        demand = Demand(demand.sentences, demand.per_minute, self._new_id(), places)
+        demand = replace(demand, token=self._new_id(), places=places)
         limits, quota = await self._admit(caller, demand)
         given_up = asyncio.Event()
         renewing = asyncio.create_task(self._renew(limits, caller.key_id, demand.token, given_up))
@@ -86,7 +87,7 @@ class Limiter:
 
     def _rate(self, caller: Caller, sentences: int) -> Demand:
         per_minute = caller.limits.sentences_per_minute or self._per_minute
-        return Demand(min(sentences, per_minute), per_minute)
+        return Demand(min(sentences, per_minute), per_minute, asked=sentences)
 
     async def _admit(self, caller: Caller, demand: Demand) -> tuple[KeyedLimits, Quota | None]:
         """Ask Redis, or this process while it is away; gives which of the two has answered."""
@@ -151,7 +152,7 @@ def _refusal(demand: Demand, verdict: Verdict) -> RateLimitedError | Concurrency
     quota = Quota.after(demand, verdict)
     return RateLimitedError(
         f"this key has {quota.remaining} left of its {demand.per_minute} sentences per minute, and the request takes"
-        f" {demand.sentences}: try again in {quota.seconds} s",
+        f" {demand.asked}: try again in {quota.seconds} s",
         retry_after=quota.seconds,
         quota=quota.headers(),
     )

@@ -19,6 +19,8 @@ class Demand:
     """Names the place that is wanted."""
     places: int = 0
     """Places that there are; 0 wants none."""
+    asked: int = 0
+    """Sentences of the request, of which no more count than a minute has."""
 
 
 @dataclass(frozen=True, slots=True)

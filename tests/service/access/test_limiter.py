@@ -93,6 +93,15 @@ async def test_long_document_passes_when_nothing_else_has(new_replica: NewReplic
     assert quota.remaining == 0
 
 
+async def test_refusal_tells_how_many_sentences_there_are(new_replica: NewReplica) -> None:
+    """Also of a document that is longer than a minute's worth, of which only so many count."""
+    limiter = new_replica(per_minute=5, concurrency=1)
+    await limiter.spend(CALLER, 1)
+    with pytest.raises(RateLimitedError, match=r"has 4 left of its 5 .* takes 50: "):
+        async with limiter.admit(CALLER, 50):
+            pass
+
+
 async def test_no_limit_asks_nothing_of_redis(new_replica: NewReplica, metrics: Metrics) -> None:
     """Where no limit is set a request has no quota, and costs no round trip."""
     async with new_replica().admit(CALLER, 5000) as quota:
