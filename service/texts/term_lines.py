@@ -18,9 +18,9 @@ def rows_of_tsv(member: str, text: str) -> Iterator[tuple[str, str]]:
     """Both terms of each line but of empty ones.
 
     Raises:
-        InvalidInputError: a line, from 0, has not two; `member` names to the client what has the lines.
+        InvalidInputError: a line, from 1, has not two; `member` names to the client what has the lines.
     """
-    for number, line in enumerate(StringIO(text.removeprefix("\ufeff"))):
+    for number, line in enumerate(StringIO(text.removeprefix("\ufeff")), 1):
         source, *targets = line.split("\t")
         if len(targets) == 1:
             yield source, targets[0]
