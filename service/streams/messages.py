@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from models.errors import AntecedentError
 from service.errors import InvalidMessageError
-from service.http.problems import message_of, reason
+from service.http.problems import message_of, mistake
 from service.schemas import SentenceRequest, TranslatedSentence
 from service.store.document import State
 from service.strict_json import JsonLimits, NotStrictJsonError, parse
@@ -20,7 +20,7 @@ def sentence(message: str | bytes) -> SentenceRequest:
     """The sentence in a message of a client.
 
     Raises:
-        InvalidMessageError: there is none; says what is wrong where, and repeats nothing.
+        InvalidMessageError: there is none; says what is wrong where, and repeats nothing that may be a text.
     """
     if isinstance(message, bytes):
         raise InvalidMessageError("a message must be text, not binary")
@@ -29,9 +29,7 @@ def sentence(message: str | bytes) -> SentenceRequest:
     except NotStrictJsonError as error:
         raise InvalidMessageError(f"the message {error}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        known = [str(part) for part in first["loc"] if part in SentenceRequest.model_fields]
-        raise InvalidMessageError(": ".join([*known, reason(first)])) from None
+        raise InvalidMessageError(mistake(error.errors(include_url=False, include_input=False)[0])) from None
 
 
 def greeting(session_id: str, state: State) -> str:

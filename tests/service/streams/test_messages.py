@@ -28,7 +28,7 @@ def test_sentence() -> None:
         "{}",
         '{"text": 1}',
         '{"text": null}',
-        f'{{"text": "a", "{SECRET}": 1}}',
+        f'{{"text": "a", "{SECRET} and more": 1}}',
         '{"text": "a", "position": -1}',
         '{"text": "a", "position": "1 himitsu"}',
         '{"text": "a", "position": 1e99}',
@@ -46,6 +46,22 @@ def test_whatever_else_is_invalid(message: str | bytes) -> None:
     with pytest.raises(InvalidMessageError) as refused:
         messages.sentence(message)
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ('{"text": "a", "foo": 1}', "foo: unknown member"),
+        ('{"text": "a", "秘密の文。": 1}', "?: unknown member"),
+        ('{"position": 1}', "text: Field required"),
+        ("[]", "must be an object"),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_name(message: str, told: str) -> None:
+    """As it is of a body, where the name is no text."""
+    with pytest.raises(InvalidMessageError) as refused:
+        messages.sentence(message)
+    assert str(refused.value) == told
 
 
 def test_error_has_the_members_of_a_problem() -> None:
