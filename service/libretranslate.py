@@ -15,6 +15,8 @@ MOST_TEXTS = 50
 
 
 def _listed(q: Any) -> Any:  # noqa: ANN401 - what a client has sent
+    if not isinstance(q, str | list):
+        raise ValueError("must be a text, or a list of texts")
     return [q] if isinstance(q, str) else q
 
 

@@ -102,8 +102,8 @@ def test_tags_of_html_stay(server: Replica) -> None:
 @pytest.mark.parametrize(
     ("members", "error"),
     [
-        ({"q": None}, "q: Input should be a valid list"),
-        ({"q": 5}, "q: Input should be a valid list"),
+        ({"q": None}, "q: must be a text, or a list of texts"),
+        ({"q": 5}, "q: must be a text, or a list of texts"),
         ({"q": []}, "q: Value should have at least 1 item after validation, not 0"),
         ({"q": ["あ"] * 51}, "q: Value should have at most 50 items after validation, not 51"),
         ({"q": "あ", "source": "日本語"}, "source: String should match pattern"),
