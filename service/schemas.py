@@ -45,6 +45,11 @@ def _on_one_line(text: str) -> str:
     return text
 
 
+def _without_folders(name: object) -> object:
+    """The last part of a path, as either kind of system writes one."""
+    return re.split(r"[/\\]", name)[-1] if isinstance(name, str) else name
+
+
 _IS_NUMBER = BeforeValidator(_number)
 BeamSize = Annotated[int, Field(ge=1, le=MAX_BEAM), _IS_NUMBER]
 Seconds = Annotated[int, Field(ge=1, le=MAX_SECONDS), _IS_NUMBER]
@@ -54,6 +59,9 @@ Text = Annotated[str, AfterValidator(_encodable)]
 Texts = Annotated[list[Text], Field(fail_fast=True)]
 """Only the first that is wrong is told: an error for each of a million would take gigabytes."""
 Drafts = Annotated[list[Text | None], Field(fail_fast=True)]
+FileName = Annotated[
+    str, Field(min_length=1, max_length=255), AfterValidator(_encodable), BeforeValidator(_without_folders)
+]
 TermText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
@@ -208,8 +216,11 @@ class FileForm(Body):
     """Text, Markdown, subtitles (`.srt`, `.vtt`), HTML, `.docx`, `.odt`, `.pptx`, `.odp`, `.epub` or `.xliff`."""
     source_lang: Language
     target_lang: Language
-    filename: Annotated[Text, Field(default_factory=str, min_length=1, max_length=255, examples=["a.docx"])]
-    """The file's name, whose end says what it is. Default: the name that the file is sent under."""
+    filename: Annotated[FileName, Field(default_factory=str, examples=["a.docx"])]
+    """The file's name, whose end says what it is; folders before it are left out.
+
+    Default: the name that the file is sent under.
+    """
     model: ModelName | None = None
     strategy: Strategy = "direct"
     """How to translate, as for a document."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from service.schemas import Body, Language, Text, Texts
+from service.schemas import Body, FileName, Language, Text, Texts
 
 MOST_TEXTS = 50
 """Of a request, as DeepL has it."""
@@ -145,7 +145,7 @@ class FileRequest(Body):
 
     target_lang: Language
     source_lang: Language | None = None
-    filename: Annotated[Text, Field(min_length=1, max_length=255)]
+    filename: FileName
     """The name that the file was sent under, or another one; its end says what the file is."""
     output_format: str | None = None
     """Of the translation: that of the file, in any case."""

@@ -100,6 +100,15 @@ def test_a_file_comes_back_as_a_file(client: httpx.Client) -> None:
         assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%E6%89%8B%E7%B4%99.txt"
 
 
+@pytest.mark.parametrize("name", ["../../手紙.txt", "C:\\letters\\手紙.txt"])
+def test_a_name_has_no_folders(client: httpx.Client, name: str) -> None:
+    """Whether it is the file's own or said apart: who keeps the translation by its name keeps it where they are."""
+    for path in (sent(client, "か。", name), sent(client, "か。", "x", filename=name)):
+        assert client.get(path).json()["filename"] == "手紙.txt"
+        answer = client.get(f"{path}/translation", params=WAIT)
+        assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%E6%89%8B%E7%B4%99.txt"
+
+
 def test_a_file_of_words(client: httpx.Client) -> None:
     """It is one again, and its kind may be said apart from its name."""
     made, content = docx.Document(), BytesIO()
@@ -187,11 +196,12 @@ def test_how_it_is_translated(client: httpx.Client, fields: dict[str, str], expe
         ("a", "a.txt", {"strategy": "best"}, 422, "strategy"),
         ("a", "a.txt", {"beam_size": "9"}, 422, "beam_size"),
         ("a", "a.txt", {"beam_size": "2.0"}, 422, "beam_size: must be an integer"),
-        ("a", "a.txt", {"glossary": "b=c"}, 422, "glossary: line 0 is no two terms with a tab between"),
+        ("a", "a.txt", {"glossary": "b=c"}, 422, "glossary: line 1 is no two terms with a tab between"),
         ("a", "a.txt", {"glossary": "b\t"}, 422, "glossary: entry 0, target"),
         ("a", "a.txt", {"glossary": "a\ta\nb\tb\nc\tc"}, 422, "more than 2 terms"),
         ("a", "a.txt", {"style": "x"}, 422, "unknown member"),
         ("a", "a.txt", {"filename": ""}, 422, "filename"),
+        ("a", "a.txt", {"filename": "a.txt/"}, 422, "filename: String should have at least 1 character"),
         ("か。" * 21, "a.txt", {}, 422, "more than 20 sentences"),
         ("か。" + "き" * 400, "a.txt", {}, 422, "sentence 1 has 400 characters; at most 300 are accepted"),
     ],
