@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from service.schemas import Body, Language, Text, Texts
+from service.texts.language_names import name_of
 
 MOST_TEXTS = 50
 """Of a request, as with DeepL's clients."""
@@ -74,7 +75,7 @@ def languages_of(pairs: Iterable[tuple[str, str]]) -> list[LibreLanguage]:
     for source, target in pairs:
         served.setdefault(source, set()).add(target)
         served.setdefault(target, set())
-    return [LibreLanguage(code=code, name=code, targets=sorted(served[code])) for code in sorted(served)]
+    return [LibreLanguage(code=code, name=name_of(code), targets=sorted(served[code])) for code in sorted(served)]
 
 
 def answer_to(asked: LibreRequest, source_lang: str, translations: list[str], *, single: bool) -> LibreAnswer:

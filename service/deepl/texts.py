@@ -11,6 +11,7 @@ from service.schemas import GlossaryTerm, SessionRequest
 from service.sessions import Sessions
 from service.store.context_store import KEPT_POSITIONS
 from service.store.document import DocumentKey, State
+from service.texts.language_names import name_of
 from service.texts.reading import Asked, ReadText
 from service.texts.tagged import Markup
 
@@ -22,7 +23,7 @@ def offered(models: Iterable[Model], *, as_source: bool) -> list[OfferedLanguage
     """The languages that some model reads, or writes."""
     codes = {model.pair[0 if as_source else 1].upper() for model in models}
     named = chain.from_iterable((code,) if as_source else _VARIANTS.get(code, (code,)) for code in sorted(codes))
-    return [OfferedLanguage(language=code, name=code) for code in named]
+    return [OfferedLanguage(language=code, name=name_of(code)) for code in named]
 
 
 def asked_for(request: TextsRequest, source_lang: str, glossary: Sequence[GlossaryTerm]) -> Asked:

@@ -214,9 +214,9 @@ def test_every_error_has_what_clients_read(method: str, path: str, status: int, 
 
 def test_languages_and_usage(client: deepl.DeepLClient) -> None:
     """What is offered, and that there is no limit of characters."""
-    assert [language.code for language in client.get_source_languages()] == ["JA"]
-    targets = [language.code for language in client.get_target_languages()]
-    assert targets == ["EN-GB", "EN-US"]
+    assert [(language.code, language.name) for language in client.get_source_languages()] == [("JA", "Japanese")]
+    targets = {language.code: language.name for language in client.get_target_languages()}
+    assert targets == {"EN-GB": "English (British)", "EN-US": "English (American)"}
     for target in targets:  # the client itself refuses EN
         assert client.translate_text(SENTENCES[0], target_lang=target).text == expected(SENTENCES[0])
     assert not client.get_usage().any_limit_reached

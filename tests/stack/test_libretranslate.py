@@ -40,8 +40,8 @@ def test_sentences_of_a_text_are_in_context(client: LibreTranslateAPI) -> None:
 def test_languages_are_told(client: LibreTranslateAPI) -> None:
     """Those that are read or written, with those that are written for them; the client asks with a body."""
     assert client.languages() == [
-        {"code": "en", "name": "en", "targets": []},
-        {"code": "ja", "name": "ja", "targets": ["en"]},
+        {"code": "en", "name": "English", "targets": []},
+        {"code": "ja", "name": "Japanese", "targets": ["en"]},
     ]
     assert httpx.head(f"{client.url}languages").status_code == 200
 

@@ -1,0 +1,103 @@
+"""What languages are called in English, for programs that show a person which ones there are."""
+
+from typing import Final
+
+# Those of ISO 639 that the translators of such programs have most; no library here knows all of them, and one for this
+# alone would be one more to keep. Whoever serves another language adds its line, or has its code shown.
+_NAMES: Final = {
+    "af": "Afrikaans",
+    "ar": "Arabic",
+    "az": "Azerbaijani",
+    "be": "Belarusian",
+    "bg": "Bulgarian",
+    "bn": "Bengali",
+    "bs": "Bosnian",
+    "ca": "Catalan",
+    "cs": "Czech",
+    "cy": "Welsh",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "eo": "Esperanto",
+    "es": "Spanish",
+    "et": "Estonian",
+    "eu": "Basque",
+    "fa": "Persian",
+    "fi": "Finnish",
+    "fr": "French",
+    "ga": "Irish",
+    "gl": "Galician",
+    "gu": "Gujarati",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "hr": "Croatian",
+    "hu": "Hungarian",
+    "hy": "Armenian",
+    "id": "Indonesian",
+    "is": "Icelandic",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ka": "Georgian",
+    "kk": "Kazakh",
+    "km": "Khmer",
+    "ko": "Korean",
+    "ky": "Kyrgyz",
+    "la": "Latin",
+    "lo": "Lao",
+    "lt": "Lithuanian",
+    "lv": "Latvian",
+    "mk": "Macedonian",
+    "ml": "Malayalam",
+    "mn": "Mongolian",
+    "mr": "Marathi",
+    "ms": "Malay",
+    "mt": "Maltese",
+    "my": "Burmese",
+    "nb": "Norwegian (Bokmål)",
+    "ne": "Nepali",
+    "nl": "Dutch",
+    "nn": "Norwegian (Nynorsk)",
+    "no": "Norwegian",
+    "pa": "Punjabi",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "si": "Sinhala",
+    "sk": "Slovak",
+    "sl": "Slovenian",
+    "sq": "Albanian",
+    "sr": "Serbian",
+    "sv": "Swedish",
+    "sw": "Swahili",
+    "ta": "Tamil",
+    "te": "Telugu",
+    "th": "Thai",
+    "tl": "Tagalog",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "ur": "Urdu",
+    "uz": "Uzbek",
+    "vi": "Vietnamese",
+    "yue": "Cantonese",
+    "zh": "Chinese",
+    "zu": "Zulu",
+}
+_PARTS: Final = {
+    "br": "Brazilian",
+    "gb": "British",
+    "hans": "simplified",
+    "hant": "traditional",
+    "pt": "European",
+    "us": "American",
+}
+"""What follows the language in a code: regions as DeepL calls them, and ways of writing."""
+
+
+def name_of(code: str) -> str:
+    """What a language is called, with its region or script in brackets; its code where that is not known."""
+    language, _, part = code.lower().partition("-")
+    if (name := _NAMES.get(language)) is None:
+        return code
+    return f"{name} ({_PARTS.get(part, part.upper())})" if part else name

@@ -1,0 +1,22 @@
+"""What languages are called."""
+
+import pytest
+
+from service.texts.language_names import name_of
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("ja", "Japanese"),
+        ("EN-GB", "English (British)"),
+        ("pt-br", "Portuguese (Brazilian)"),
+        ("zh-hans", "Chinese (simplified)"),
+        ("de-at", "German (AT)"),
+        ("tlh", "tlh"),
+        ("TLH-QO", "TLH-QO"),
+    ],
+)
+def test_languages_have_names(code: str, name: str) -> None:
+    """In English, by capitals or not; one that nobody has named here is called by its code."""
+    assert name_of(code) == name
