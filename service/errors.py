@@ -347,6 +347,22 @@ class SessionRateLimitedError(ServiceError):
         super().__init__(f"this session has reached its limit of sentences per minute: try again in {seconds} s")
 
 
+class UpgradeRequiredError(ServiceError):
+    """A stream was asked for without the handshake of a WebSocket."""
+
+    code = "upgrade_required"
+    status = 426
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this path is a WebSocket: open it with ws:// or wss://, and have each proxy before it pass Upgrade on"
+        )
+
+    def headers(self) -> dict[str, str]:
+        """Names the protocol, as every 426 must, for this connection."""
+        return {"Connection": "Upgrade", "Upgrade": "websocket"}
+
+
 class InvalidMessageError(ServiceError):
     """A message on a stream is not a sentence."""
 

@@ -29,6 +29,7 @@ _TITLES = {
     413: "Content too large",
     415: "Unsupported media type",
     422: "Cannot be processed",
+    426: "Upgrade required",
     429: "Too many requests",
     499: "Client closed request",
     500: "Internal error",

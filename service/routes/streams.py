@@ -8,6 +8,7 @@ from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from service.access.caller import Caller
+from service.errors import UpgradeRequiredError
 from service.routes.dependencies import CallerDep, DocumentDep, Services, ServicesDep
 from service.store.document import DocumentKey
 from service.streams import messages
@@ -40,6 +41,12 @@ async def stream_session(
                 _log.info("stream_ended", code=ending.code)
             except GoneError:
                 _log.info("stream_ended", code=None)
+
+
+@router.api_route("/{session_id}/stream", methods=["GET", "HEAD"], include_in_schema=False)
+async def refuse_request(_who: CallerDep) -> None:
+    """Tells whoever asks without a handshake, or behind a proxy that has taken it away, what is missing."""
+    raise UpgradeRequiredError
 
 
 def _conversation(

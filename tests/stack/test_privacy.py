@@ -72,6 +72,7 @@ def drive(client: httpx.Client, url: str, key: str) -> str:
     client.patch(f"{session}/sentences/{MARK}", json={"translation": MARK})
     client.get(session)
     client.get(f"/v1/sessions/{MARK}")
+    client.get(f"{session}/stream")
     client.delete(begin(client))
     with opened(url, session, additional_headers={"Authorization": f"Bearer {key}"}) as stream:
         stream.send(MARK)

@@ -197,6 +197,19 @@ def test_stream_where_there_is_none(replica: Replica, path: str) -> None:
     assert (refusal["status"], refusal["code"]) == (404, "not_found")
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_request_for_a_stream_is_told_to_upgrade(client: httpx.Client, method: str) -> None:
+    """As where a proxy has taken the handshake away; the connection goes on."""
+    path = f"{begin(client)}/stream"
+    for _ in range(2):
+        answer = client.request(method, path)
+        assert answer.status_code == 426
+        assert (answer.headers["upgrade"], answer.headers["connection"]) == ("websocket", "Upgrade")
+    if method == "GET":
+        assert answer.json()["code"] == "upgrade_required"
+        assert "ws://" in answer.json()["detail"]
+
+
 def test_session_deleted_under_a_stream(replica: Replica, client: httpx.Client) -> None:
     """The next sentence is told so, and the stream ends."""
     session = begin(client)

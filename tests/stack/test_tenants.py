@@ -75,6 +75,7 @@ OF_A_TENANT: dict[Route, Call] = {
     ("POST", "/v2/glossaries"): lambda client, _: client.post("/v2/glossaries", json=GLOSSARY),
     ("GET", "/v2/glossaries"): lambda client, _: client.get("/v2/glossaries"),
     ("POST", "/v2/document"): lambda client, _: client.post("/v2/document", data=DEEPLS, files=FILE),
+    ("GET", "/v1/sessions/{session_id}/stream"): lambda client, session: client.get(f"/v1/sessions/{session}/stream"),
 }
 """Other routes for whoever translates."""
 
