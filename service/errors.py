@@ -4,7 +4,7 @@ No message holds text of a user. `service/http/problems.py` renders them, and th
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from models.errors import AntecedentError
 
@@ -248,13 +248,13 @@ class FileNotReadyError(ServiceError):
 
 
 class FileFailedError(ServiceError):
-    """The file could not be translated; `detail` says why."""
+    """The file could not be translated; `problem` says why, with a code of its own."""
 
     code = "file_failed"
     status = 422
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(f"the file could not be translated: {problem}")
+    def __init__(self, why: str, *, problem: dict[str, Any]) -> None:
+        super().__init__(f"the file could not be translated: {why}", problem=problem)
 
 
 class FileConflictError(ServiceError):

@@ -230,6 +230,21 @@ class FileForm(Body):
     """Terms that the translation uses, as those of a document: one on each line, with a tab between both."""
 
 
+class FileProblem(BaseModel):
+    """An error as defined by RFC 9457, beside any request. Some errors have further members, such as `position`."""
+
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    """What went wrong, as a code that never changes."""
+    retryable: bool
+    """Whether the same request may succeed later."""
+
+
 class FileInfo(Body):
     """A file that was sent, and what has become of it."""
 
@@ -245,7 +260,7 @@ class FileInfo(Body):
     """How many of them are translated. A file that is begun anew begins at 0."""
     seconds_remaining: int | None
     """How long it will take, by the sentences that are translated; null before, and in the end."""
-    problem: str | None
+    problem: FileProblem | None
     """Why it could not be translated; null where nothing is wrong."""
 
 
@@ -412,17 +427,7 @@ class Dependencies(Body):
     dependencies: list[Dependency]
 
 
-class Problem(BaseModel):
+class Problem(FileProblem):
     """An error as defined by RFC 9457. Some errors have further members, such as `next_position`."""
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    """What went wrong, as a code that never changes."""
-    retryable: bool
-    """Whether the same request may succeed later."""
     request_id: str

@@ -3,7 +3,7 @@
 from service.deepl.bodies import FileRequest, FileStatus
 from service.errors import InvalidInputError
 from service.files.kinds import kind_of
-from service.files.outcome import seconds_remaining
+from service.files.outcome import problem_of, seconds_remaining
 from service.store.files import FileKey, FileState
 
 
@@ -25,5 +25,5 @@ def status(key: FileKey, state: FileState) -> FileStatus:
         status=state.status,
         seconds_remaining=seconds_remaining(state),
         billed_characters=state.file.characters if state.status == "done" else None,
-        error_message=state.problem if state.status == "error" else None,
+        error_message=None if (problem := problem_of(state)) is None else problem.detail,
     )

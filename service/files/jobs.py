@@ -12,8 +12,10 @@ from typing import Final
 from models.errors import AntecedentError
 from service.documents import Documents
 from service.errors import LanguagePairError, ServiceError, ShuttingDownError, StoreUnavailableError
+from service.files import problems
 from service.files.kinds import is_known
 from service.files.translation import translated_file
+from service.schemas import FileProblem
 from service.store.files import ClaimedFile, FileKey, Files
 from service.telemetry.logs import get_logger
 from service.telemetry.metrics import Metrics
@@ -127,39 +129,40 @@ class FileJobs:
 
     async def _translate(self, claimed: ClaimedFile, progress: Callable[[int], None]) -> None:
         if claimed.attempt > MOST_ATTEMPTS:
-            why = claimed.problem or "what translated it has died"
-            await self._give_up(claimed, f"given up after {MOST_ATTEMPTS} attempts: {why}")
+            await self._give_up(claimed, problems.after_attempts(MOST_ATTEMPTS, claimed.problem))
             return
         if claimed.file is None or not is_known(claimed.file.name):
-            await self._leave(claimed, "was sent to another release", _ELSEWHERE_SECONDS, counts=True)
+            unknown = problems.without_error("was sent to another release")
+            await self._leave(claimed, unknown, _ELSEWHERE_SECONDS, counts=True)
             return
         try:
             translation = await translated_file(self._documents, claimed.file, claimed.content, progress)
         except AntecedentError as error:
             await self._fail(claimed, error)
         except Exception:
-            await self._give_up(claimed, "internal error")
+            await self._give_up(claimed, problems.UNFORESEEN)
             raise
         else:
             await _until_stored(lambda: self._files.finish(claimed, translation))
             self._metrics.files.labels("done").inc()
 
     async def _fail(self, claimed: ClaimedFile, error: AntecedentError) -> None:
+        problem = problems.of_error(error)
         if isinstance(error, LanguagePairError):
-            await self._leave(claimed, str(error), _ELSEWHERE_SECONDS, counts=False)
+            await self._leave(claimed, problem, _ELSEWHERE_SECONDS, counts=False)
         elif isinstance(error, ServiceError) and error.retryable:
             seconds = error.retry_after or _LOOK_SECONDS
-            await self._leave(claimed, str(error), seconds, counts=not isinstance(error, ShuttingDownError))
+            await self._leave(claimed, problem, seconds, counts=not isinstance(error, ShuttingDownError))
         else:
-            await self._give_up(claimed, str(error))
+            await self._give_up(claimed, problem)
 
-    async def _leave(self, claimed: ClaimedFile, problem: str, seconds: float, *, counts: bool) -> None:
+    async def _leave(self, claimed: ClaimedFile, problem: FileProblem, seconds: float, *, counts: bool) -> None:
         """Leave a file to others, and take it again no sooner than in some seconds."""
         self._elsewhere[claimed.key] = asyncio.get_running_loop().time() + seconds
-        await _until_stored(lambda: self._files.release(claimed, counts=counts, problem=problem))
+        await _until_stored(lambda: self._files.release(claimed, counts=counts, problem=problems.written(problem)))
 
-    async def _give_up(self, claimed: ClaimedFile, problem: str) -> None:
-        await _until_stored(lambda: self._files.fail(claimed, problem))
+    async def _give_up(self, claimed: ClaimedFile, problem: FileProblem) -> None:
+        await _until_stored(lambda: self._files.fail(claimed, problems.written(problem)))
         self._metrics.files.labels("error").inc()
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from service.errors import FileFailedError, FileNotReadyError, FileUnknownError
+from service.files import problems
+from service.schemas import FileProblem
 from service.store.files import FileKey, Files, FileState
 
 _FIRST_LOOK_SECONDS: Final = 0.05
@@ -49,9 +51,15 @@ def check_done(state: FileState) -> None:
         FileFailedError: it could not be translated.
     """
     if state.status == "error":
-        raise FileFailedError(state.problem)
+        problem = problems.read(state.problem)
+        raise FileFailedError(problem.detail, problem=problem.model_dump())
     if state.status != "done":
         raise FileNotReadyError
+
+
+def problem_of(state: FileState) -> FileProblem | None:
+    """Why a file could not be translated; None where it could, or may yet be."""
+    return problems.read(state.problem) if state.status == "error" else None
 
 
 def seconds_remaining(state: FileState) -> int | None:

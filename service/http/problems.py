@@ -74,6 +74,16 @@ def message_of(error: AntecedentError, request_id: str) -> dict[str, Any]:
 
 
 def problem(status: int, code: str, detail: str, request_id: str, *, retryable: bool = False) -> dict[str, Any]:
+    """The members that every problem of a request has."""
+    return cause(status, code, detail, retryable=retryable) | {"request_id": request_id}
+
+
+def cause_of(error: AntecedentError) -> dict[str, Any]:
+    """The members of the problem that tells of `error` beside a request."""
+    return cause(status_of(type(error)), error.code, str(error), retryable=error.retryable) | error.extras
+
+
+def cause(status: int, code: str, detail: str, *, retryable: bool = False) -> dict[str, Any]:
     """The members that every problem has."""
     return {
         "type": f"urn:antecedent:error:{code}",
@@ -82,7 +92,6 @@ def problem(status: int, code: str, detail: str, request_id: str, *, retryable: 
         "detail": detail,
         "code": code,
         "retryable": retryable,
-        "request_id": request_id,
     }
 
 

@@ -14,7 +14,7 @@ from service.errors import (
     StoreUnavailableError,
     TooManyFilesError,
 )
-from service.files.outcome import seconds_remaining, state_of
+from service.files.outcome import problem_of, seconds_remaining, state_of
 from service.glossary import written
 from service.http.form_body import body_of
 from service.http.multipart import file_of
@@ -174,5 +174,5 @@ def _info(key: FileKey, state: FileState) -> FileInfo:
         sentences=file.sentences,
         translated=file.sentences if state.status == "done" else state.sentences,
         seconds_remaining=seconds_remaining(state),
-        problem=state.problem if state.status == "error" else None,
+        problem=problem_of(state),
     )

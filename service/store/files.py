@@ -81,7 +81,7 @@ class FileState:
     started: int
     """When the last attempt began, in seconds since 1970; 0 before the first."""
     problem: str = ""
-    """What was wrong, in an error."""
+    """What was wrong, in an error, as `service.files.problems` has written it."""
 
     @property
     def settled(self) -> bool:
@@ -99,7 +99,7 @@ class ClaimedFile:
     content: bytes
     attempt: int
     problem: str
-    """Why the last attempt failed, where that is known."""
+    """Why the last attempt failed, where that is known; likewise."""
     token: str
 
 

@@ -260,10 +260,34 @@ def test_what_fails_says_why(client: httpx.Client) -> None:
     """Where it is told of, and to who wants it all the same."""
     path = sent(client, "か。\nrefuse")
     told = client.get(path, params=WAIT).json()
-    assert (told["status"], told["problem"]) == ("error", "the model refuses this sentence")
+    assert (told["status"], told["problem"]) == (
+        "error",
+        {
+            "type": "urn:antecedent:error:invalid_request",
+            "title": "Cannot be processed",
+            "status": 422,
+            "detail": "the model refuses this sentence",
+            "code": "invalid_request",
+            "retryable": False,
+            "position": 1,
+        },
+    )
     answer = client.get(f"{path}/translation")
     assert (answer.status_code, answer.json()["code"]) == (422, "file_failed")
+    assert answer.json()["problem"] == told["problem"]
     assert answer.json()["detail"] == "the file could not be translated: the model refuses this sentence"
+
+
+def test_what_a_release_before_has_kept_is_told(client: httpx.Client, own_redis: RedisServer) -> None:
+    """It has kept a sentence of what was wrong, without a code."""
+    path = sent(client, "refuse")
+    assert client.get(path, params=WAIT).json()["status"] == "error"
+    with closing(Redis.from_url(own_redis.url)) as redis:
+        (name,) = redis.keys(f"antecedent:*:file:{path.rpartition('/')[2]}")
+        redis.hset(name, "result", "sentence 3 has 400 characters")
+    problem = client.get(path).json()["problem"]
+    assert (problem["code"], problem["detail"]) == ("file_failed", "sentence 3 has 400 characters")
+    assert client.get(f"{path}/translation").json()["detail"].endswith(": sentence 3 has 400 characters")
 
 
 def test_who_does_not_wait_is_told_to_come_again(client: httpx.Client, tmp_path: Path) -> None:
