@@ -276,7 +276,10 @@ class TooManyFilesError(ServiceError):
     retry_after = 5
 
     def __init__(self, most: str) -> None:
-        super().__init__(f"no more than {most} are kept: wait for those that are here, fetch them, and delete them")
+        super().__init__(
+            f"no more than {most} are kept: wait for those that are here, which GET /v1/files lists, fetch them, and"
+            " delete them"
+        )
 
 
 class PositionConflictError(ServiceError):

@@ -264,6 +264,12 @@ class FileInfo(Body):
     """Why it could not be translated; null where nothing is wrong."""
 
 
+class FileList(Body):
+    """The files of a tenant, in the order in which they expire: the oldest first, after those that were fetched."""
+
+    files: list[FileInfo]
+
+
 class SessionRequest(Body):
     """A document that will grow sentence by sentence."""
 

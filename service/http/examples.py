@@ -37,6 +37,16 @@ _INFO: Final[dict[str, Any]] = {
     "default": True,
     "state": "serving",
 }
+_FILE: Final[dict[str, Any]] = {
+    "id": ID,
+    "filename": "letter.txt",
+    "status": "translating",
+    **_PAIR,
+    "sentences": 120,
+    "translated": 48,
+    "seconds_remaining": 3,
+    "problem": None,
+}
 _MISSING: Final[dict[str, Any]] = {"name": "en-ja", "code": "bundle_not_found"}
 _LIMITS: Final[dict[str, Any]] = {
     "max_document_sentences": 5000,
@@ -69,16 +79,8 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
         "StreamedSentence": {**_SECOND, "before": " "},
         "DocumentEnd": {"id": ID, "model": _MODEL, "sentences": 2, "after": ""},
         "FileForm": {**_PAIR, "file": "\n".join(_SOURCES), "filename": "letter.txt"},
-        "FileInfo": {
-            "id": ID,
-            "filename": "letter.txt",
-            "status": "translating",
-            **_PAIR,
-            "sentences": 120,
-            "translated": 48,
-            "seconds_remaining": 3,
-            "problem": None,
-        },
+        "FileInfo": _FILE,
+        "FileList": {"files": [_FILE]},
         "FileProblem": {
             "type": "urn:antecedent:error:sentence_too_long",
             "title": "Cannot be processed",

@@ -23,7 +23,7 @@ from service.idempotency import id_of
 from service.routes.dependencies import CallerDep, IdempotencyKey, Services, ServicesDep, unless_client_leaves
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS
 from service.routes.sent_files import attached, file_there, keep_file
-from service.schemas import FileForm, FileInfo
+from service.schemas import FileForm, FileInfo, FileList
 from service.store.files import FileKey, FileState, KeptFile
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
 
@@ -112,6 +112,22 @@ async def send_file(
     )
     there = None if idempotency_key is None else await file_there(key, file, body.file, parts)
     return _info(key, there or await keep_file(key, file, body.file, request, who, parts))
+
+
+@router.head("", include_in_schema=False)
+@router.get(
+    "",
+    operation_id="listFiles",
+    summary="List the files that are kept",
+    responses=problems(*BY_KEY, StoreUnavailableError, checked=False),
+)
+async def list_files(who: CallerDep, parts: ServicesDep) -> FileList:
+    """All that the tenant has sent here and not deleted, until they expire: for whoever has lost their ids.
+
+    Of those that were fetched or have failed, it may be no more than the last 1000.
+    """
+    found = await parts.files.all(who.tenant)
+    return FileList(files=[_info(key, state) for key, state in found if not state.file.secret])
 
 
 @router.head("/{file_id}", include_in_schema=False)

@@ -6,7 +6,7 @@ Any replica takes the next one, and holds it by a lease, so that one that dies l
 import asyncio
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ _KEPT_UNTIL_QUEUED_MS: Final = 60_000
 """How long a file is kept that may not have got into the queue."""
 _KEPT_AFTER_READING_MS: Final = 600_000
 """How long a translation that was read can be read again: the answer may have been lost."""
+_MOST_OTHERS_LISTED: Final = 1000
+"""Beside those that a tenant may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ class Files:
         self._most_bytes = most_bytes
         self.news = asyncio.Event()
         """Set when one more is kept by this replica; whoever looks for files clears it."""
-        scripts = ("keep_file", "queue_file", "claim_file", "renew_file", "settle_file", "forget_file", "delete_file")
+        scripts = "keep_file queue_file claim_file renew_file settle_file forget_file delete_file read_files".split()
         self._scripts = {name: read_script("service.store", name) for name in scripts}
 
     async def check_room(self, key: FileKey, size: int) -> None:
@@ -165,13 +167,27 @@ class Files:
         Raises:
             FileUnknownError: there is none of this id.
         """
-        name, _ = key.names()
-        members = ["file", "status", "sentences", "started"]
-        found: list[Any] = await self._commands.run("read_file", lambda redis: redis.hmget(name, members), key=name)
-        if found[0] is None or (file := _kept(found[0])) is None:
+        (state,) = await self._states([key])
+        if state is None:
             raise FileUnknownError
-        problem = await self._result(key) if found[1] == "error" else ""
-        return FileState(file, found[1], int(found[2]), int(found[3] or 0), problem)
+        return state
+
+    async def all(self, tenant: str) -> list[tuple[FileKey, FileState]]:
+        """What has become of each of a tenant's, in the order in which they expire: the oldest first, after those read.
+
+        Of very many that were read or have failed, the last.
+        """
+        name, _ = _of_tenant(tenant)
+        most = self._most + _MOST_OTHERS_LISTED
+        ids: list[Any] = await self._commands.run("list_files", lambda redis: redis.zrange(name, -most, -1), key=name)
+        keys = [FileKey(tenant, file_id) for file_id in ids]
+        states = await self._states(keys) if keys else []
+        return [(key, state) for key, state in zip(keys, states, strict=True) if state is not None]
+
+    async def _states(self, keys: Sequence[FileKey]) -> list[FileState | None]:
+        """Of files of one tenant, None for those that are not there."""
+        found: list[list[Any]] = await self._run("read_files", [key.names()[0] for key in keys])
+        return [None if about is None else _state(about, *more) for about, *more in found]
 
     async def translation(self, key: FileKey) -> bytes:
         """That of one that is done.
@@ -179,14 +195,11 @@ class Files:
         Raises:
             FileUnknownError: there is none of this id.
         """
-        return b64decode(await self._result(key))
-
-    async def _result(self, key: FileKey) -> str:
         name, _ = key.names()
-        (found,) = await self._commands.run("read_result", lambda redis: redis.hmget(name, ["result"]), key=name)
+        found = await self._commands.run("read_result", lambda redis: redis.hget(name, "result"), key=name)
         if found is None:
             raise FileUnknownError
-        return str(found)
+        return b64decode(found)
 
     async def forget_soon(self, key: FileKey) -> None:
         """Let a file that was read make room for others."""
@@ -234,7 +247,8 @@ class Files:
         await self._settle(claimed, "queued", problem, counts=counts)
 
     async def _settle(self, claimed: ClaimedFile, status: FileStatus, result: str, *, counts: bool = True) -> None:
-        keys = [*claimed.key.names(), *_of_tenant(claimed.key.tenant)]
+        _, sizes = _of_tenant(claimed.key.tenant)
+        keys = [*claimed.key.names(), sizes]
         await self._run("settle_file", keys, claimed.token, status, result, int(not counts), claimed.key.id)
 
     async def _enqueue(self, key: FileKey) -> None:
@@ -262,6 +276,11 @@ def _kept(about: str) -> KeptFile | None:
         return _KEPT.validate_json(about)
     except ValidationError:
         return None
+
+
+def _state(about: str, status: FileStatus, sentences: str, started: str | None, problem: str) -> FileState | None:
+    file = _kept(about)
+    return None if file is None else FileState(file, status, int(sentences), int(started or 0), problem)
 
 
 def _of_tenant(tenant: str) -> list[str]:

@@ -306,6 +306,26 @@ def test_who_does_not_wait_is_told_to_come_again(client: httpx.Client, tmp_path:
         assert client.get(path, params={"wait_seconds": seconds}).status_code == 422
 
 
+def test_files_whose_ids_are_lost_are_found(client: httpx.Client, tmp_path: Path) -> None:
+    """So a client that has crashed is not locked out by its own files: it fetches them, or deletes them."""
+    assert client.get("/v1/files").json() == {"files": []}
+    gate = tmp_path / "gate"
+    paths = [sent(client, content) for content in ("か。", "refuse", f"wait-for:{gate}")]
+    client.post("/v2/document", data=PAIR, files={"file": ("a.txt", b"a")})
+    eventually(Path(f"{gate}.begun").exists, "it is at the model")
+    assert client.get(paths[1], params=WAIT).json()["status"] == "error"
+    full = send(client, "か。")
+    assert (full.status_code, "GET /v1/files lists" in full.json()["detail"]) == (429, True)
+    listed = client.get("/v1/files").json()["files"]
+    assert listed == [client.get(path).json() for path in paths]
+    assert [file["status"] for file in listed] == ["done", "error", "translating"]
+    fetched(client, paths[0])
+    client.delete(paths[2])
+    gate.touch()
+    assert [file["id"] for file in client.get("/v1/files").json()["files"]] == [path[-22:] for path in paths[:2]]
+    assert send(client, "か。").status_code == 202
+
+
 def test_a_deleted_file_is_gone(client: httpx.Client, tmp_path: Path) -> None:
     """Before, while, and after it is translated; what is left of it is not done."""
     gate, mark = tmp_path / "gate", tmp_path / "never"

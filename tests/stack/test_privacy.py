@@ -62,6 +62,7 @@ def drive(client: httpx.Client, url: str, key: str) -> str:
         client.get(f"{file}/translation")
         client.delete(file)
     client.post("/v1/files", data=PAIR, files={"file": (f"a.{MARK}", MARK.encode())})
+    client.get("/v1/files")
     client.get(f"/v1/files/{MARK}")
     client.post("/v1/sessions", json=PAIR | {"source_lang": MARK})
     session = begin(client)

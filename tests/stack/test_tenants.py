@@ -64,6 +64,7 @@ OF_A_SESSION: dict[Route, Call] = {
 
 OF_A_TENANT: dict[Route, Call] = {
     ("POST", "/v1/documents"): lambda client, _: client.post("/v1/documents", json=PAIR | {"text": "座った。"}),
+    ("GET", "/v1/files"): lambda client, _: client.get("/v1/files"),
     ("POST", "/v1/files"): lambda client, _: client.post("/v1/files", data=PAIR, files=FILE),
     ("POST", "/v1/sessions"): lambda client, _: client.post("/v1/sessions", json=PAIR),
     ("POST", "/v2/translate"): lambda client, _: client.post(
@@ -280,6 +281,10 @@ def test_our_file_of_another_tenant_looks_like_none(clients: Clients, route: Rou
         for client in (clients.owner, clients.stranger)
     )
     assert ours != theirs
+    for client, own, other in ((clients.colleague, ours, theirs), (clients.stranger, theirs, ours)):
+        listed = {file["id"] for file in client.get("/v1/files").json()["files"]}
+        assert own in listed
+        assert other not in listed
     answer = OF_OUR_FILE[route](clients.stranger, ours)
     assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
     assert look(answer) == look(OF_OUR_FILE[route](clients.stranger, NOBODYS))

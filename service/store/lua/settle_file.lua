@@ -1,15 +1,12 @@
 -- Let go of a file, with what has become of it. Who lost it meanwhile changes nothing. It may be repeated.
 --
--- KEYS  1 the file (hash)  2 its lease  3 the tenant's files (sorted set)  4 their bytes (hash)
+-- KEYS  1 the file (hash)  2 its lease  3 the bytes of its tenant's files (hash)
 -- ARGV  1 token  2 status: 'done', 'error', or 'queued' where another one is to try
 --       3 the translation, or what was wrong  4 1 where this was no attempt  5 id
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] or redis.call('HGET', KEYS[1], 'status') ~= 'translating' then return end
 redis.call('DEL', KEYS[2]) -- first, since a Redis that is full refuses what follows, unless something was written before
 if ARGV[2] ~= 'queued' then redis.call('HDEL', KEYS[1], 'content') end
-if ARGV[2] == 'error' then
-  redis.call('ZREM', KEYS[3], ARGV[5])
-  redis.call('HDEL', KEYS[4], ARGV[5])
-end
+if ARGV[2] == 'error' then redis.call('HDEL', KEYS[3], ARGV[5]) end
 redis.call('HSET', KEYS[1], 'status', ARGV[2], 'result', ARGV[3])
 if ARGV[4] == '1' then redis.call('HINCRBY', KEYS[1], 'attempts', -1) end

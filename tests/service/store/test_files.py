@@ -205,6 +205,27 @@ async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
     assert (await claimed(few, "x")).key == KEYS[3]
 
 
+async def test_all_of_a_tenant(redis: RedisClient) -> None:
+    """Those that were read come first, since they are gone first; what has failed is there, too, and takes no room."""
+    made = files(redis, most=2, ttl_seconds=6000)
+    for key in (KEYS[0], KEYS[2], KEYS[1]):
+        await made.keep(key, KEPT, b"content")
+        await asyncio.sleep(0.002)
+    assert await made.all("nobody") == []
+    assert [key for key, _ in await made.all("one")] == [KEYS[0], KEYS[1]]
+    await made.fail(await claimed(made, "x"), "wrong")
+    await made.keep(KEYS[3], KEPT, b"content")
+    mine = await claimed(made, "y", KEYS[2])
+    await made.finish(mine, b"done")
+    await made.forget_soon(mine.key)
+    found = [(key, state.status, state.problem) for key, state in await made.all("one")]
+    assert found == [(KEYS[1], "done", ""), (KEYS[0], "error", "wrong"), (KEYS[3], "queued", "")]
+    assert [state for _, state in await made.all("one")] == [await made.state(key) for key, _, _ in found]
+    await made.delete(KEYS[3])
+    await redis.delete(KEYS[0].names()[0])  # as if it had expired
+    assert [key for key, _ in await made.all("one")] == [KEYS[1]]
+
+
 async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisClient) -> None:
     """As where a replica dies in between: nobody would translate it."""
 
