@@ -91,7 +91,7 @@ class RequestError(AntecedentError):
 
 
 class SentenceTooLongError(RequestError):
-    """A text has too many characters, or a sentence is too long for the model and has no clause boundary."""
+    """A sentence of yours, a draft or a correction has too many characters, or is too long for the model."""
 
     code = "sentence_too_long"
 

@@ -52,7 +52,7 @@ class Validation:
 
         Raises:
             DataError: one cannot be read, or has an item that is too long for the model, or a sentence that is
-                translated and too long, with no clause boundary at which to divide it.
+                translated, too long, and cannot be divided.
         """
         self._candidate = candidate
         self._corpus: TokenizedCorpus | None = None

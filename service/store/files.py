@@ -28,6 +28,11 @@ _KEPT_AFTER_READING_MS: Final = 600_000
 _MOST_OTHERS_LISTED: Final = 1000
 """Beside those that a tenant may have."""
 
+_SCRIPTS: Final = (
+    *("keep_file", "queue_file", "claim_file", "renew_file", "settle_file", "forget_file", "delete_file"),
+    "read_files",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FileKey:
@@ -124,8 +129,7 @@ class Files:
         self._most_bytes = most_bytes
         self.news = asyncio.Event()
         """Set when one more is kept by this replica; whoever looks for files clears it."""
-        scripts = "keep_file queue_file claim_file renew_file settle_file forget_file delete_file read_files".split()
-        self._scripts = {name: read_script("service.store", name) for name in scripts}
+        self._scripts = {name: read_script("service.store", name) for name in _SCRIPTS}
 
     async def check_room(self, key: FileKey, size: int) -> None:
         """Say that a tenant has as many as it may, before anything is done about one more of so many bytes.

@@ -112,7 +112,6 @@ def test_tags_of_html_stay(server: Replica) -> None:
         ({"q": "あ", "format": "markdown"}, "format: Input should be 'text' or 'html'"),
         ({"q": "あ", "alternatives": 2}, "alternatives: Input should be less than or equal to 0"),
         ({"q": "あ", "glossary": "x"}, "glossary: unknown member"),
-        ({"q": "あ" * 5000}, "at most 1000 are accepted"),
     ],
     ids=lambda value: str(value)[:30],
 )
