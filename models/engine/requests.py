@@ -57,7 +57,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Alternative:
     """A translation and its mean log-probability per token, end of sentence included."""
 
     text: str
@@ -75,7 +75,7 @@ class Translation:
     """Preceding sentences that were used."""
     tokens: int
     """Target tokens generated, without the end of sentence."""
-    alternatives: tuple[Hypothesis, ...]
+    alternatives: tuple[Alternative, ...]
     """The next best ones, where more than one was asked for."""
     kept: int = 0
     """Of the target tokens those that the draft had."""

@@ -29,7 +29,7 @@ from models.engine.computation import place, resolve_compute_type
 from models.engine.flow import Flow
 from models.engine.placement import Placement
 from models.engine.preparation import Preparation, Prepared
-from models.engine.requests import CacheUse, Hypothesis, Options, Strategy, Translation, TranslationRequest
+from models.engine.requests import Alternative, CacheUse, Options, Strategy, Translation, TranslationRequest
 from models.engine.rerank import combined
 from models.engine.strategies import Engine, TorchEngine
 from models.engine.text_flow import TextFlow
@@ -40,7 +40,7 @@ from models.search.hypotheses import SearchOptions
 from models.training.checkpoints import is_checkpoint, load_checkpoint, load_model, load_weights
 
 DEFAULT_OPTIONS: Final = Options()
-MAX_BEAM: Final = 64
+WIDEST_BEAM: Final = 64
 MOST_REPEATED: Final = 32
 """Tokens that repetitions of an n-gram may fill: a row of ten characters that are three tokens each goes through."""
 
@@ -247,7 +247,7 @@ class Runtime:
         beam_size = default if options.beam_size is None else options.beam_size
         if options.strategy == "verify" and beam_size > 1:
             raise UnsupportedOptionError(f"beam_size {beam_size} is too large: drafts need greedy search, beam_size 1")
-        largest = min(MAX_BEAM, (self.manifest.vocabulary.target - 4) // 2)
+        largest = min(WIDEST_BEAM, (self.manifest.vocabulary.target - 4) // 2)
         if beam_size > max(1, largest):
             raise UnsupportedOptionError(f"beam_size {beam_size} is too large: this model offers at most {largest}")
         # CTranslate2, which searches for the others, has no such guard.
@@ -269,14 +269,14 @@ class Runtime:
         tokens, kept = sum(len(each.tokens) for each in chosen), sum(each.kept for each in chosen)
         return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others), kept)
 
-    def _joined(self, parts: Sequence[Best], rank: int) -> Hypothesis:
+    def _joined(self, parts: Sequence[Best], rank: int) -> Alternative:
         found = [hypotheses[rank] for _, _, hypotheses in parts]
         texts = [
             spelt.restored(spelt.in_terms(self._placement.place(request, spelt, said, scored=rank == 0)))
             for (request, spelt, _), said in zip(parts, map(self._preparation.said, found), strict=True)
         ]
         score = sum(each.log_probability for each in found) / sum(each.length for each in found)
-        return Hypothesis(join_translations(texts, self.manifest.languages.target), score)
+        return Alternative(join_translations(texts, self.manifest.languages.target), score)
 
 
 @dataclass(frozen=True, slots=True)

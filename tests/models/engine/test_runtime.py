@@ -9,7 +9,7 @@ import pytest
 from models.config import ContextWindow, SentenceConfig
 from models.data.batches import Example
 from models.data.documents import Sentence, Window, windows
-from models.engine.requests import Hypothesis, Options, TranslationRequest
+from models.engine.requests import Alternative, Options, TranslationRequest
 from models.engine.runtime import Runtime, WindowTranslator
 from models.engine.strategies import TokenizedRequest
 from models.errors import BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
@@ -175,7 +175,7 @@ def test_alternatives_follow_the_best(runtime: Runtime) -> None:
     """With n best, the other hypotheses come in the order of their scores; greedy search has no alternative."""
     found = runtime.translate(REQUESTS, Options(beam_size=4, n_best=3))
     for translation in found:
-        ranked = [Hypothesis(translation.text, translation.score), *translation.alternatives]
+        ranked = [Alternative(translation.text, translation.score), *translation.alternatives]
         assert len(ranked) == 3
         assert ranked == sorted(ranked, key=lambda hypothesis: -hypothesis.score)
     assert runtime.translate(REQUESTS[:1], Options(beam_size=1))[0].alternatives == ()
