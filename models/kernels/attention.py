@@ -24,7 +24,8 @@ from models.kernels.views import tail
 HIDDEN: Final = -1e30
 """What is added to the score of a key that is not seen is below this."""
 
-_ALL_SEEN: Final = np.empty((0, 0), np.float32)
+ALL_SEEN: Final[NDArray[np.float32]] = np.empty((0, 0), np.float32)
+"""In place of a mask: every key is seen."""
 _IN_PLACE: Final = np.empty((0, 0), np.int64)
 
 
@@ -46,7 +47,7 @@ def attend(
     """
     batch, heads, count, width = queries.shape
     result = queries.new_empty(batch, count, heads, width)
-    hidden = _ALL_SEEN if mask is None else mask.reshape(batch, -1).numpy()
+    hidden = ALL_SEEN if mask is None else mask.reshape(batch, -1).numpy()
     first = keys.size(2) - count + 1 if causal else keys.size(2)
     where = _IN_PLACE if columns is None else columns.numpy()
     _kernel(*flat(queries), *flat(keys), *flat(values), where, hidden, result.numpy(), keys.size(2), first)

@@ -15,6 +15,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from models.kernels.attention import HIDDEN
+
 _WORDS: Final = 32
 """Keys that are read at once."""
 _HYPOTHESES: Final = 4
@@ -139,10 +141,6 @@ def _fixed_kernel(
             highest = above
     result = sums / tl.where(total > 0, total, 1.0)[:, None]
     tl.store(mixed + own, result.to(mixed.dtype.element_ty), asked)
-
-
-HIDDEN: Final = -1e30
-"""What is added to the score of a key that is not seen is below this."""
 
 
 def attend_past(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from models.config import Activation
 from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, squash_all
-from models.kernels.attention import attend
+from models.kernels.attention import ALL_SEEN, attend
 from models.kernels.norms import NO_FRAME, POST, PRE, Frame, Norm, norm
 from models.kernels.padding import ALL_REAL
 from models.kernels.sublayers import (
@@ -27,7 +27,6 @@ from models.network.inference.framed_residual import FramedResidual
 from models.network.inference.int8 import Arrays, Int8Linear
 from models.network.layers import ACTIVATIONS, Attention, FeedForward, Framed, Gate, Residual, additive
 
-_ALL_SEEN: Final = np.empty((0, 0), np.float32)
 Floats = NDArray[np.float32]
 _Three = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -268,7 +267,7 @@ def _whole(x: Tensor) -> Floats:
 def seen(mask: Tensor | None) -> Floats:
     """What is added to scores, (B, S) of (B, 1, 1, S); empty, where all is seen."""
     if mask is None:
-        return _ALL_SEEN
+        return ALL_SEEN
     hidden = additive(mask, torch.float32).numpy()
     return hidden.reshape(len(hidden), -1)
 
