@@ -1,51 +1,12 @@
 """The entry to search."""
 
-from collections.abc import Sequence
-
-from models.data.batches import Batch, Tokens
 from models.search.beam import BeamSearch
 from models.search.decoder import Decoder, State
 from models.search.greedy import GreedySearch
-from models.search.hypotheses import Hypothesis, SearchOptions
-from models.search.running import Search, Wanted
+from models.search.hypotheses import SearchOptions
+from models.search.running import Search
 
 
 def new_search(decoder: Decoder[State], options: SearchOptions) -> Search:
     """A search that has nothing to do yet."""
     return GreedySearch(decoder, options) if options.beam_size == 1 else BeamSearch(decoder, options)
-
-
-def search(
-    decoder: Decoder[State],
-    batch: Batch,
-    options: SearchOptions,
-    max_lengths: Sequence[int],
-    drafts: Sequence[Tokens] | None = None,
-) -> list[list[Hypothesis]]:
-    """Translate a batch; others, and the result, as in `run`."""
-    return run(new_search(decoder, options), batch, max_lengths, drafts)
-
-
-def run(
-    running: Search, batch: Batch, max_lengths: Sequence[int], drafts: Sequence[Tokens] | None = None
-) -> list[list[Hypothesis]]:
-    """Translate a batch by a search that has nothing else to do.
-
-    Args:
-        running: the search.
-        batch: of B sentences, on the decoder's device.
-        max_lengths: for each sentence the most tokens to generate, end of sentence included; 1 or more.
-        drafts: for each sentence a draft, empty where there is none; greedy search keeps of it what it would give.
-
-    Returns:
-        For each sentence its `n_best` hypotheses, best first; see `models.search.running.Found`.
-
-    Raises:
-        UnsupportedOptionError: the vocabulary is too small for the beam.
-    """
-    given = drafts or [()] * len(max_lengths)
-    running.add(batch, [Wanted(key, *each) for key, each in enumerate(zip(max_lengths, given, strict=True))])
-    results: dict[int, list[Hypothesis]] = {}
-    while running.running:
-        results |= {found.key: found.hypotheses for found in running.step()}
-    return [results[key] for key in range(len(max_lengths))]

@@ -16,9 +16,9 @@ from models.errors import BundleError
 from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import SearchOptions
-from models.search.search import search
 from models.training.objective import token_losses
 from tests.support.bundles import randomize
+from tests.support.search import search
 
 SOURCES = [[5, 6, 7, 3], [8, 9], [10] * 15, [4], [11, 30, 12, 39, 5, 6]]
 TARGETS = [[5, 6, 7, 8, 9], [4], [7, 7], [10, 3, 11] * 5, [38, 12]]

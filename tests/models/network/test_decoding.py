@@ -9,8 +9,8 @@ from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import EOS
 from models.network.decoding import ModelDecoder
 from models.search.hypotheses import SearchOptions
-from models.search.search import search
 from models.training.objective import token_losses
+from tests.support.search import search
 
 Make = Callable[..., Any]
 

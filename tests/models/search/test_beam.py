@@ -11,7 +11,7 @@ from models.errors import UnsupportedOptionError
 from models.search.beam import BeamSearch
 from models.search.greedy import GreedySearch
 from models.search.hypotheses import SearchOptions
-from models.search.search import run
+from tests.support.search import run
 
 Make = Callable[..., Any]
 Sources = Callable[[int], Batch]

@@ -8,7 +8,7 @@ from models.data.batches import Batch, make_batch
 from models.data.tokenizer import BOS, EOS
 from models.search.greedy import GreedySearch
 from models.search.hypotheses import SearchOptions
-from models.search.search import run
+from tests.support.search import run
 
 Make = Callable[..., Any]
 OPTIONS = SearchOptions(1, min_length=0)

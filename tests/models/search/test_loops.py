@@ -12,7 +12,7 @@ from models.search.beam import BeamSearch
 from models.search.greedy import GreedySearch
 from models.search.hypotheses import SearchOptions
 from models.search.loops import continues_loop, tokens_to_loop
-from models.search.search import run
+from tests.support.search import run
 
 Make = Callable[..., Any]
 Sources = Callable[[int], Batch]

@@ -16,7 +16,8 @@ from models.network.decoding import ModelDecoder
 from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.running import Wanted
-from models.search.search import new_search, search
+from models.search.search import new_search
+from tests.support.search import search
 
 PIECES = [*SPECIAL_PIECES, *(f"t{i}" for i in range(36))]
 LIMIT = 24

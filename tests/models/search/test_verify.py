@@ -13,7 +13,7 @@ from models.data.tokenizer import EOS
 from models.search.greedy import GreedySearch
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.running import Wanted
-from models.search.search import search
+from tests.support.search import search
 
 Make = Callable[..., Any]
 KINDS = 12

@@ -24,7 +24,8 @@ from models.network.model import TranslationModel
 from models.search.hypotheses import Hypothesis, SearchOptions
 from models.search.loops import continues_loop
 from models.search.running import Wanted
-from models.search.search import new_search, search
+from models.search.search import new_search
+from tests.support.search import search
 from tests.support.steps import go_on, scores
 from tests.support.tape import Launches, Tapes
 from tests.support.torch_kernels import stand_in

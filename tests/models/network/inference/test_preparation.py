@@ -11,8 +11,9 @@ from models.network.decoding import ModelDecoder
 from models.network.inference.preparation import prepare
 from models.search.hypotheses import SearchOptions
 from models.search.running import Wanted
-from models.search.search import new_search, search
+from models.search.search import new_search
 from models.training.objective import token_losses
+from tests.support.search import search
 
 Make = Callable[..., Any]
 
