@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from models.bundle.manifest import MANIFEST, Limits, Manifest, Quantization, Vocabulary
-from models.config import Provenance, RunConfig
+from models.config import RunConfig
 from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
 from models.network.context import Architecture
@@ -20,7 +20,6 @@ def describe(
     architecture: Architecture,
     *,
     quantization: Quantization = "float32",
-    provenance: Provenance | None = None,
     scores: Mapping[str, float] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> Manifest:
@@ -31,7 +30,6 @@ def describe(
         tokenizer: of the run.
         architecture: of the model.
         quantization: of the backbone's stored weights.
-        provenance: in place of the run's own.
         scores: figures on test sets, by a name that says which.
         files: checksum of each file.
     """
@@ -51,7 +49,7 @@ def describe(
         decoding=config.decoding,
         limits=Limits(split_tokens=min(config.data.max_tokens - 1, source_tokens), source_tokens=source_tokens),
         quantization=quantization,
-        provenance=provenance or config.provenance,
+        provenance=config.provenance,
         scores=dict(scores or {}),
         files=dict(files or {}),
     )

@@ -14,7 +14,7 @@ import torch
 
 from models.bundle.manifest import BACKBONE, MANIFEST, Manifest, Quantization
 from models.bundle.step_one import sentence_model_beside, sentence_model_of
-from models.config import Provenance, RunConfig, data_folder
+from models.config import RunConfig, data_folder
 from models.data.batches import ContextReader
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, read_documents
@@ -42,7 +42,6 @@ def export_bundle(
     quantization: Quantization = "int8",
     *,
     documents: Sequence[Document] | None = None,
-    provenance: Provenance | None = None,
     scores: Mapping[str, float] | None = None,
     choices: Choices = NO_CHOICES,
     sentence: Path | None = None,
@@ -60,7 +59,6 @@ def export_bundle(
         out: the bundle's folder; a bundle that is there is replaced, anything else is left alone.
         quantization: of the stored weights.
         documents: translated sentences to check the bundle on; without them the dev set that the run names.
-        provenance: in place of the run's own.
         scores: figures on test sets for the manifest, by a name that says which.
         choices: what was chosen after the run.
         sentence: checkpoint whose backbone is the sentence model, in place of step one's; it may be the same one.
@@ -86,7 +84,7 @@ def export_bundle(
     contents = Contents(trained.config, trained.tokenizer, model, alone)
     partial = beside(out)
     try:
-        manifest = write_bundle(partial, contents, quantization, provenance=provenance, scores=scores)
+        manifest = write_bundle(partial, contents, quantization, scores=scores)
         if contents.sentence is not None:
             _check_backbone(partial / BACKBONE, contents.sentence, trained.tokenizer, quantization, sample)
         _check_weights(partial, model, sample)

@@ -13,7 +13,7 @@ from models.bundle.conversion import convert_backbone
 from models.bundle.description import describe
 from models.bundle.manifest import BACKBONE, BERT, JOINED, Manifest, Quantization
 from models.bundle.weights import without_backbone, write_weights
-from models.config import Provenance, RunConfig
+from models.config import RunConfig
 from models.data.checksums import sha256
 from models.data.tokenizer import Tokenizer
 from models.network.architectures.bert import FrozenBert
@@ -54,7 +54,6 @@ def write_bundle(
     contents: Contents,
     quantization: Quantization,
     *,
-    provenance: Provenance | None = None,
     scores: Mapping[str, float] | None = None,
 ) -> Manifest:
     """Write a bundle into a new folder.
@@ -63,7 +62,6 @@ def write_bundle(
         folder: that is not there yet.
         contents: they are not changed.
         quantization: of the CTranslate2 backbone, and of the weights for decoding with context.
-        provenance: in place of the run's own.
         scores: figures on test sets, by a name that says which.
 
     Raises:
@@ -87,7 +85,6 @@ def write_bundle(
         tokenizer,
         model.architecture,
         quantization=quantization,
-        provenance=provenance,
         scores=scores,
         files=_checksums(folder),
     )
