@@ -61,9 +61,6 @@ class Backlog:
         self._tried = False  # whether a suspect was the last that an idle worker got
         self._flows: dict[Priority, dict[str, dict[Waiting, None]]] = {priority: {} for priority in PRIORITIES}
 
-    def __len__(self) -> int:
-        return len(self._suspects) + sum(len(flow) for flow in self._all_flows())
-
     def of(self, priority: Priority) -> int:
         """How many of one class wait."""
         suspects = sum(waiting.turn.priority == priority for waiting in self._suspects)

@@ -61,11 +61,6 @@ class Batcher(Generic[_L]):
         """Whether a bug of our own has ended it for good."""
         return self._bug is not None
 
-    @property
-    def waiting(self) -> int:
-        """How many sentences are in the queue."""
-        return len(self._backlog)
-
     def waiting_of(self, priority: Priority) -> int:
         """How many sentences of one class are in the queue."""
         return self._backlog.of(priority)
@@ -218,7 +213,7 @@ class Batcher(Generic[_L]):
         """Tell the lane that has it, if there is one, that nobody waits for it."""
         if (place := self._place_of(waiting)) is not None:
             lane, number = place
-            lane.send(Drop((number,)))
+            lane.send(Drop(number))
 
     async def _listen(self, lane: _L, load: Load) -> None:
         """Take what a lane is done with, until it dies or is to leave."""

@@ -75,10 +75,10 @@ class Desk:
         return bool(self._groups or self._done)
 
     def take(self, order: Order) -> None:
-        """Begin with sentences, or go on without some."""
+        """Begin with sentences, or go on without one."""
         began = self._clock()
         if isinstance(order, Drop):
-            self._drop(order.numbers)
+            self._drop(order.number)
         else:
             self._begin(order)
         self._seconds += self._clock() - began
@@ -138,17 +138,16 @@ class Desk:
                 sound[job.number] = job.request
         return sound
 
-    def _drop(self, numbers: Sequence[int]) -> None:
-        """Stop with these, as far as they are not answered."""
-        for number in numbers:
-            group = self._groups.get(number)
-            if group is None:
-                continue
-            flows = self._flows[group.priority]
-            flows[group.options].flow.drop([number])
-            if not flows[group.options].flow.running:
-                del flows[group.options]
-            self._answer(number, None)
+    def _drop(self, number: int) -> None:
+        """Stop with a sentence, unless it is answered."""
+        group = self._groups.get(number)
+        if group is None:
+            return
+        flows = self._flows[group.priority]
+        flows[group.options].flow.drop([number])
+        if not flows[group.options].flow.running:
+            del flows[group.options]
+        self._answer(number, None)
 
     def _answer(self, number: int, result: Translation | Failure | None) -> None:
         self._done.append(Outcome(number, result))

@@ -19,7 +19,7 @@ class Lane(Protocol):
         """Whether it takes anything."""
 
     def send(self, order: Order) -> None:
-        """Give it sentences, or tell it to drop some."""
+        """Give it sentences, or tell it to drop one."""
 
     async def receive(self) -> Outcomes:
         """The next sentences that it is done with; WorkerDiedError if there will be none."""
@@ -31,10 +31,10 @@ class Lanes(Protocol[_L]):
     async def acquire(self) -> _L:
         """A lane with nothing to do."""
 
-    def outgrown(self, worker: _L) -> bool:
+    def outgrown(self, lane: _L) -> bool:
         """Whether it should be given nothing more, and then be given back."""
 
-    def release(self, worker: _L) -> None:
+    def release(self, lane: _L) -> None:
         """Give it back, with nothing to do or dead."""
 
 

@@ -57,9 +57,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Sentences that nobody waits for any longer."""
+    """A sentence that nobody waits for any longer."""
 
-    numbers: tuple[int, ...]
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

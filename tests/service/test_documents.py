@@ -23,7 +23,7 @@ from service.inference.wire import Batch, Outcomes
 from service.inference.worker import Worker
 from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
 from service.settings import Settings
-from tests.support.lanes import Bench, echo, until
+from tests.support.lanes import Bench, echo, queued, until
 from tests.support.servers import bundle
 
 
@@ -67,7 +67,7 @@ async def desk(stand_in_bundle: Path) -> AsyncIterator[Desk]:
     """Whose translations are the sources; nothing is left in its queue in the end."""
     made = Desk(Manifest.load(stand_in_bundle))
     yield made
-    await until(lambda: made.bench.batcher.waiting == 0)
+    await until(lambda: queued(made.bench.batcher) == 0)
     await made.bench.batcher.close()
 
 
@@ -192,7 +192,7 @@ async def test_bad_sentence_ends_the_document(desk: Desk) -> None:
     with pytest.raises(RequestError) as raised:
         await desk.whole(sentences=["a", "bad", *"cdefghijklmnop"])
     assert raised.value.extras == {"position": 1}
-    await until(lambda: desk.bench.batcher.waiting == 0)
+    await until(lambda: queued(desk.bench.batcher) == 0)
     assert sum(map(len, desk.bench.lanes.batches)) < 16
 
 
@@ -203,7 +203,7 @@ async def test_place_is_kept_until_the_sentences_are_queued(desk: Desk) -> None:
         with desk.admission.reserve("c", 6), pytest.raises(QueueFullError):
             desk.admission.reserve("d", 6)
         with desk.documents.stream(prepared, awaited=False) as stream:
-            assert desk.bench.batcher.waiting == 6
+            assert queued(desk.bench.batcher) == 6
             with desk.admission.reserve("c", 6), pytest.raises(QueueFullError):
                 desk.admission.reserve("d", 6)
             assert len((await stream.whole()).sentences) == 10

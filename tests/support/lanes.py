@@ -7,7 +7,7 @@ from typing import Any
 from models.engine.requests import Options, Translation, TranslationRequest
 from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
-from service.inference.wire import Batch, Drop, Failure, Job, Order, Outcome, Outcomes
+from service.inference.wire import PRIORITIES, Batch, Drop, Failure, Job, Order, Outcome, Outcomes
 from service.telemetry.metrics import Metrics
 
 DIRECT = Options()
@@ -39,8 +39,8 @@ class Lanes:
     def send(self, order: Order) -> None:
         """Begin with a batch beside others, or note what is to be dropped, and say so."""
         if isinstance(order, Drop):
-            self.dropped += order.numbers
-            self._said.put_nowait(Outcomes(tuple(Outcome(number, None) for number in order.numbers), 0.0))
+            self.dropped.append(order.number)
+            self._said.put_nowait(Outcomes((Outcome(order.number, None),), 0.0))
             return
         self.batches.append([job.request.source for job in order.jobs])
         task = asyncio.create_task(self._run(order))
@@ -62,11 +62,11 @@ class Lanes:
         await self._free.acquire()
         return self
 
-    def outgrown(self, _worker: "Lanes") -> bool:
+    def outgrown(self, _lane: "Lanes") -> bool:
         """It never is."""
         return False
 
-    def release(self, _worker: "Lanes") -> None:
+    def release(self, _lane: "Lanes") -> None:
         """It is free."""
         self._free.release()
 
@@ -96,6 +96,11 @@ async def until(holds: Callable[[], bool]) -> None:
     """Let the other tasks run until something holds."""
     while not holds():
         await asyncio.sleep(0)
+
+
+def queued(batcher: Batcher[Any]) -> int:
+    """How many sentences are in the queue, of any class."""
+    return sum(map(batcher.waiting_of, PRIORITIES))
 
 
 class Bench:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from service.inference.wire import Batch, Outcomes
-from tests.support.lanes import Bench, echo
+from tests.support.lanes import Bench, echo, queued
 
 
 @pytest.fixture
@@ -22,5 +22,5 @@ async def bench() -> AsyncIterator[Callable[..., Bench]]:
     yield make
     for used in made:
         await used.batcher.close()
-        assert used.batcher.waiting == 0
+        assert queued(used.batcher) == 0
         assert b"antecedent_sentences_running 0.0" in used.metrics.render()

@@ -16,7 +16,7 @@ from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
 from service.inference.wire import Batch, Outcomes, Priority
 from service.telemetry.metrics import Metrics
-from tests.support.lanes import TURN, Bench, Lanes, echo, until
+from tests.support.lanes import TURN, Bench, Lanes, echo, queued, until
 
 
 async def test_each_caller_gets_its_own_translation(bench: Callable[..., Bench]) -> None:
@@ -58,7 +58,7 @@ async def test_client_that_leaves_costs_nothing(bench: Callable[..., Bench]) -> 
     first = [asyncio.create_task(used.translate(text)) for text in "abcd"]
     await until(lambda: bool(used.lanes.batches))
     leaving, staying = (asyncio.create_task(used.translate(text)) for text in ("leaving", "staying"))
-    await until(lambda: used.batcher.waiting == 2)
+    await until(lambda: queued(used.batcher) == 2)
     leaving.cancel()
     await asyncio.wait([leaving])
     gate.set()
@@ -71,7 +71,7 @@ async def test_worker_is_told_of_a_client_that_leaves(bench: Callable[..., Bench
     """A sentence that a worker is at is dropped when its caller is cancelled, and makes room for one that waits."""
     used = bench(silent)
     callers = [asyncio.create_task(used.translate(text)) for text in "abcde"]
-    await until(lambda: used.batcher.waiting == 1)
+    await until(lambda: queued(used.batcher) == 1)
     await until(lambda: bool(used.lanes.batches))
     callers[1].cancel()
     await until(lambda: len(used.lanes.batches) == 2)
@@ -132,7 +132,7 @@ async def test_sentences_join_those_that_a_worker_is_at(bench: Callable[..., Ben
     callers["d"] = asyncio.create_task(sentence)
     await until(lambda: len(used.lanes.batches) == 4)
     callers |= {text: asyncio.create_task(used.translate(text)) for text in "ef"}
-    await until(lambda: used.batcher.waiting == 2)
+    await until(lambda: queued(used.batcher) == 2)
     gates["b"].set()
     assert await callers["b"] == "b"
     await until(lambda: len(used.lanes.batches) == 5)
@@ -195,13 +195,13 @@ class _Several:
         """One that is free."""
         return await self._free.get()
 
-    def outgrown(self, _worker: Lanes) -> bool:
+    def outgrown(self, _lane: Lanes) -> bool:
         """None ever is."""
         return False
 
-    def release(self, worker: Lanes) -> None:
+    def release(self, lane: Lanes) -> None:
         """It is free."""
-        self._free.put_nowait(worker)
+        self._free.put_nowait(lane)
 
 
 class _Growing(_Several):
@@ -336,7 +336,7 @@ async def test_document_does_not_make_a_session_wait(bench: Callable[..., Bench]
     await until(lambda: bool(used.lanes.batches))
     session = asyncio.create_task(used.translate("s", Turn("session", "interactive")))
     await until(lambda: len(used.lanes.batches) == 2)
-    assert (used.batcher.waiting, used.batcher.flows, used.batcher.ahead("another", 3)) == (8, 1, 3)
+    assert (queued(used.batcher), used.batcher.flows, used.batcher.ahead("another", 3)) == (8, 1, 3)
     gate.set()
     await asyncio.gather(session, *document)
     first, second, third = ([f"d{n}" for n in range(start, start + 4)] for start in (0, 4, 8))
@@ -351,7 +351,7 @@ async def test_dispatcher_that_fails_leaves_nobody_waiting(bench: Callable[..., 
     await until(lambda: bool(used.lanes.batches))
     assert used.batcher.alive
     waiting = asyncio.create_task(used.translate("waiting"))
-    await until(lambda: used.batcher.waiting == 1)
+    await until(lambda: queued(used.batcher) == 1)
     with capture_logs() as lines:
         used.lanes.failure = ZeroDivisionError("a user's text")
         gate.set()
@@ -400,8 +400,8 @@ async def test_closing_answers_what_a_worker_was_just_given(bench: Callable[...,
     """Before anybody listens to the worker, too, a sentence is told that the service ends, not left to its deadline."""
     used = bench(deadline=20)
     caller = asyncio.create_task(used.translate("a"))
-    await until(lambda: used.batcher.waiting == 1)
-    await until(lambda: used.batcher.waiting == 0)
+    await until(lambda: queued(used.batcher) == 1)
+    await until(lambda: queued(used.batcher) == 0)
     assert used.lanes.batches == [["a"]]
     await used.batcher.close()
     with pytest.raises(ShuttingDownError):

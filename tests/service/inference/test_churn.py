@@ -28,6 +28,7 @@ from service.inference.worker import Worker, WorkerCommand
 from service.inference.worker_process import TRANSLATOR
 from service.telemetry.metrics import Metrics
 from tests.support.bundles import documents, make_bundle
+from tests.support.lanes import queued
 
 STRATEGIES: tuple[Strategy, ...] = ("direct", "sentence")
 OPTIONS = [Options(strategy, beam_size) for strategy, beam_size in product(STRATEGIES, (1, 4))]
@@ -151,7 +152,7 @@ def check(churn: Churn, plan: Plan) -> None:
     assert set(churn.ends) == {"answered", "cancelled", "too late"}
     assert churn.ends["answered"] >= 0.8 * plan.requests
     assert churn.ends["too late"] >= 0.05 * plan.requests
-    assert churn.batcher.waiting == 0
+    assert queued(churn.batcher) == 0
 
 
 @pytest.fixture(scope="module")

@@ -191,7 +191,8 @@ def test_what_is_dropped_costs_no_further_step() -> None:
     desk.take(batch(GREEDY, n1="xxxx", n2="y"))
     desk.take(batch(BEAM, n3="zzzz"))
     assert said(desk.work()) == {2: "y"}
-    desk.take(Drop((1, 2, 3, 77)))
+    for number in (1, 2, 3, 77):
+        desk.take(Drop(number))
     assert desk.busy
     assert said(desk.work()) == {1: None, 3: None}
     assert not desk.busy

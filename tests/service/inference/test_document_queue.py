@@ -13,7 +13,7 @@ from models.errors import RequestError
 from service.errors import ShuttingDownError
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Batch, Outcomes
-from tests.support.lanes import DIRECT, TURN, Bench, echo, translation, until
+from tests.support.lanes import DIRECT, TURN, Bench, echo, queued, translation, until
 
 
 def _window(size: int, following: int = 0) -> Callable[[int], tuple[int, int]]:
@@ -166,7 +166,7 @@ async def test_closing_takes_what_waits_out_of_the_queue(bench: Callable[..., Be
     await until(lambda: len(used.lanes.batches) == 2)
     queue.close()
     await asyncio.sleep(0)
-    assert used.batcher.waiting == 0
+    assert queued(used.batcher) == 0
     assert await used.translate("after") == "after"
     assert used.lanes.batches == [["bad", "a", "b", "c"], ["d", "e", "f", "g"], ["after"]]
 
