@@ -210,7 +210,10 @@ class Sentences:
 
 
 def _context(model: Model, appended: Appended) -> tuple[Entry, ...]:
-    """Of the sentences before it, those with words that the model reads: a block may begin later than the window."""
+    """Of the sentences before it, those with words that the model reads: a block may begin later than the window.
+
+    One without words takes up its place in the window all the same: Redis gives a fixed range of positions.
+    """
     if not has_words(appended.source):
         return ()
     first, _ = model.manifest.window.around(appended.position)
