@@ -107,6 +107,7 @@ class Documents:
     """Whole documents: they need no Redis, and each is one flow of the queue.
 
     It is `bulk` but for a first sentence that somebody waits for: a reader of events, or whoever brings just one.
+    `concurrency` says how many of its sentences may be in the queue at a time, however much room there is,
     `ping_seconds` and `idle_seconds` say how a document that is sent as events treats its reader.
     """
 
@@ -117,8 +118,8 @@ class Documents:
         self._admission = admission
         self._settings = settings
         self._new_id = new_id
-        self.ping_seconds = settings.stream_ping_seconds
         self.concurrency = settings.document_concurrency
+        self.ping_seconds = settings.stream_ping_seconds
         self.idle_seconds = settings.stream_idle_seconds
 
     @asynccontextmanager
@@ -185,7 +186,7 @@ class Documents:
 
     def _places(self, sentences: int) -> int:
         """Of so many sentences, how many may be in the queue at a time."""
-        return min(sentences, self._settings.document_concurrency)
+        return min(sentences, self.concurrency)
 
     def _fewest(self, request: DocumentRequest) -> int:
         """The number of sentences, or, before a text is split, how many it must have if none is too long."""

@@ -110,7 +110,7 @@ class Runtime:
 
     @classmethod
     def open(cls, folder: Path, *, device: str = "cpu", compute_type: str = "auto", threads: int = 1) -> "Runtime":
-        """Load a bundle or a checkpoint; of a checkpoint, both strategies are torch. Arguments as of `load`.
+        """Load a bundle or a checkpoint; of a checkpoint, all engines are torch's. Arguments as of `load`.
 
         A checkpoint whose backbone is no longer that of step one, and whose step one is gone, translates with context
         only.

@@ -24,7 +24,8 @@ KEPT_POSITIONS = 32
 class ContextStore:
     """The operations on a document's session, which has at most `max_sentences`, and gets `per_minute` (0: any number).
 
-    All of them raise StoreUnavailableError while Redis is away, and set the time-to-live anew.
+    All of them raise StoreUnavailableError while Redis is away, and but for `withdraw` and `delete` they set the
+    time-to-live anew.
     """
 
     def __init__(self, commands: Commands, max_sentences: int, per_minute: int = 0) -> None:

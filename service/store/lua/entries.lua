@@ -6,7 +6,7 @@
 local function entry(field, position) return redis.call('HGET', KEYS[2], field .. position) end
 local function write(field, position, value) redis.call('HSET', KEYS[2], field .. position, value) end
 
--- Next position, window, horizon and model of the session; nil where there is none.
+-- Next position, window, horizon, time-to-live, model and fingerprint of the session; nil where there is none.
 local function read_session()
   local session = redis.call('HMGET', KEYS[1], 'next', 'window', 'horizon', 'ttl', 'model', 'fingerprint')
   if not session[1] then return nil end
