@@ -69,7 +69,6 @@ class Behaviour:
     """How users are: see `Scenario`."""
 
     shares: Mapping[Kind, float] = field(default_factory=lambda: dict(ALL_KINDS))
-    pace_seconds: float = 2.0
     patience_seconds: float = 0.0
     mischief: float = 0.0
     seed: int = 1
@@ -176,7 +175,6 @@ class Stage:
             expected=self._expected,
             load=load,
             shares=dict(behaviour.shares),
-            pace_seconds=behaviour.pace_seconds,
             patience_seconds=behaviour.patience_seconds,
             mischief=behaviour.mischief,
             seed=behaviour.seed,

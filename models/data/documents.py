@@ -98,12 +98,12 @@ def windows(document: Document, reach: ContextWindow) -> Iterator[Window]:
         yield Window(current, sentences[first:position], sentences[position + 1 : end])
 
 
-def in_pieces(documents: Iterable[Document], sentences: int = PIECE_SENTENCES) -> Iterator[list[Document]]:
-    """Give whole documents in turn, each time as many as have so many sentences; the last ones may have fewer."""
+def in_pieces(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Give whole documents in turn, each time as many as have PIECE_SENTENCES; the last ones may have fewer."""
     piece: list[Document] = []
     for document in documents:
         piece.append(document)
-        if sum(len(each.sentences) for each in piece) >= sentences:
+        if sum(len(each.sentences) for each in piece) >= PIECE_SENTENCES:
             yield piece
             piece = []
     if piece:

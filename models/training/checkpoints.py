@@ -150,13 +150,13 @@ def is_checkpoint(folder: Path) -> bool:
     return (folder / DESCRIPTION).is_file()
 
 
-def load_model(checkpoint: Checkpoint, dropout: float = 0.0) -> TranslationModel:
+def load_model(checkpoint: Checkpoint) -> TranslationModel:
     """The model of a checkpoint, in evaluation mode.
 
     Raises:
         CheckpointError: the weights do not fit the config that came with them.
     """
-    model = build_model(checkpoint.config, checkpoint.tokenizer, dropout)
+    model = build_model(checkpoint.config, checkpoint.tokenizer, dropout=0.0)
     load_weights(model, checkpoint.weights)
     return model.eval()
 

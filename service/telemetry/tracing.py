@@ -6,13 +6,13 @@ traces are on. A span never holds text, ids or keys of a user, nor the message o
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context, attach, detach
-from opentelemetry.trace import Link, NoOpTracer, Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace import NoOpTracer, Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from service.telemetry.build import release
@@ -75,7 +75,6 @@ def span(
     *,
     kind: SpanKind = SpanKind.INTERNAL,
     parent: Context | None = None,
-    links: Sequence[Link] = (),
     attributes: Mapping[str, str | int] | None = None,
 ) -> Iterator[Span]:
     """A span around the block, current in it; an error is noted by its type alone.
@@ -87,7 +86,6 @@ def span(
         parent,
         kind,
         attributes,
-        links,
         record_exception=False,
         set_status_on_exception=False,
     ) as current:
