@@ -423,7 +423,7 @@ class Dependency(Body):
     status: Literal["up", "down", "read_only"]
     """`read_only`: a Redis that refuses writes, as one that is full does, and can be read."""
     detail: str
-    """For people; of a Redis that fails, with the reason as in the log."""
+    """For people; of a Redis that has just failed a call, with the reason as in the log."""
 
 
 class Dependencies(Body):

@@ -68,7 +68,7 @@ def test_user_of_the_documentation_is_enough(
 
 
 def test_redis_that_cannot_be_trusted(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
-    """A Redis without the right certificate gets nothing: sessions are refused, documents are served."""
+    """A Redis without the right certificate gets nothing, as the log says: sessions are refused, documents served."""
     trustme.CA().cert_pem.write_to_path(tmp_path / "another.pem")
     with TlsFront(redis_server.port) as front:
         url = f"rediss://localhost:{front.port}"
@@ -78,3 +78,4 @@ def test_redis_that_cannot_be_trusted(replicas: Replicas, redis_server: RedisSer
             assert (refused.status_code, refused.json()["code"]) == (503, "session_store_unavailable")
             assert translate(client, "a").status_code == 200
             assert client.get("/health/ready").status_code == 200
+        assert "CERTIFICATE_VERIFY_FAILED" in replica.log
