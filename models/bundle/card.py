@@ -58,7 +58,7 @@ def _limits(manifest: Manifest) -> str:
     limits = manifest.limits
     return (
         f"A sentence of more than {limits.split_tokens} tokens is translated in parts, since training saw none longer;"
-        f" a part of more than {limits.source_tokens} is refused."
+        f" a clause of more than {limits.source_tokens} is divided between words."
     )
 
 

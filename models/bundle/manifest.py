@@ -60,9 +60,9 @@ class Limits(Frozen):
     """How long a source sentence may be, in tokens without the end of sentence."""
 
     split_tokens: int = Field(ge=1)
-    """A longer sentence is translated in parts where it has clause boundaries: training saw none longer."""
+    """A longer sentence is translated in parts, its clauses: training saw none longer."""
     source_tokens: int = Field(ge=1)
-    """A longer part is refused: the model has no positions for it."""
+    """A longer clause is divided between words, else anywhere: the model has no positions for it."""
 
 
 class Manifest(Frozen):

@@ -172,7 +172,12 @@ def test_key_with_limits_and_expiry_is_listed_without_its_secret(command: Comman
         (("list",), {"keys": "none"}, "ANTECEDENT_KEYS is none", 2),
         (("list",), {"keys": "redis", "redis_url": ""}, "ANTECEDENT_REDIS_URL must name one", 2),
         (("list",), {"keys_file": "/nowhere/keys.json"}, "/nowhere/keys.json: No such file", 1),
-        (("list",), {"keys": "redis", "redis_url": "redis://127.0.0.1:1"}, "Redis is unavailable (ConnectionError)", 1),
+        (
+            ("list",),
+            {"keys": "redis", "redis_url": "redis://127.0.0.1:1"},
+            "Redis is unavailable (ConnectionRefusedError)",
+            1,
+        ),
         (("revoke", "0123456789abcdef"), {}, "there is no key 0123456789abcdef", 1),
         (("revoke", "ant_0123456789abcdef_" + "s" * 50), {}, "there is no key 0123456789abcdef\n", 1),
         (("revoke", "s" * 43), {}, "the id of a key is the 16 characters", 2),

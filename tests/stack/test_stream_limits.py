@@ -217,11 +217,11 @@ def test_handshake_that_cannot_be_read(ordinary: Replica, session: str, fields: 
 
 
 def test_only_get_begins_a_stream(ordinary: Replica, session: str) -> None:
-    """With any other method it is a request like others: here, for what is not there."""
+    """With any other method it is a request like others, and none that the path supports."""
     with connected(ordinary.url) as stranger:
         handshake = handshake_of(session).replace(b"Connection: Upgrade", b"Connection: close, Upgrade")
         stranger.sendall(handshake.replace(b"GET ", b"POST "))
-        assert read_all(stranger).startswith(b"HTTP/1.1 404 ")
+        assert read_all(stranger).startswith(b"HTTP/1.1 405 ")
 
 
 def test_told_to_end_while_a_sentence_never_does(

@@ -12,8 +12,6 @@ from models.engine.runtime import Runtime, WindowTranslator
 from tests.support.bundles import documents
 
 GREEDY = Options(beam_size=1)
-TOO_LONG = "からりきくろ" * 40
-"""A sentence that the tiny bundles refuse."""
 
 
 @dataclass(frozen=True)

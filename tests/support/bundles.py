@@ -1,6 +1,7 @@
 """Tiny real checkpoints and bundles: everything that a trained one has, in a network too small to know anything."""
 
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,19 @@ def make_bundle(
     if not own_backbone:
         alone = make_checkpoint(folder.with_name(f"{folder.name}.alone"), SentenceConfig(), seed=2, **checkpoint)
     export_bundle(trained, folder, quantization, documents=documents(), sentence=alone)
+    return folder
+
+
+UNFIT = "ﷺ"
+"""A character that no tokenizer reads as fewer than eight tokens: its eighteen letters and three spaces."""
+
+
+def narrowed(bundle: Path, folder: Path) -> Path:
+    """A copy of a bundle that has room for fewer tokens than `UNFIT` has."""
+    shutil.copytree(bundle, folder)
+    manifest = Manifest.load(folder)
+    limits = manifest.limits.model_copy(update={"source_tokens": 7, "split_tokens": 7})
+    manifest.model_copy(update={"limits": limits}).save(folder)
     return folder
 
 

@@ -11,8 +11,8 @@ from models.bulk.parts import CorpusFile, Part
 from models.bulk.worker import PartTranslator, Settings, Translation
 from models.config import SentenceConfig
 from models.errors import ClusterError, DataError
-from tests.support.bulk import TOO_LONG, Corpus, settings_of
-from tests.support.bundles import make_bundle
+from tests.support.bulk import Corpus, settings_of
+from tests.support.bundles import UNFIT, make_bundle
 
 
 @dataclass
@@ -65,6 +65,12 @@ def job(tmp_path: Path, bulk_bundle: Path) -> Job:
     return Job(tmp_path, bulk_bundle)
 
 
+@pytest.fixture
+def narrow_job(tmp_path: Path, narrow_bundle: Path) -> Job:
+    """The same, of a bundle with room for few tokens."""
+    return Job(tmp_path, narrow_bundle)
+
+
 def test_corpus_is_translated_in_order(job: Job, bulk_corpus: Corpus) -> None:
     """In whichever order parts are ready, the output is that of `translate`; progress comes to the whole corpus."""
     assert job.run(bulk_corpus.file, OneWorker()) == Outcome(sentences=400, parts=40, kept=0)
@@ -102,34 +108,34 @@ def test_another_model_begins_anew(job: Job, bulk_corpus: Corpus, tmp_path: Path
     assert Job(job.folder, other).run(bulk_corpus.file, OneWorker()).kept == 0
 
 
-def test_refused_sentences_stop_nobody_else(job: Job, tmp_path: Path) -> None:
+def test_refused_sentences_stop_nobody_else(narrow_job: Job, tmp_path: Path) -> None:
     """Sentences that cannot be translated are named at the end; once mended, only their parts are done again."""
     corpus = tmp_path / "corpus.ja"
     good = "から。\n" * 10 + "\n"
-    corpus.write_text(f"きく。\n{good}{TOO_LONG}\n{good}{good}かも。\n{TOO_LONG}\n", encoding="utf-8")
+    corpus.write_text(f"きく。\n{good}{UNFIT}\n{good}{good}かも。\n{UNFIT}\n", encoding="utf-8")
     with pytest.raises(
         DataError, match=r"corpus\.ja:13: cannot be translated: .* tokens .*; nor can lines 37"
     ) as raised:
-        job.run(corpus, OneWorker())
+        narrow_job.run(corpus, OneWorker())
     assert raised.value.line == 13
-    assert not job.out.exists()
+    assert not narrow_job.out.exists()
     corpus.write_text(f"きく。\n{good}こら。\n{good}{good}かも。\nから。\n", encoding="utf-8")
     worker = OneWorker()
-    job.run(corpus, worker)
+    narrow_job.run(corpus, worker)
     assert worker.translated == [36, 13]
-    assert job.out.read_text(encoding="utf-8").count("\n") == 37
+    assert narrow_job.out.read_text(encoding="utf-8").count("\n") == 37
 
 
-def test_what_stands_there_twice_is_named_twice(job: Job, tmp_path: Path) -> None:
+def test_what_stands_there_twice_is_named_twice(narrow_job: Job, tmp_path: Path) -> None:
     """It is one part that cannot be translated, at two places; progress comes to the whole corpus all the same."""
     corpus = tmp_path / "corpus.ja"
-    same = "から。\n" * 9 + f"{TOO_LONG}\n\n"
+    same = "から。\n" * 9 + f"{UNFIT}\n\n"
     corpus.write_text(same + "かも。\n" * 10 + "\n" + same, encoding="utf-8")
     worker = OneWorker()
     with pytest.raises(DataError, match=r"corpus\.ja:10: .*; nor can lines 32"):
-        job.run(corpus, worker)
+        narrow_job.run(corpus, worker)
     assert sorted(worker.translated) == [1, 12]
-    assert sum(done for done, _ in job.told) == 30
+    assert sum(done for done, _ in narrow_job.told) == 30
 
 
 def test_nothing_to_translate_needs_no_worker(job: Job, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from models.config import GlobalLocalConfig
 from models.data.replacement import Replacement
 from models.engine.requests import Options
 from models.errors import BundleError, UnsupportedOptionError
-from tests.support.bulk import TOO_LONG, Corpus, make_corpus, settings_of
-from tests.support.bundles import make_bundle
+from tests.support.bulk import Corpus, make_corpus, settings_of
+from tests.support.bundles import UNFIT, make_bundle
 
 
 def worker(settings: Settings, attempts: int = 0) -> PartTranslator:
@@ -57,13 +57,13 @@ def test_context_may_be_left_out(bulk_bundle: Path, bulk_corpus: Corpus, context
     assert alone not in bulk_corpus.expected
 
 
-def test_sentences_that_are_refused(bulk_bundle: Path) -> None:
+def test_sentences_that_are_refused(narrow_bundle: Path) -> None:
     """Each sentence that the model has no room for is named by its line in the corpus, and the part has no text."""
-    text = f"から。\n{TOO_LONG}\n\nから。\n{TOO_LONG}\n"
-    found = worker(settings_of(bulk_bundle))(row(text, line=11))
+    text = f"から。\n{UNFIT}\n\nから。\n{UNFIT}\n"
+    found = worker(settings_of(narrow_bundle))(row(text, line=11))
     assert found["text"] == ""
     assert [line.split(": ")[0] for line in found["refused"].splitlines()] == ["12", "15"]
-    assert "tokens without a clause boundary" in found["refused"]
+    assert "tokens that cannot be divided" in found["refused"]
 
 
 def test_part_that_ends_workers_is_given_up(bulk_bundle: Path) -> None:

@@ -47,7 +47,7 @@ def test_what_the_makers_do_not_say_is_said_to_be_unknown() -> None:
     card = model_card(shipped.model_copy(update={"provenance": Provenance(), "scores": {}}))
     assert card.count("Its makers do not say.") == 3
     assert "None were measured." in card
-    assert "more than 511 is refused" in card
+    assert "more than 511 is divided between words" in card
 
 
 def test_a_card_says_what_is_read() -> None:
