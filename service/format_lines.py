@@ -5,17 +5,26 @@ begins with (front matter), and all of subtitles but what is shown (WebVTT, sect
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from models.data.words import has_words
+
 _MAY_BE: Final = re.compile(r"[ \t>\ufeff]*(?:`{3}|~{3}|<!--|\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:)")
 """How most lines do not begin that are anything of this."""
-_FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,}).*", re.DOTALL)
+_FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,4}(?=[ \t]*\w)).*", re.DOTALL)
+"""Tildes without a language behind them are rules: newsletters have them around each of their parts."""
 _COMMENT: Final = re.compile(r"[ \t>]*<!--")
 _COMMENT_END: Final = "-->"
+_COMMENTS: Final = re.compile(r"<!--.*?-->")
+_MOST_ENDLESS: Final = 3
+"""Blocks that are begun and not ended, of one sign; behind so many none is looked for."""
 _LINK: Final = re.compile(
     r"""[ ]{0,3}\[(?!\^)[^\[\]]{1,200}\]:[ \t]+                     # [name]: https://example.org "title"
-        (?:<[^<>]*>|[!-~]*[/\#][!-~]*) (?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))? \s*""",
+        (?:<[^<>]*+>|(?:[a-z][a-z0-9+.-]{1,20}+://|mailto:|www\.|\.{0,2}/|\#[A-Za-z])[!-~]*+
+          |(?:[A-Za-z0-9_-]++/)*+[A-Za-z0-9_-]++\.[a-z]{2,5}+)
+        (?:[ \t]++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?+ \s*+""",
     re.VERBOSE,
 )
 _TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[ \t]+-->.*\s*")
@@ -24,9 +33,9 @@ _SUBTITLES: Final = re.compile(r"[\s\ufeff]*WEBVTT(?:[ \t].*)?\s*")
 _ABOUT_SUBTITLES: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?", re.DOTALL)
 _RULE: Final = re.compile(r"\ufeff?---\s*")
 _RULE_END: Final = re.compile(r"(?:---|\.\.\.)\s*")
-_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*:(?:\s.*)?", re.DOTALL)
-_MATTER: Final = re.compile(rf"\s*|[ \t]*#.*|[ \t]+.*|-[ \t].*|{_KEY.pattern}", re.DOTALL)
-"""A line of YAML, and one that it may begin with."""
+_KEY: Final = re.compile(r"[a-z][a-z0-9_.-]*+:(?:[ \t].*)?(?<![.?!。！？])\s*")
+_MATTER: Final = re.compile(rf"[ \t]*#.*\s*|[ \t]+\S.*\s*|-[ \t].*\s*|{_KEY.pattern}")
+"""A line that it may begin with, and any line of YAML; what somebody says in a scene ends as a sentence does."""
 _MOST_MATTER: Final = 200
 """Lines of it."""
 
@@ -47,8 +56,8 @@ class _Lines:
         self.kept = [False] * len(lines)
         self._lines = lines
         self._subtitles = bool(lines) and _SUBTITLES.fullmatch(lines[0]) is not None
-        self._endless: dict[str, int] = {}
-        """Signs that end no block behind those that were read, and the fewest of them that do not."""
+        self._endless = Counter[str]()
+        """By their signs, blocks that were begun and not ended."""
 
     def read(self) -> None:
         place = self._end_of_matter()
@@ -87,20 +96,21 @@ class _Lines:
 
     def _end_of_fence(self, place: int, fence: str) -> int:
         closing = re.compile(rf"[ \t>]*{fence[0]}{{{len(fence)},}}\s*")
-        return self._end_behind(place, fence[0], len(fence), closing.fullmatch)
+        return self._end_behind(place, fence[0], closing.fullmatch)
 
     def _end_of_comment(self, place: int) -> int:
         line = self._lines[place].rstrip()
         if _COMMENT_END in line:
-            return place + line.endswith(_COMMENT_END)
-        return self._end_behind(place, _COMMENT_END, 1, lambda each: _COMMENT_END in each)
+            return place + (not has_words(_COMMENTS.sub("", line)))
+        end = self._end_behind(place, _COMMENT_END, lambda each: _COMMENT_END in each)
+        return end if self._lines[end - 1].rstrip().endswith(_COMMENT_END) else place
 
-    def _end_behind(self, place: int, sign: str, count: int, is_end: Callable[[str], object]) -> int:
+    def _end_behind(self, place: int, sign: str, is_end: Callable[[str], object]) -> int:
         """Behind the line that ends a block; what is not ended is none, as anybody may write three signs."""
-        if count < self._endless.get(sign, count + 1):
+        if self._endless[sign] < _MOST_ENDLESS:
             for number in self._where(place, is_end):
                 return number + 1
-            self._endless[sign] = count
+            self._endless[sign] += 1
         return place
 
     def _end_of_matter(self) -> int:

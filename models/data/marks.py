@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from string import punctuation
 from typing import Final
 
-from models.data.words import CODE, TAG, beside
+from models.data.words import CODE, TAG, WEB_ADDRESS, beside
 
 SIGNS: Final = ("<", "*", "_", "~~", "](")
 """One of them is in each pair of marks."""
 _MARK: Final = re.compile(
     rf"""
-      (?P<code> {CODE} )                                                # no marks, but a word
+      (?P<code> {CODE} | {WEB_ADDRESS} )                                # no marks, but a word
     | (?P<note> (?<![A-Za-z0-9)\]\s])                                 # <sup>1</sup>, of a note; not of a power
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
         </sup (?:\s[^<>]*+)? > )
@@ -70,7 +70,7 @@ class Marks:
     def of(cls, text: str) -> "Marks":
         """Find them. Takes a time that is linear in the length of the text, as all does here."""
         marks = [_mark(found) for found in _MARK.finditer(text) if found["code"] is None]
-        partners = _partners(marks)
+        partners = _around_words(text, marks, _partners(marks))
         paired = {number for both in partners.items() for number in both}
         before = list(_at_beginning(text, marks, paired))
         after = list(_at_end(text, marks, paired.union(before)))
@@ -129,6 +129,15 @@ def _partners(marks: Sequence[Mark]) -> dict[int, int]:
     return partners
 
 
+def _around_words(text: str, marks: Sequence[Mark], partners: Mapping[int, int]) -> dict[int, int]:
+    """Without pairs of signs that have no letter between them: they make a face, *_* or (^_^)."""
+    return {
+        number: other
+        for number, other in partners.items()
+        if marks[number].is_tag or any(map(str.isalnum, text[marks[number].end : marks[other].begin]))
+    }
+
+
 def _at_beginning(text: str, marks: Sequence[Mark], paired: Container[int]) -> Iterable[int]:
     edge = 0
     for number, mark in enumerate(marks):
@@ -167,14 +176,19 @@ def _tag(found: re.Match[str]) -> Mark:
     tag, closes = found["tag"], bool(found["closes"])
     bare, alone = tag.rstrip("/").rstrip(), tag.endswith("/")
     words = bare.split(maxsplit=1)
-    name = words[0].split(".", 1)[0].lower()  # </c> closes <c.yellow>
+    written = words[0].split(".", 1)[0]  # </c> closes <c.yellow>
+    name = written.lower()
+    for_the_eye = _FOR_THE_EYE.fullmatch(name if len(name) > 1 else written)  # <A> and <B> may be names of anything
     apart = not any(character.isascii() and character.isalnum() for character in beside(found))
-    says = apart and not closes and not _FOR_THE_EYE.fullmatch(name) and (alone or len(words) == 1)
+    says = apart and not closes and not for_the_eye and (alone or len(words) == 1)
     return Mark(*found.span(), found[0], name, not closes and not alone, closes, says)
 
 
 def _flanks(found: re.Match[str]) -> tuple[bool, bool]:
-    """Whether signs open and close, as in CommonMark, section 6.2; not those between letters or digits: 2**3, a_b."""
+    """Whether signs open and close, as in CommonMark, section 6.2; not those between letters or digits: 2**3, a_b.
+
+    One asterisk, and two tildes, open nothing behind a letter of any language, where they are arithmetic, or a drawl.
+    """
     before, after = beside(found)
     if before.isascii() and after.isascii() and before.isalnum() and after.isalnum():
         return False, False
@@ -182,6 +196,8 @@ def _flanks(found: re.Match[str]) -> tuple[bool, bool]:
     signs = [character in punctuation for character in (before, after)]
     opens = not spaces[1] and (not signs[1] or spaces[0] or signs[0])
     closes = not spaces[0] and (not signs[0] or spaces[1] or signs[1])
-    if found[0].startswith("_"):  # no mark between letters of any language
-        return opens and (not closes or signs[0]), closes and (not opens or signs[1])
+    if found[0] == "_":  # no mark between letters of any language, nor beside other signs than a full stop
+        return opens and not closes and after.isalnum(), closes and not opens and not before.isspace()
+    if found[0] in {"*", "~~"}:
+        return opens and not before.isalnum(), closes and (before.isalnum() or not after.isalnum())
     return opens, closes

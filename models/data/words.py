@@ -4,19 +4,25 @@ import re
 import unicodedata
 from typing import Final
 
-ADDRESS: Final = r"""
+WEB_ADDRESS: Final = r"""
       (?: (?i:https?|ftp):// | (?<![A-Za-z0-9]) (?i:www)\. )                        # https://example.org/a_(b)
       (?: \([!\#-'*-;=?-~]*+\) | [!\#-'*-;=?-~] )* (?: \([!\#-'*-;=?-~]*+\) | [A-Za-z0-9/=\#_~&+$%-] )
       (?: (?<=[/=_\#-]) (?![ぁ-ん])                                   # …/wiki/紫式部, if white space says where it ends
           (?:
            [^\x00-\x7f\u3000、。，．「」『』（）【】［］！？…\U000f0000-\U0010ffff] | [A-Za-z0-9/=\#_~&+$%.-] ){1,80}+
           (?= [\s\u3000)\]>"'] | \Z ) )?
+"""
+ADDRESS: Final = rf"""
+      {WEB_ADDRESS}
     | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]++ @ [A-Za-z0-9-]++ (?:\.[A-Za-z0-9-]++)++   # of mail
 """
 """Without the marks of the sentence around it. Takes a time that is linear in the text's length, as all of these do."""
 TAG: Final = r"""
-      (?: v (?:\.[A-Za-z0-9.]++)? \s++ [^<>\n\U000f0000-\U0010ffff]{1,80}+ | lang \s++ [A-Za-z0-9-]++    # of subtitles
-        | [A-Za-z0-9][A-Za-z0-9.:-]*+                                                 # <br/> </b> <g id="1"> <Link> <0>
+      (?: v (?:\.[A-Za-z0-9.]++)? \s++ (?=[A-Z]|[^\x00-\x7f]) [^<>\n\U000f0000-\U0010ffff]{1,80}+   # of subtitles
+        | lang \s++ [A-Za-z0-9-]++
+        | (?: (?i:a|audio|button|details|dialog|fieldset|form|iframe|img|input|ol|optgroup|option|script|select|table
+                |t[dh]|textarea|track|video) (?=\s)                                   # <input disabled>
+            | [A-Za-z0-9][A-Za-z0-9.:-]*+ (?!\s++[A-Za-z]++[\s/>]) )                  # <br/> </b> <g id="1"> <Link> <0>
           (?: \s++ [A-Za-z0-9.:@_-]++ \s*+=\s*+ (?: "[^"<]*+" | '[^'<]*+' | (?:[^\s"'<>`/]|/(?!>))++ )
             | \s++ (?i:allowfullscreen|async|autofocus|autoplay|checked|compact|controls|default|defer|disabled|download
                       |hidden|inert|ismap|loop|multiple|muted|noshade|novalidate|nowrap|open|readonly|required|reversed
@@ -33,15 +39,14 @@ TICKED: Final = r"(?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n\U000f0000-\U0010ffff]
 """What Markdown has for them: `code`, but not `one' `other'."""
 PLACEHOLDER: Final = (
     r"""
-      [$%\#]? \{{1,2} \s*+                                                         # {name} {{name}} ${name} %{name} {0}
-      [A-Za-z0-9_.-]*+ (?: \[ [A-Za-z0-9_"'.-]{1,40}+ \] | \(\) | \.[A-Za-z_][A-Za-z0-9_]*+ )*+
-      (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+                                        # {name!r} {price:,.2f}
-      (?: \s*+ \| \s*+ [A-Za-z_][A-Za-z0-9_]*+ (?: \( [^(){}\n]{0,40}+ \) )?+ )*+   # {{ name | upper }}
-      \s*+ \}{1,2}
+      [$%\#]? \{ \s*+ [A-Za-z0-9_.-]*+                                              # {name} ${name} %{name} {0} {}
+      (?: \[ [A-Za-z0-9_"'.-]{1,40}+ \] | \(\) | \.[A-Za-z_][A-Za-z0-9_]*+ )*+
+      (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+ \s*+ \}                                # {name!r} {price:,.2f}
+    | [$%\#]? \{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}                        # {{ name | upper }}
     | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:plural|select|selectordinal) \s*+ ,    # of ICU, with all that it may say
       (?: [^{}]{1,400}+ | \{ [^{}]{0,400}+ \} ){1,20}+ \}
     | \{\\ [^{}\n]{1,80}+ \}                                                        # {\an8}, of subtitles
-    | % [A-Za-z_][A-Za-z0-9_.-]++ % (?![A-Za-z0-9])                                 # %name%
+    | (?<![0-9]) % [A-Za-z_][A-Za-z0-9_.-]++ % (?![A-Za-z0-9])                        # %name%
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
     | &lt;/? [A-Za-z0-9][A-Za-z0-9.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of

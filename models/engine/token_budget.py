@@ -19,7 +19,7 @@ class TokenBudget:
     def fail(self, tokens: int) -> None:
         """There was no memory for so many: from now on there may be half as many."""
         if tokens:
-            self.tokens = max(1, tokens // 2)
+            self.tokens = min(self.tokens, max(1, tokens // 2))
         self._sound = 0
 
     def succeed(self) -> None:

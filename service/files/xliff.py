@@ -22,6 +22,9 @@ _AROUND_WORDS: Final = frozenset(("g", "mrk", "pc"))
 """Elements that have words of the sentence in them; those of all others are for programs."""
 _DONE: Final = frozenset(("final", "needs-review-translation", "reviewed", "signed-off", "translated"))
 """States of segments that somebody has translated."""
+_TO_DO: Final = frozenset(("needs-translation", "new"))
+_PARTS: Final = ("seg-source", "segment", "source", "target", "trans-unit")
+"""Elements that no segment is in."""
 _MOST_TAGS: Final = 500_000
 
 _Element = Any
@@ -64,7 +67,9 @@ def _root(content: bytes) -> _Element:
 def _segments(root: _Element) -> Iterator["_Segment"]:
     """Those that may be translated and have text, in the order of the file."""
     name = root.tag.removesuffix("xliff")
-    for unit in root.iter(f"{name}trans-unit", f"{name}segment"):
+    for unit in list(root.iter(f"{name}trans-unit", f"{name}segment")):  # a list: targets are made meanwhile
+        if next(unit.iterancestors(*(name + part for part in _PARTS)), None) is not None:
+            raise InvalidInputError("file: has segments within segments")
         source = unit.find(f"{name}source")
         if source is not None and _may_be_translated(unit):
             yield from filter(_Segment.has_text, _of_unit(unit, source, name))
@@ -77,34 +82,45 @@ def _may_be_translated(unit: _Element) -> bool:
 
 
 def _of_unit(unit: _Element, source: _Element, name: str) -> Iterator["_Segment"]:
-    """One, or those into which a tool has divided it; a target that is to be made is divided in the same way."""
-    divided = unit.find(f"{name}seg-source")
-    target = unit.find(f"{name}target")
-    is_done = target is not None and _is_done(unit, source, target)
-    if divided is None:
-        yield _Segment(unit, source, target, is_done=is_done)
+    """One, or those into which a tool has divided it."""
+    target, divided = unit.find(f"{name}target"), unit.find(f"{name}seg-source")
+    parts = {} if divided is None else _parts(divided, name)
+    if not parts:
+        yield _Segment(unit, source, target, is_done=target is not None and _is_done(unit, source, target))
         return
-    if target is None or not is_done:
+    if target is None or not _is_done(unit, source, target):
         target = _empty_target(unit, divided, target)
-        target.text, target[:] = divided.text, deepcopy(list(divided))
+        target.text = divided.text
         _say_who(unit, source, target)
-    parts = ([each for each in where.iter(f"{name}mrk") if each.get("mtype") == "seg"] for where in (divided, target))
-    for one, other in zip(*parts, strict=False):
-        yield _Segment(unit, one, other, is_done=is_done)
+    there = _parts(target, name)
+    for key, part in parts.items():
+        other = there.get(key)
+        if other is None:
+            other = etree.SubElement(target, part.tag, part.attrib)
+            other.tail = part.tail
+        yield _Segment(unit, part, other, is_done=bool("".join(other.itertext()).strip()))
+
+
+def _parts(divided: _Element, name: str) -> dict[str, _Element]:
+    """Those of a source, or a target, by what they are called; none of them in another one."""
+    found = [each for each in divided.iter(f"{name}mrk") if each.get("mtype") == "seg"]
+    apart = [each for each in found if all(other.get("mtype") != "seg" for other in each.iterancestors(f"{name}mrk"))]
+    return {each.get("mid", f"#{number}"): each for number, each in enumerate(apart)}
 
 
 def _is_done(unit: _Element, source: _Element, target: _Element) -> bool:
     """Whether a target is a translation; many tools put the source there, until there is one."""
     said = "".join(target.itertext()).strip()
     state = target.get("state") or unit.get("state")
-    return bool(said) and (
-        state in _DONE or unit.get("approved") == "yes" or said != "".join(source.itertext()).strip()
-    )
+    if not said or state in _TO_DO:
+        return False
+    return state in _DONE or unit.get("approved") == "yes" or said != "".join(source.itertext()).strip()
 
 
 def _empty_target(unit: _Element, behind: _Element, target: _Element | None) -> _Element:
     """The target of a unit without anything in it; one that has none gets one."""
     if target is None:
+        behind = next(behind.itersiblings(re.sub(r"[\w-]+\Z", "seg-source", unit.tag)), behind)
         target = etree.Element(re.sub(r"[\w-]+\Z", "target", unit.tag))
         target.tail = behind.tail
         behind.addnext(target)
@@ -142,7 +158,7 @@ class _Segment:
     def write(self, translation: str) -> None:
         """Make it the translation, what is inside the `<p>` of `html` in another language."""
         target = self._target
-        if target is None or target.getparent() is self._unit:
+        if target is None or target.getparent() is self._unit:  # else a part of one
             target = _empty_target(self._unit, self._source, target)
             _say_who(self._unit, self._source, target)
         target.text, target[:] = None, []
@@ -169,13 +185,13 @@ class _Segment:
             elif piece.closes:
                 del opened[max(1, len(opened) - 1) :]
             elif piece.number is not None:
-                kept = left.pop(piece.number, self._kept[piece.number])
+                kept = left.pop(piece.number, None)  # None: it is there already, and its id must not be there twice
                 if piece.name == "a":
-                    opened.append(etree.SubElement(opened[-1], kept.tag, kept.attrib, kept.nsmap))
-                else:
+                    opened.append(opened[-1] if kept is None else etree.SubElement(opened[-1], kept.tag, kept.attrib))
+                elif kept is not None:
                     opened[-1].append(_alone(kept))
         for kept in left.values():
-            target.append(_alone(kept))
+            target.append(etree.Element(kept.tag, kept.attrib) if _has_words(kept) else _alone(kept))
 
 
 def _has_words(element: _Element) -> bool:

@@ -28,6 +28,7 @@ class LogHandler(logging.StreamHandler[TextIO]):
             elif self._dropped:
                 lines, self._dropped = self._dropped, 0
                 structlog.get_logger(__name__).warning("log_lines_dropped", lines=lines)
+                self._dropped += lines * (self._dropped > 0)  # that line was not taken either
         except Exception:  # noqa: BLE001 - as every handler does
             self.handleError(record)
 

@@ -19,7 +19,7 @@ pip install antecedent
 
 Two <!-- a remark --> words.
 
-> ~~~~
+> ~~~~ text
 > three
 > ~~~
 > ~~~~
@@ -77,6 +77,12 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
     [
         ("```\nOne.\n", ["```\nOne."]),
         ("~~~ One\nTwo.\n", ["One", "Two."]),
+        ("~~~~~~~~\nOne.\n~~~~~~~~\nTwo.\n~~~~~~~~\n", ["One.", "Two."]),
+        ("~~~\nOne.\n~~~\n", ["One."]),
+        ("<!-- a --> One. <!-- b -->\n", ["a --> One."]),
+        ("---\njohn: Hello there.\nmary: Hi!\n---\nOne.\n", ["john: Hello there.", "mary: Hi!", "One."]),
+        ("---\nSubject: Two\n---\nOne.\n", ["Subject: Two", "One."]),
+        ("[Smith]: and/or\n[Tom]: #1!\n[Q1]: N/A\n", ["[Smith]: and/or", "[Tom]: #1!", "[Q1]: N/A"]),
         ("```a``` One.\nTwo.\n```\n", ["a``` One.", "Two."]),
         ("````\nOne.\n```\n", ["One."]),
         ("<!-- One.\nTwo.\n", ["One.", "Two."]),

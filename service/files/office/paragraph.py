@@ -23,6 +23,9 @@ _DEEPEST: Final = 16
 _MOST_NAMES: Final = 20
 """Namespaces that a run declares: each piece of it that is kept declares them again."""
 
+_MOST_NAMES_AROUND: Final = 100
+"""Those that it need not declare; each look at them makes a table of all."""
+
 
 class Paragraph:
     """A paragraph, and its text as a paragraph of HTML.
@@ -37,7 +40,8 @@ class Paragraph:
         self.weight = 0
         """Bytes of what its text looks like, for each piece of it."""
         self._depth = 0
-        self._names = element.nsmap
+        if len(element.nsmap) > _MOST_NAMES_AROUND:
+            raise InvalidInputError(f"file: declares more than {_MOST_NAMES_AROUND} namespaces")
         self._element = element
         self._dialect = dialect
         self._fields = fields
@@ -170,7 +174,8 @@ class Paragraph:
 
     def _own_names(self, run: Element) -> Mapping[str | None, str]:
         """The namespaces that a run declares, and the paragraph does not."""
-        names = {name: uri for name, uri in run.nsmap.items() if self._names.get(name) != uri}
+        around = self._element.nsmap
+        names = {name: uri for name, uri in run.nsmap.items() if around.get(name) != uri}
         if len(names) > _MOST_NAMES:
             raise InvalidInputError(f"file: a run declares more than {_MOST_NAMES} namespaces")
         return names

@@ -101,6 +101,36 @@ def test_targets_are_made_where_there_is_no_translation(before: str, after: str)
     assert units(capitals(old(before))) == [after]
 
 
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (
+            '<mrk mtype="seg" mid="2">v</mrk><mrk mtype="seg" mid="1"/>',
+            'mid="2">v</mrk><mrk mtype="seg" mid="1">X.</mrk>',
+        ),
+        ('<mrk mtype="seg" mid="2">v</mrk>', 'mid="2">v</mrk><mrk mtype="seg" mid="1">X.</mrk>'),
+        ('<mrk mtype="seg" mid="1">v</mrk>', 'mid="1">v</mrk><mrk mtype="seg" mid="2">Y.</mrk>'),
+    ],
+)
+def test_a_target_that_is_translated_in_part_is_completed(target: str, expected: str) -> None:
+    """Parts are those of the same name, in whichever order."""
+    content = old(f"<source>x. y.</source><seg-source>{DIVIDED}</seg-source><target>{target}</target>")
+    assert html_of(content) == "<p>x.</p><p>y.</p>"
+    assert re.sub(r"</mrk>\s+", "</mrk>", units(capitals(content))[0]).endswith(f"{expected}</target>")
+
+
+def test_a_division_without_parts_is_none() -> None:
+    """The whole source is a segment then."""
+    (unit,) = units(capitals(old("<source>x</source><seg-source>x</seg-source>")))
+    assert unit == f"<source>x</source><seg-source>x</seg-source><target {OLD}>X</target>"
+
+
+def test_what_is_still_to_be_translated_is() -> None:
+    """Also where a tool has put something else in its place."""
+    (unit,) = units(capitals(old('<source>x</source><target state="new">TODO</target>')))
+    assert unit == f"<source>x</source><target {OLD}>X</target>"
+
+
 def test_segments_of_the_second_version() -> None:
     """Each of a unit; what is between them is none, and what is not to be translated is left alone."""
     content = new(
@@ -138,6 +168,7 @@ def test_words_in_another_order_keep_what_is_around_them() -> None:
         (b"<a/>", "is no XLIFF of version 1.2, 2.0, 2.1 or 2.2"),
         (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "has declarations of its own"),
         (b"<a>" + b"<b/>" * 500_001 + b"</a>", "has more than 500000 tags"),
+        (old('<source>x<trans-unit id="9"><source>y</source></trans-unit></source>'), "segments within segments"),
     ],
 )
 def test_what_is_none_is_said(content: bytes, said: str) -> None:
