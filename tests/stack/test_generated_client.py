@@ -97,7 +97,7 @@ def test_generated_client_translates_a_file(url: str) -> None:
         file = part("api.files.send_file").sync(client=client, body=form)
         info = part("api.files.read_file").sync(file.id, client=client, wait_seconds=20)
         assert (info.filename, info.status, info.sentences) == ("a.txt", bodies.FileInfoStatus.DONE, 2)
-        assert [each.id for each in part("api.files.list_files").sync(client=client).files] == [file.id]
+        assert file.id in [each.id for each in part("api.files.list_files").sync(client=client).files]
         answer = part("api.files.read_translated_file").sync_detailed(file.id, client=client)
         assert answer.content == b"A.\nC. [a.]"
         assert part("api.files.delete_file").sync_detailed(file.id, client=client).status_code == 204
