@@ -102,15 +102,15 @@ class _Lines:
         line = self._lines[place].rstrip()
         if _COMMENT_END in line:
             return place + (not has_words(_COMMENTS.sub("", line)))
-        end = self._end_behind(place, _COMMENT_END, lambda each: _COMMENT_END in each)
-        return end if self._lines[end - 1].rstrip().endswith(_COMMENT_END) else place
+        return self._end_behind(place, _COMMENT_END, lambda each: _COMMENT_END in each)
 
     def _end_behind(self, place: int, sign: str, is_end: Callable[[str], object]) -> int:
         """Behind the line that ends a block; what is not ended is none, as anybody may write three signs."""
         if self._endless[sign] < _MOST_ENDLESS:
-            for number in self._where(place, is_end):
+            number = next(self._where(place, is_end), None)
+            if number is not None and not has_words(self._lines[number].partition(sign)[2]):
                 return number + 1
-            self._endless[sign] += 1
+            self._endless[sign] += 1  # or its last line has words behind it
         return place
 
     def _end_of_matter(self) -> int:

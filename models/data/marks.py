@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from string import punctuation
 from typing import Final
 
-from models.data.words import CODE, TAG, WEB_ADDRESS, beside
+from models.data.words import CODE, TAG, beside
 
 SIGNS: Final = ("<", "*", "_", "~~", "](")
 """One of them is in each pair of marks."""
 _MARK: Final = re.compile(
     rf"""
-      (?P<code> {CODE} | {WEB_ADDRESS} )                                # no marks, but a word
+      (?P<word> {CODE} | (?i:https?|ftp):// [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )     # no marks, but a word
     | (?P<note> (?<![A-Za-z0-9)\]\s])                                 # <sup>1</sup>, of a note; not of a power
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
         </sup (?:\s[^<>]*+)? > )
@@ -29,6 +29,8 @@ _FOR_THE_EYE: Final = re.compile(
     "|strike|strong|su[bp]|table|tbody|t[dhr]|tfoot|thead|tt|u|ul|v|var|wbr|lang|[0-9]+:[0-9:]+"
 )
 """Elements of HTML, subtitles and translation memories that are no words, as <name> and <x id="1"/> may be."""
+_LONGEST_FACE: Final = 10
+"""Characters between signs that may be part of one."""
 _DEEPEST: Final = 16
 """How many marks that are still open are looked at for the one that another closes."""
 
@@ -69,7 +71,7 @@ class Marks:
     @classmethod
     def of(cls, text: str) -> "Marks":
         """Find them. Takes a time that is linear in the length of the text, as all does here."""
-        marks = [_mark(found) for found in _MARK.finditer(text) if found["code"] is None]
+        marks = [_mark(found) for found in _MARK.finditer(text) if found["word"] is None]
         partners = _around_words(text, marks, _partners(marks))
         paired = {number for both in partners.items() for number in both}
         before = list(_at_beginning(text, marks, paired))
@@ -134,7 +136,9 @@ def _around_words(text: str, marks: Sequence[Mark], partners: Mapping[int, int])
     return {
         number: other
         for number, other in partners.items()
-        if marks[number].is_tag or any(map(str.isalnum, text[marks[number].end : marks[other].begin]))
+        if marks[number].is_tag
+        or marks[other].begin - marks[number].end > _LONGEST_FACE
+        or any(map(str.isalnum, text[marks[number].end : marks[other].begin]))
     }
 
 

@@ -4,16 +4,13 @@ import re
 import unicodedata
 from typing import Final
 
-WEB_ADDRESS: Final = r"""
+ADDRESS: Final = r"""
       (?: (?i:https?|ftp):// | (?<![A-Za-z0-9]) (?i:www)\. )                        # https://example.org/a_(b)
       (?: \([!\#-'*-;=?-~]*+\) | [!\#-'*-;=?-~] )* (?: \([!\#-'*-;=?-~]*+\) | [A-Za-z0-9/=\#_~&+$%-] )
       (?: (?<=[/=_\#-]) (?![ぁ-ん])                                   # …/wiki/紫式部, if white space says where it ends
           (?:
            [^\x00-\x7f\u3000、。，．「」『』（）【】［］！？…\U000f0000-\U0010ffff] | [A-Za-z0-9/=\#_~&+$%.-] ){1,80}+
           (?= [\s\u3000)\]>"'] | \Z ) )?
-"""
-ADDRESS: Final = rf"""
-      {WEB_ADDRESS}
     | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]++ @ [A-Za-z0-9-]++ (?:\.[A-Za-z0-9-]++)++   # of mail
 """
 """Without the marks of the sentence around it. Takes a time that is linear in the text's length, as all of these do."""

@@ -18,6 +18,11 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ("*a* ~~b~~ _c_", Unmarked("a b c", (Pair("*", "*", 0, 1), Pair("~~", "~~", 2, 3), Pair("_", "_", 4, 5)))),
         ("***a*** b", Unmarked("a b", (Pair("***", "***", 0, 1),))),
         ("a ![b](c.png) d", Unmarked("a b d", (Pair("![", "](c.png)", 2, 3),))),
+        (
+            "[https://b.c/d_e](https://b.c/d_e)",
+            Unmarked("https://b.c/d_e", (Pair("[", "](https://b.c/d_e)", 0, 15),)),
+        ),
+        ("**https://b.c/d_e** _f_", Unmarked("https://b.c/d_e f", (Pair("**", "**", 0, 15), Pair("_", "_", 16, 17)))),
         ("<B>a</b> b", Unmarked("a b", (Pair("<B>", "</b>", 0, 1),))),
         ('<A HREF="b">a</A> b', Unmarked("a b", (Pair('<A HREF="b">', "</A>", 0, 1),))),
         ('<a title="b > c" download>a</a> b', Unmarked("a b", (Pair('<a title="b > c" download>', "</a>", 0, 1),))),
