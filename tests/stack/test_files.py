@@ -310,9 +310,9 @@ def test_files_whose_ids_are_lost_are_found(client: httpx.Client, tmp_path: Path
     assert client.get("/v1/files").json() == {"files": []}
     gate = tmp_path / "gate"
     paths = [sent(client, content) for content in ("か。", "refuse", f"wait-for:{gate}")]
-    client.post("/v2/document", data=PAIR, files={"file": ("a.txt", b"a")})
     eventually(Path(f"{gate}.begun").exists, "it is at the model")
     assert client.get(paths[1], params=WAIT).json()["status"] == "error"
+    assert client.post("/v2/document", data=PAIR, files={"file": ("a.txt", b"a")}).status_code == 200
     full = send(client, "か。")
     assert (full.status_code, "GET /v1/files lists" in full.json()["detail"]) == (429, True)
     listed = client.get("/v1/files").json()["files"]

@@ -165,6 +165,8 @@ def test_training_that_diverges_leaves_its_last_checkpoint(make_run: MakeRun) ->
     assert not (run.output / "final").exists()
 
 
+# torch raises the death of a process wherever its signal finds this one, be it in a destructor, and then once more.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_killed_process_that_made_batches_costs_what_a_kill_does(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
