@@ -12,7 +12,7 @@ _MOST_BYTES: Final = 2**26
 """Of all that is packed in a file; more is no document, but a bomb."""
 _MOST_READ_BYTES: Final = 2**23
 """Of the parts that people read: some novels."""
-_MOST_TAGS: Final = 500_000
+MOST_TAGS: Final = 500_000
 """In them: each is some hundred bytes of memory."""
 _PACKED: Final = frozenset((ZIP_STORED, ZIP_DEFLATED))
 """How such files are packed; others are unpacked whole, however long they said to be."""
@@ -44,12 +44,12 @@ def read_parts(archive: ZipFile, parts: Sequence[ZipInfo]) -> Iterator[tuple[str
         InvalidInputError: they are too large, have too many tags, or are damaged.
     """
     _check_size(parts, _MOST_READ_BYTES, "its text")
-    room = _MOST_TAGS
+    room = MOST_TAGS
     for info in parts:
         content = unpacked(archive, info)
         room -= content.count(b"<")
         if room < 0:
-            raise InvalidInputError(f"file: has more than {_MOST_TAGS} tags")
+            raise InvalidInputError(f"file: has more than {MOST_TAGS} tags")
         yield info.filename, content
 
 

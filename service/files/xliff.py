@@ -14,6 +14,8 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.numbered import pieces_of
+from service.files.packed import MOST_TAGS
+from service.files.xml_text import add_text
 
 _OLD: Final = "{urn:oasis:names:tc:xliff:document:1.2}"
 _NEW: Final = ("{urn:oasis:names:tc:xliff:document:2.0}", "{urn:oasis:names:tc:xliff:document:2.2}")
@@ -25,7 +27,6 @@ _DONE: Final = frozenset(("final", "needs-review-translation", "reviewed", "sign
 _TO_DO: Final = frozenset(("needs-translation", "new"))
 _PARTS: Final = ("seg-source", "segment", "source", "target", "trans-unit")
 """Elements that no segment is in."""
-_MOST_TAGS: Final = 500_000
 
 _Element = Any
 """Of lxml, which has no types."""
@@ -51,8 +52,8 @@ def with_translation(content: bytes, translation: str) -> bytes:
 
 
 def _root(content: bytes) -> _Element:
-    if content.count(b"<") > _MOST_TAGS:
-        raise InvalidInputError(f"file: has more than {_MOST_TAGS} tags")
+    if content.count(b"<") > MOST_TAGS:
+        raise InvalidInputError(f"file: has more than {MOST_TAGS} tags")
     try:
         root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -179,9 +180,9 @@ class _Segment:
         opened, left = [target], dict(enumerate(self._kept))
         for piece in pieces_of(translation):
             if isinstance(piece, str):
-                _add(opened[-1], piece)
+                add_text(opened[-1], piece)
             elif piece.name == "br":
-                _add(opened[-1], "\n")
+                add_text(opened[-1], "\n")
             elif piece.closes:
                 del opened[max(1, len(opened) - 1) :]
             elif piece.number is not None:
@@ -210,11 +211,3 @@ def _alone(element: _Element) -> _Element:
 
 def _words(text: str | None) -> str:
     return re.sub(r"\r\n?|\n", "<br>", html.escape(text or "", quote=False))
-
-
-def _add(parent: _Element, text: str) -> None:
-    last = next(parent.iterchildren(reversed=True), None)
-    if last is None:
-        parent.text = (parent.text or "") + text
-    else:
-        last.tail = (last.tail or "") + text

@@ -13,6 +13,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.office.dialects import Dialect, Element, check_looks
+from service.files.xml_text import add_text
 
 _OFFICE, _STYLE, _TEXT, _FO = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "style", "text", "xsl-fo-compatible")
@@ -227,23 +228,15 @@ class _Writing:
         for part in filter(None, _SEPARATED.split(text)):
             spaces = len(part) if part.startswith(" ") else 0
             if not spaces:
-                self._add(part)
+                add_text(self._innermost, part)
                 self._after_space = False
                 continue
             if not self._after_space:
-                self._add(" ")
+                add_text(self._innermost, " ")
                 spaces -= 1
             if spaces:
                 self._append(etree.Element(_SPACES, {_COUNT: str(spaces)} if spaces > 1 else {}))
             self._after_space = True
-
-    def _add(self, text: str) -> None:
-        innermost = self._innermost
-        last = next(innermost.iterchildren(reversed=True), None)  # lxml would count all of them to say how many
-        if last is None:
-            innermost.text = (innermost.text or "") + text
-        else:
-            last.tail = (last.tail or "") + text
 
     def _append(self, element: Element) -> None:
         self._innermost.append(element)

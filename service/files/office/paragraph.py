@@ -40,7 +40,8 @@ class Paragraph:
         self.weight = 0
         """Bytes of what its text looks like, for each piece of it."""
         self._depth = 0
-        if len(element.nsmap) > _MOST_NAMES_AROUND:
+        self._names = element.nsmap
+        if len(self._names) > _MOST_NAMES_AROUND:
             raise InvalidInputError(f"file: declares more than {_MOST_NAMES_AROUND} namespaces")
         self._element = element
         self._dialect = dialect
@@ -57,6 +58,7 @@ class Paragraph:
         self._ends = [each for each in element if each.tag in dialect.ends]
         self._usual = self._current = self._most_frequent_look()
         self.html = f"<p>{''.join(self._read(element))}{self._turn_to(self._usual)}</p>"
+        self._names = {}  # read: a file may have more paragraphs than there is room for tables of them
 
     @classmethod
     def all_of(cls, root: Element, dialect: Dialect) -> "list[Paragraph]":
@@ -174,8 +176,7 @@ class Paragraph:
 
     def _own_names(self, run: Element) -> Mapping[str | None, str]:
         """The namespaces that a run declares, and the paragraph does not."""
-        around = self._element.nsmap
-        names = {name: uri for name, uri in run.nsmap.items() if around.get(name) != uri}
+        names = {name: uri for name, uri in run.nsmap.items() if self._names.get(name) != uri}
         if len(names) > _MOST_NAMES:
             raise InvalidInputError(f"file: a run declares more than {_MOST_NAMES} namespaces")
         return names

@@ -221,6 +221,13 @@ def test_many_spans_around_each_other_are_refused() -> None:
         html_of(file("a<text:tab/>" * 51_000))
 
 
+def test_many_namespaces_are_refused() -> None:
+    """Each piece of text would be compared with a table of them all."""
+    declared = " ".join(f'xmlns:n{number}="urn:n{number}"' for number in range(100))
+    with pytest.raises(InvalidInputError, match="declares more than 100 namespaces"):
+        html_of(file(f"</text:p><text:section {declared}><text:p>a</text:p></text:section><text:p>"))
+
+
 LEAF = st.one_of(
     st.text("ab &<\t\n", max_size=5).map(lambda text: text.replace("&", "&amp;").replace("<", "&lt;")),
     st.sampled_from(
