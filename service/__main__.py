@@ -151,7 +151,7 @@ def _announce(app: FastAPI, host: str, port: int) -> None:
     models = ", ".join(model.name for model in app.state.services.models.catalogue.models)
     address = f"[{host}]" if ":" in host else host
     with suppress(OSError):  # keeps nobody from being served
-        say(f"Antecedent serves {models} at http://{address}:{port} (its API: /docs)")
+        say(f"Antecedent serves {models} at http://{address}:{port} (a page to try it; its API: /docs)")
 
 
 if __name__ == "__main__":

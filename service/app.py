@@ -18,7 +18,7 @@ from service.access.local_limits import LocalLimits
 from service.access.shared_limits import SharedLimits
 from service.documents import Documents
 from service.files.jobs import FileJobs
-from service.http import api_page, guards, handlers
+from service.http import guards, handlers, pages
 from service.http.openapi import DescribedAPI
 from service.inference.admission import Admission
 from service.inference.bundle_folders import BundleFolders
@@ -88,7 +88,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
     )
     guards.install(app, settings, metrics, tracer, _new_id)
     handlers.install(app, metrics)
-    api_page.install(app)
+    pages.install(app)
     for routes in (
         documents,
         files,

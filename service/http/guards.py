@@ -7,7 +7,6 @@ from fastapi import FastAPI
 from opentelemetry.trace import Tracer
 from starlette.middleware.cors import CORSMiddleware
 
-from service.http import api_page
 from service.http.authentication import AuthenticationMiddleware
 from service.http.body_limit import BodyLimitMiddleware
 from service.http.hosts import LoopbackHostMiddleware
@@ -48,7 +47,7 @@ def install(app: FastAPI, settings: Settings, metrics: Metrics, tracer: Tracer, 
             allow_headers=_MAY_BE_SENT,
             expose_headers=_MAY_BE_READ,
         )
-    app.add_middleware(SecurityHeadersMiddleware, docs=api_page.PATH)
+    app.add_middleware(SecurityHeadersMiddleware)
 
 
 def _most_at(settings: Settings) -> dict[str, int]:

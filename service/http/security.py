@@ -7,6 +7,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.http.middleware import ANSWER_STARTS
+from service.http.pages import is_page
 
 _ALWAYS: Mapping[str, str] = MappingProxyType(
     {
@@ -24,30 +25,31 @@ _SCRIPTS = (
 )
 """Swagger UI sets styles from its script."""
 _ANSWER: Mapping[str, str] = MappingProxyType({**_ALWAYS, "Content-Security-Policy": _NOTHING})
-_PAGE: Mapping[str, str] = MappingProxyType({**_ALWAYS, "Content-Security-Policy": _SCRIPTS})
+_PAGE: Mapping[str, str] = MappingProxyType(
+    {**_ALWAYS, "Content-Security-Policy": _SCRIPTS, "Cache-Control": "no-cache"}
+)
+"""Browsers ask whether it is still the same: after an update, no script would fit a page that was kept."""
 
 
 class SecurityHeadersMiddleware:
-    """Puts them on every answer, refusals of a WebSocket included; `docs` is the path of the page with scripts.
+    """Puts them on every answer, refusals of a WebSocket included.
 
-    Nothing but that page may be kept in a cache: answers hold texts of users.
+    Nothing but a page may be kept in a cache: answers hold texts of users.
     """
 
-    def __init__(self, app: ASGIApp, *, docs: str) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._docs = docs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket."""
-        path = scope.get("path", "")
-        is_page = path == self._docs or path.startswith(f"{self._docs}/")
+        of_page = is_page(scope.get("path", ""))
 
         async def secured(message: Message) -> None:
             if message["type"] in ANSWER_STARTS:
                 message.setdefault("headers", [])
                 headers = MutableHeaders(scope=message)
-                headers.update(_PAGE if is_page else _ANSWER)
-                if not is_page:
+                headers.update(_PAGE if of_page else _ANSWER)
+                if not of_page:
                     headers.setdefault("Cache-Control", "no-store")  # streams say more
             await send(message)
 

@@ -25,10 +25,10 @@ def test_page_needs_no_internet(replicas: Replicas, redis_server: RedisServer) -
         assert kinds == {
             "docs/assets/swagger-ui.css": "text/css",
             "docs/assets/swagger-ui-bundle.js": "text/javascript",
-            "docs/start.js": "text/javascript",
+            "page/docs.js": "text/javascript",
         }
         assert "script-src 'self'" in page.headers["content-security-policy"]
         assert "<script>" not in page.text
-        assert 'url: "openapi.json"' in client.get("/docs/start.js").text
+        assert 'url: "openapi.json"' in client.get("/page/docs.js").text
         assert client.get("/openapi.json").json()["info"]["title"] == "Antecedent"
         assert client.get("/docs/assets/../../pyproject.toml").status_code == 404

@@ -41,6 +41,8 @@ def test_path_with_a_slash_too_many_is_not_found(client: httpx.Client, path: str
         ("GET", "/health/live", 200),
         ("GET", "/v1/models", 200),
         ("GET", "/metrics", 200),
+        ("GET", "/", 200),
+        ("GET", "/page/main.js", 200),
         ("GET", "/docs", 200),
         ("GET", "/openapi.json", 200),
         ("GET", "/nothing", 404),
@@ -51,7 +53,7 @@ def test_path_with_a_slash_too_many_is_not_found(client: httpx.Client, path: str
     ],
 )
 def test_every_answer_has_security_headers(client: httpx.Client, method: str, path: str, status: int) -> None:
-    """Pages of others can neither frame, sniff nor load an answer, and no cache keeps it but the page at /docs."""
+    """Pages of others can neither frame, sniff nor load an answer, and caches keep only pages, and ask."""
     answer = client.request(method, path)
     assert answer.status_code == status
     headers = answer.headers
@@ -61,8 +63,9 @@ def test_every_answer_has_security_headers(client: httpx.Client, method: str, pa
     assert headers["cross-origin-resource-policy"] == headers["cross-origin-opener-policy"] == "same-origin"
     policy = dict(part.split(None, 1) for part in headers["content-security-policy"].split("; "))
     assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
-    assert ("script-src" in policy) == (path == "/docs")
-    assert headers.get("cache-control") == (None if path == "/docs" else "no-store")
+    of_page = path in {"/", "/page/main.js", "/docs"}
+    assert ("script-src" in policy) == of_page
+    assert headers.get("cache-control") == ("no-cache" if of_page else "no-store")
     assert "server" not in headers
 
 

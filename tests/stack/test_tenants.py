@@ -35,8 +35,10 @@ GLOSSARY = PAIR | {"name": "names", "entries": "彼女\tthe lady", "entries_form
 
 OPEN: dict[Route, str] = {
     ("GET", "/openapi.json"): "the description of the API, which is in the repository as well",
-    ("GET", "/docs"): "a page for it",
-    ("GET", "/docs/start.js"): "its script",
+    ("GET", "/"): "a page to translate with, which asks for a key where one is needed",
+    ("MOUNT", "/page"): "its other files",
+    ("MOUNT", "/page/samples"): "a document to begin with",
+    ("GET", "/docs"): "a page of the API",
     ("MOUNT", "/docs/assets"): "its other files",
     ("GET", "/health/startup"): "a probe",
     ("GET", "/health/live"): "a probe",

@@ -1,0 +1,247 @@
+"""The page at `/` in a real browser, against running services: what a person sees and does there."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.support.roots import make_key
+from tests.support.servers import RedisServer, Replica, Replicas, bundle, free_port
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PATIENT_MS = 60_000
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests, which has no sandbox where root has started it."""
+    expect.set_options(timeout=PATIENT_MS)
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=arguments) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For what lasts as long as the file's replica."""
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def replica(folder: Path, redis_server: RedisServer) -> Iterator[Replica]:
+    """A service of two pairs of languages, one of which reads translations of preceding sentences."""
+    pairs = (
+        bundle(folder / "ja-en"),
+        bundle(folder / "fr-de", name="other", source="fr", target="de", reads_target_context=True),
+    )
+    replicas = Replicas(folder, pairs[0])
+    yield replicas.new(redis_url=redis_server.url, bundles=":".join(map(str, pairs))).start()
+    replicas.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of a window of its own, in which no script may fail, nor want what the page's policy forbids."""
+    context = browser.new_context()
+    context.set_default_timeout(PATIENT_MS)
+    failures: list[str] = []
+    context.on("weberror", lambda error: failures.append(str(error.error)))
+    context.on("console", lambda message: failures.append(message.text) if "Policy" in message.text else None)
+    yield context.new_page()
+    context.close()
+    assert failures == []
+
+
+def translate(page: Page, text: str) -> None:
+    """Write a text and have it translated."""
+    page.get_by_label("Document").fill(text)
+    page.locator("#text").get_by_role("button", name="Translate").click()
+
+
+def say(page: Page, sentence: str) -> None:
+    """Write the next sentence of a session and have it translated."""
+    page.get_by_label("Next sentence").fill(sentence)
+    page.get_by_label("Next sentence").press("Enter")
+
+
+def test_newcomer_presses_one_button(page: Page, replica: Replica) -> None:
+    """There is a document to begin with, and all that the page loads comes from the service itself."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(replica.url)
+    expect(page.get_by_label("Document")).to_have_value(Path("service/samples/ja.txt").read_text().rstrip())
+    page.locator("#text").get_by_role("button", name="Translate").click()
+    expect(page.locator("#text output")).to_contain_text("10 sentences")
+    assert {url for url in asked if not url.startswith((replica.url, "data:"))} == set()
+
+
+def test_sentences_appear_as_they_become_ready(page: Page, replica: Replica, tmp_path: Path) -> None:
+    """With the spaces and lines between them; what was sent is never read as HTML."""
+    gate = tmp_path / "gate"
+    page.goto(replica.url)
+    translate(page, f"- <img src=x>one.\n\n- wait-for:{gate}")
+    expect(page.locator(".translation")).to_have_text("- <IMG SRC=X>ONE.")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    gate.touch()
+    expect(page.locator("#text output")).to_contain_text("2 sentences")
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    whole = page.locator(".translation").text_content()
+    assert whole is not None
+    assert whole.startswith(f"- <IMG SRC=X>ONE.\n\n- WAIT-FOR:{str(gate).upper()} [")
+
+
+def test_translation_that_is_stopped(page: Page, replica: Replica, tmp_path: Path) -> None:
+    """The service is told, and what was there stays."""
+    gate = tmp_path / "gate"
+    page.goto(replica.url)
+    translate(page, f"one.\nwait-for:{gate}\n" + "two.\n" * 5)
+    expect(page.locator(".translation")).to_contain_text("ONE.")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    expect(page.locator(".translation")).to_contain_text("ONE.")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    gate.touch()
+
+
+def test_what_context_has_changed(page: Page, replica: Replica) -> None:
+    """A sentence tells how many it was read after; beside each sentence alone, the words that differ are marked."""
+    page.goto(replica.url)
+    translate(page, "one.\ntwo.")
+    page.locator(".translation span").nth(1).click()
+    expect(page.locator(".about")).to_have_text("two. — read after 1 preceding sentence.")
+    page.get_by_role("button", name="Compare").click()
+    table = page.locator(".differences")
+    expect(table.locator("caption")).to_contain_text("1 of 2 sentences")
+    expect(table.locator("tbody td")).to_have_text(["two.", "TWO. [one.]", "TWO."])
+    expect(table.locator("mark")).to_have_text(["[one.]"])
+
+
+def test_refused_sentence(page: Page, replica: Replica) -> None:
+    """The service's own words are shown, and the text is still there."""
+    page.goto(replica.url)
+    translate(page, "one.\nrefuse")
+    expect(page.get_by_role("alert")).to_contain_text("the model refuses this sentence")
+    expect(page.get_by_label("Document")).to_have_value("one.\nrefuse")
+    translate(page, "one.")
+    expect(page.locator(".translation")).to_have_text("ONE.")
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_terms(page: Page, replica: Replica) -> None:
+    """They count for the next translation; half a term is told, and nothing is sent."""
+    page.goto(replica.url)
+    page.get_by_text("Terms").click()
+    page.get_by_label("A term on each line").fill("one")
+    translate(page, "one two.")
+    expect(page.get_by_role("alert")).to_contain_text("The term “one” has no translation")
+    page.get_by_label("A term on each line").fill("one = seven\n")
+    translate(page, "one two.")
+    expect(page.locator(".translation")).to_have_text("SEVEN TWO.")
+
+
+def test_other_languages(page: Page, replica: Replica) -> None:
+    """Another pair is another model, which the foot of the page credits."""
+    page.goto(replica.url)
+    languages = page.get_by_label("Languages")
+    expect(languages.locator("option")).to_have_text(["Japanese → English", "French → German"])
+    languages.select_option(label="French → German")
+    expect(page.locator("footer")).to_contain_text("Model other · CC0-1.0 · nobody")
+    translate(page, "one.\ntwo.")
+    expect(page.locator(".translation")).to_have_text("ONE.\nTWO. [one.=ONE.]", use_inner_text=True)
+
+
+def test_file_outlives_its_page(page: Page, replica: Replica, tmp_path: Path) -> None:
+    """It is translated while its page is closed, found by the next one, fetched under its name, and deleted."""
+    gate = tmp_path / "gate"
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Files").click()
+    text = f"one.\nwait-for:{gate}\n"
+    page.locator("#files input").set_input_files(
+        {"name": "letter.txt", "mimeType": "text/plain", "buffer": text.encode()}
+    )
+    line = page.locator("#files li", has_text="letter.txt")
+    expect(line.get_by_role("button", name="Download")).to_be_hidden()
+    expect(line).to_be_visible()
+    page.reload()
+    gate.touch()
+    page.get_by_role("tab", name="Files").click()
+    expect(line.locator("output")).to_have_text("2 of 2 sentences")
+    with page.expect_download() as download:
+        line.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == "letter.en.txt"
+    assert download.value.path().read_text().startswith("ONE.\nWAIT-FOR:")
+    line.get_by_role("button", name="Delete").click()
+    expect(line).to_have_count(0)
+    with replica.client() as client:
+        assert client.get("/v1/files").json()["files"] == []
+
+
+def test_file_that_cannot_be_translated(page: Page, replica: Replica) -> None:
+    """What is no file of a kind that is read, is refused at once; what fails later says why on its line."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Files").click()
+    files = page.locator("#files input")
+    files.set_input_files({"name": "a.exe", "mimeType": "application/octet-stream", "buffer": b"MZ"})
+    expect(page.get_by_role("alert")).to_contain_text(".exe")
+    files.set_input_files({"name": "b.txt", "mimeType": "text/plain", "buffer": b"refuse"})
+    line = page.locator("#files li", has_text="b.txt")
+    expect(line.locator("output")).to_contain_text("the model refuses this sentence")
+    line.get_by_role("button", name="Delete").click()
+
+
+def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
+    """Each is read after the ones before it, as they were corrected; a new document knows nothing of them."""
+    page.goto(replica.url)
+    page.get_by_label("Languages").select_option(label="French → German")
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    targets = page.locator("#session .target")
+    say(page, "one.")
+    expect(targets).to_have_text(["ONE."])
+    targets.first.fill("Eins.")
+    targets.first.press("Enter")
+    say(page, "two.")
+    expect(targets).to_have_text(["Eins.", "TWO. [one.=Eins.]"])
+    page.get_by_role("button", name="New document").click()
+    say(page, "three.")
+    expect(targets).to_have_text(["THREE."])
+
+
+def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_server: RedisServer) -> None:
+    """The sentence that could not be sent stays where it was written, and the session goes on with it afterwards."""
+    service = replicas.new(redis_url=redis_server.url, port=str(free_port())).start()
+    page.goto(service.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    expect(page.locator("#session .target")).to_have_text(["ONE."])
+    service.end(signal.SIGKILL)
+    say(page, "two.")
+    expect(page.get_by_role("alert")).to_have_text("The service cannot be reached.")
+    expect(page.get_by_label("Next sentence")).to_have_value("two.")
+    service.start()
+    page.get_by_label("Next sentence").press("Enter")
+    expect(page.locator("#session .target")).to_have_text(["ONE.", "TWO. [one.]"])
+
+
+def test_page_of_a_service_with_keys(page: Page, replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+    """It asks for a key once one is needed, and keeps it for as long as its tab is open, and nowhere else."""
+    settings = {"keys": "file", "keys_file": str(tmp_path / "keys.json")}
+    key = make_key(settings, "translate")
+    service = replicas.new(redis_url=redis_server.url, **settings).start()
+    page.goto(service.url)
+    for given in ("wrong", key):
+        expect(page.get_by_label("API key")).to_be_focused()
+        page.get_by_label("API key").fill(given)
+        page.get_by_role("button", name="Use it").click()
+    expect(page.get_by_label("Languages")).to_have_value("stand-in")
+    expect(page.get_by_label("API key")).to_be_hidden()
+    expect(page.get_by_role("alert")).to_be_hidden()
+    page.reload()
+    translate(page, "one.")
+    expect(page.locator(".translation")).to_have_text("ONE.")
+    assert key not in str(page.context.storage_state())
