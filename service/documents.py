@@ -18,7 +18,14 @@ from service.inference.catalogue import Catalogue, Model
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
 from service.limits import check_length, check_number, check_terms
-from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence, TranslatedSentence
+from service.schemas import (
+    Alternative,
+    DocumentAnswer,
+    DocumentEnd,
+    DocumentRequest,
+    DocumentSentence,
+    StreamedSentence,
+)
 from service.segmentation import Segmented, parts, split
 from service.settings import Settings
 
@@ -88,7 +95,7 @@ class DocumentStream:
             model=self._model,
             text=self._prepared.segmented.join([translation.text for translation in translations], gap=self._gap),
             sentences=[
-                TranslatedSentence(**self._members(position, translation))
+                DocumentSentence(**self._members(position, translation))
                 for position, translation in enumerate(translations)
             ],
         )
@@ -100,6 +107,7 @@ class DocumentStream:
             "translation": translation.text,
             "score": translation.score,
             "context_size": translation.context_size,
+            "alternatives": _others(translation),
         }
 
 
@@ -172,7 +180,7 @@ class Documents:
         request, model = prepared.request, prepared.model
         manifest = model.manifest
         in_context = request.strategy != "sentence"
-        options = Options(request.strategy if request.drafts is None else "verify", request.beam_size)
+        options = _options(request, manifest.decoding.beam_size)
         turns = chain([Turn(prepared.id, first)], repeat(Turn(prepared.id, "bulk")))
         return DocumentQueue(
             prepared.sentences,
@@ -254,6 +262,25 @@ class Documents:
     def _check_drafts(self, drafts: Sequence[str | None]) -> None:
         for position, draft in enumerate(drafts):
             check_length(draft or "", self._settings.max_translation_characters, f"draft {position}", position=position)
+
+
+def _options(request: DocumentRequest, beam_size: int) -> Options:
+    """How a document is translated by a model with such a beam."""
+    if request.drafts is not None:
+        return Options("verify", request.beam_size)
+    if request.beam_size is None and request.alternatives >= beam_size:
+        return Options(request.strategy, request.alternatives + 1, request.alternatives + 1)
+    return Options(request.strategy, request.beam_size, request.alternatives + 1)
+
+
+def _others(translation: Translation) -> list[Alternative]:
+    """The alternatives that are other texts: the same one may be said in different pieces."""
+    known, others = {translation.text}, list[Alternative]()
+    for each in translation.alternatives:
+        if each.text not in known:
+            known.add(each.text)
+            others.append(Alternative(translation=each.text, score=each.score))
+    return others
 
 
 def _as_given(sentences: Sequence[str]) -> Segmented:

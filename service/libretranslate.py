@@ -1,15 +1,16 @@
 """Bodies of requests and answers as LibreTranslate's clients send and read them.
 
-What we could not do as asked is no member here, and so refused by its name, as are alternatives.
+What we could not do as asked is no member here, and so refused by its name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from service.schemas import Body, Language, Text, Texts
+from service.schemas import MAX_BEAM, Body, Language, Text, Texts
 from service.texts.language_names import name_of
+from service.texts.reading import Ranked
 
 MOST_TEXTS = 50
 """Of a request, as with DeepL's clients."""
@@ -42,8 +43,8 @@ class LibreRequest(Body):
     context: Text | None = None
     """Not LibreTranslate's: what comes before each text, in the source language; it is not translated."""
     format: Annotated[Literal["text", "html"], _or("text")] = "text"
-    alternatives: Annotated[int, _or(0), Field(ge=0, le=0)] = 0
-    """How many other translations are wanted; there are none."""
+    alternatives: Annotated[int, _or(0), Field(ge=0, lt=MAX_BEAM)] = 0
+    """How many other translations of each text are wanted."""
 
 
 class SourceLanguage(Body):
@@ -59,6 +60,8 @@ class LibreAnswer(Body):
     translatedText: str | list[str]  # noqa: N815 - its clients' own name
     detectedLanguage: SourceLanguage | list[SourceLanguage] | None = None  # noqa: N815 - likewise
     """Only where the source was `auto`."""
+    alternatives: Sequence[str] | Sequence[Sequence[str]] | None = None
+    """Other translations of the text, or of each; only where some were asked for."""
 
 
 class LibreLanguage(Body):
@@ -78,11 +81,11 @@ def languages_of(pairs: Iterable[tuple[str, str]]) -> list[LibreLanguage]:
     return [LibreLanguage(code=code, name=name_of(code), targets=sorted(served[code])) for code in sorted(served)]
 
 
-def answer_to(asked: LibreRequest, source_lang: str, translations: list[str], *, single: bool) -> LibreAnswer:
+def answer_to(asked: LibreRequest, source_lang: str, translations: Sequence[Ranked], *, single: bool) -> LibreAnswer:
     """The answer with the translations: with the one alone, if a `single` text came and not a list."""
-    taken = SourceLanguage(language=source_lang)
-    if single:
-        detected = taken if asked.source is None else None
-        return LibreAnswer(translatedText=translations[0], detectedLanguage=detected)
-    several = [taken] * len(translations) if asked.source is None else None
-    return LibreAnswer(translatedText=translations, detectedLanguage=several)
+    several = LibreAnswer(
+        translatedText=[each.best for each in translations],
+        detectedLanguage=[SourceLanguage(language=source_lang)] * len(translations) if asked.source is None else None,
+        alternatives=[each.others for each in translations] if asked.alternatives else None,
+    )
+    return several if not single else LibreAnswer(**{name: value and value[0] for name, value in several})

@@ -52,6 +52,7 @@ def _without_folders(name: object) -> object:
 
 _IS_NUMBER = BeforeValidator(_number)
 BeamSize = Annotated[int, Field(ge=1, le=MAX_BEAM), _IS_NUMBER]
+Alternatives = Annotated[int, Field(ge=0, lt=MAX_BEAM), _IS_NUMBER]
 Seconds = Annotated[int, Field(ge=1, le=MAX_SECONDS), _IS_NUMBER]
 Position = Annotated[int, Field(ge=0, le=MAX_POSITION), _IS_NUMBER]
 Deadline = Annotated[float, Field(ge=0.1, le=MAX_SECONDS, strict=True)]
@@ -132,6 +133,11 @@ class DocumentRequest(Body):
     """
     beam_size: BeamSize | None = None
     """Hypotheses that the search keeps. Default: the model's own, or 1 with drafts."""
+    alternatives: Alternatives = 0
+    """How many other translations of each sentence are wanted; a sentence may have fewer.
+
+    They need a beam that is larger than their number, which is the default.
+    """
     drafts: Drafts | None = None
     """A draft translation for each of `sentences`, such as the one before an edit; null where there is none.
 
@@ -165,6 +171,13 @@ class DocumentRequest(Body):
             raise ValueError("drafts need the strategy direct and a beam_size of 1, which is their default")
         return self
 
+    @model_validator(mode="after")
+    def _beam_has_alternatives(self) -> Self:
+        beam_size = self.beam_size if self.drafts is None else 1
+        if beam_size is not None and self.alternatives >= beam_size:
+            raise ValueError(f"a beam_size of {beam_size} has at most {beam_size - 1} alternatives")
+        return self
+
 
 class TranslatedSentence(Body):
     """A sentence and its translation."""
@@ -178,6 +191,21 @@ class TranslatedSentence(Body):
     """How many preceding sentences the model used; 0 for a correction."""
 
 
+class Alternative(Body):
+    """Another translation of a sentence."""
+
+    translation: str
+    score: float
+    """As that of the translation."""
+
+
+class DocumentSentence(TranslatedSentence):
+    """A sentence of a document and its translation."""
+
+    alternatives: list[Alternative]
+    """Other translations, the best first; none unless the request has asked for them."""
+
+
 class DocumentAnswer(Body):
     """A translated document."""
 
@@ -185,10 +213,10 @@ class DocumentAnswer(Body):
     model: str
     text: str
     """The translations, with the white space and list marks of the original. Sentences are returned one per line."""
-    sentences: list[TranslatedSentence]
+    sentences: list[DocumentSentence]
 
 
-class StreamedSentence(TranslatedSentence):
+class StreamedSentence(DocumentSentence):
     """The event `sentence`: a sentence of a document, sent once it and all sentences before it are translated.
 
     The document's text is `before` and `translation` of all sentences in order, and then `after` of the event `done`.

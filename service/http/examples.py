@@ -25,6 +25,7 @@ _SECOND: Final[dict[str, Any]] = {
     "score": -0.38,
     "context_size": 1,
 }
+_OTHERS: Final[dict[str, Any]] = {"alternatives": [{"translation": "She authored The Tale of Genji.", "score": -0.52}]}
 _INFO: Final[dict[str, Any]] = {
     "name": _MODEL,
     **_PAIR,
@@ -68,15 +69,17 @@ _REDIS: Final[dict[str, Any]] = {"name": "redis", "status": "up", "detail": "ans
 
 EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
     {
-        "DocumentRequest": {**_PAIR, "text": "".join(_SOURCES)},
+        "DocumentRequest": {**_PAIR, "text": "".join(_SOURCES), "alternatives": 1},
         "DocumentAnswer": {
             "id": ID,
             "model": _MODEL,
             "text": " ".join(_TRANSLATIONS),
-            "sentences": [_FIRST, _SECOND],
+            "sentences": [_FIRST | {"alternatives": []}, _SECOND | _OTHERS],
         },
+        "DocumentSentence": _SECOND | _OTHERS,
+        "Alternative": _OTHERS["alternatives"][0],
         "TranslatedSentence": _SECOND,
-        "StreamedSentence": {**_SECOND, "before": " "},
+        "StreamedSentence": _SECOND | _OTHERS | {"before": " "},
         "DocumentEnd": {"id": ID, "model": _MODEL, "sentences": 2, "after": ""},
         "FileForm": {**_PAIR, "file": "\n".join(_SOURCES), "filename": "letter.txt"},
         "FileInfo": _FILE,

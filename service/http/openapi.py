@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 
 from service.http.examples import EXAMPLES, ID
 from service.schemas import Body, DocumentEnd, FileForm, Problem, StreamedSentence
@@ -99,7 +100,7 @@ def _complete(schema: dict[str, Any]) -> dict[str, Any]:
     components["headers"] = _HEADERS
     components.setdefault("parameters", {})["RequestId"] = _REQUEST_ID_PARAMETER
     schemas = components.setdefault("schemas", {})
-    schemas |= {kind.__name__: kind.model_json_schema() for kind in _NOT_OF_ROUTES}
+    schemas |= {kind.__name__: _of_no_route(kind) for kind in _NOT_OF_ROUTES}
     schemas |= {kind.__name__: _of_form(kind) for kind in _FORMS}
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
@@ -112,6 +113,13 @@ def _complete(schema: dict[str, Any]) -> dict[str, Any]:
         operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/RequestId"})
         for response in operation["responses"].values():
             response.setdefault("headers", {})["X-Request-ID"] = {"$ref": "#/components/headers/X-Request-ID"}
+    return schema
+
+
+def _of_no_route(kind: type[BaseModel]) -> dict[str, Any]:
+    """What it consists of, routes have named."""
+    schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema.pop("$defs", None)
     return schema
 
 

@@ -1,6 +1,6 @@
 /** A text, translated as one document, and what its context has changed. */
 
-import { translated } from "./api.js";
+import { send, translated } from "./api.js";
 import { choice, glossary, model, onModel } from "./choice.js";
 import { attempt } from "./notice.js";
 import { differences } from "./words.js";
@@ -9,6 +9,8 @@ const panel = document.querySelector("#text");
 const [source, target, state, about, table, translate, stop, copy, compare] = [
   "textarea", ".translation", "output", ".about", ".differences", ".translate", ".stop", ".copy", ".compare",
 ].map((selector) => panel.querySelector(selector));
+const OFFERED = 3; // other translations of a sentence
+const READ = 20; // the most preceding sentences that any architecture reads
 let sentences = [];
 let asked = null; // what the translation on the page is of
 let work = new AbortController();
@@ -56,18 +58,46 @@ async function following(body, each) {
   }
 }
 
-/** A translated sentence, which shows where it comes from. */
+/** A translated sentence, which shows where it comes from, and what else it may be. */
 function marked(sentence) {
   const span = document.createElement("span");
   span.textContent = sentence.translation;
   span.addEventListener("click", () => {
-    const read = sentence.context_size;
-    about.textContent = `${sentence.source} — read after ${read} preceding ${read === 1 ? "sentence" : "sentences"}.`;
-    about.hidden = false;
     target.querySelector(".chosen")?.classList.remove("chosen");
     span.classList.add("chosen");
+    attempt(() => explain(sentence, span));
   });
   return span;
+}
+
+async function explain(sentence, span) {
+  const read = sentence.context_size;
+  const origin = `${sentence.source} — read after ${read} preceding ${read === 1 ? "sentence" : "sentences"}. `;
+  about.replaceChildren(origin);
+  about.hidden = false;
+  const others = await alternatives(sentence);
+  if (span.classList.contains("chosen")) about.replaceChildren(origin, ...others.map((text) => button(text, choose)));
+
+  function choose(text) {
+    sentence.translation = span.textContent = text;
+    explain(sentence, span);
+  }
+}
+
+/** Other translations of a sentence in its place. */
+async function alternatives({ position, source, translation }) {
+  const before = sentences.slice(0, position).map((sentence) => sentence.source);
+  const { text, ...how } = asked;
+  const body = { ...how, sentences: [source], context: before.slice(-READ), alternatives: OFFERED };
+  const [found] = (await (await send("v1/documents", body)).json()).sentences;
+  return [found, ...found.alternatives].map((each) => each.translation).filter((each) => each !== translation);
+}
+
+function button(text, pressed) {
+  const made = document.createElement("button");
+  made.textContent = text;
+  made.addEventListener("click", () => pressed(text));
+  return made;
 }
 
 async function showDifferences() {

@@ -31,7 +31,8 @@ async def translate_texts(
     terms = await named_terms(parts.glossaries, who.tenant, body.glossary_id, (source_lang, body.target_lang))
     asked = asked_for(body, source_lang, terms)
     if body.document_id is None:
-        translations = await each_alone(asked, body.context or "", request, who, parts)
+        apart = await each_alone(asked, body.context or "", request, who, parts)
+        translations = [each.best for each in apart]
     else:
         translations = await _in_its_document(body, asked, request, who, parts)
     return TextsAnswer(

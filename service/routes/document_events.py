@@ -32,7 +32,7 @@ EVENTS: Final[dict[str, Any]] = {
             "schema": {"type": "string"},
             "example": "event: sentence\n"
             'data: {"position":0,"source":"座った。","translation":"She sat down.",'
-            '"score":-0.2,"context_size":0,"before":""}\n\n'
+            '"score":-0.2,"context_size":0,"alternatives":[],"before":""}\n\n'
             'event: done\ndata: {"id":"pQ2vS4uX6yZ8aB0cD2eF4g","model":"ja-en","sentences":1,"after":""}\n\n',
         }
     },

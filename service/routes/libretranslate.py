@@ -64,7 +64,9 @@ async def translate_texts(members: MembersDep, request: Request, parts: Services
     body = body_of(LibreRequest, members)
     source_lang = source_of(body.source, body.target, parts.models.catalogue.models)
     html = body.format == "html"
-    asked = Asked(body.q, source_lang, body.target, markup=HTML if html else None, join_lines=html)
+    asked = Asked(
+        body.q, source_lang, body.target, markup=HTML if html else None, join_lines=html, alternatives=body.alternatives
+    )
     translations = await each_alone(asked, body.context or "", request, who, parts)
     return answer_to(body, source_lang, translations, single=isinstance(members.get(_TEXTS), str))
 

@@ -10,10 +10,10 @@ from service.access.caller import Caller
 from service.documents import Documents
 from service.routes.dependencies import Services, admitted, unless_client_leaves
 from service.schemas import DocumentRequest
-from service.texts.reading import Asked, ReadText, counted, in_groups, read_texts
+from service.texts.reading import Asked, Ranked, ReadText, counted, in_groups, read_texts
 
 
-async def each_alone(asked: Asked, before: str, request: Request, who: Caller, parts: Services) -> list[str]:
+async def each_alone(asked: Asked, before: str, request: Request, who: Caller, parts: Services) -> list[Ranked]:
     """The translations of texts, each after the same text, which may be empty.
 
     Raises:
@@ -23,12 +23,12 @@ async def each_alone(asked: Asked, before: str, request: Request, who: Caller, p
     context = read.sentences[max(0, len(read.sentences) - parts.limits.max_context_sentences) :]
     texts = await read_texts(parts.documents, asked)
 
-    async def in_turn() -> list[str]:
+    async def in_turn() -> list[Ranked]:
         groups = in_groups(texts, parts.documents.concurrency)
         return [
-            translation
+            ranked
             for group in groups
-            for translation in await _at_once(
+            for ranked in await _at_once(
                 group, [text.document(asked, context) for text in group], parts.documents, len(texts)
             )
         ]
@@ -39,7 +39,7 @@ async def each_alone(asked: Asked, before: str, request: Request, who: Caller, p
 
 async def _at_once(
     texts: Sequence[ReadText], requests: Sequence[DocumentRequest], documents: Documents, number: int
-) -> list[str]:
+) -> list[Ranked]:
     """The translations of texts for which there are places in the queue at the same time, of a number in all."""
     async with AsyncExitStack() as held:
         pairs = zip(texts, requests, strict=True)
@@ -49,6 +49,6 @@ async def _at_once(
         ]
         answers = await asyncio.gather(*(stream.whole() for stream in streams))
         return [
-            text.join([sentence.translation for sentence in answer.sentences], each.target_lang)
+            text.ranked(answer.sentences, each.target_lang)
             for text, each, answer in zip(texts, requests, answers, strict=True)
         ]

@@ -9,7 +9,7 @@ from models.data.words import has_words
 from service.documents import Documents, beside_others
 from service.errors import InvalidInputError
 from service.inference.catalogue import Model
-from service.schemas import DocumentRequest, GlossaryTerm, Strategy
+from service.schemas import DocumentRequest, DocumentSentence, GlossaryTerm, Strategy
 from service.segmentation import Segmented
 from service.texts.tagged import Markup, Tagged
 
@@ -31,6 +31,16 @@ class Asked:
     model: str | None = None
     strategy: Strategy = "direct"
     beam_size: int | None = None
+    alternatives: int = 0
+    """How many other translations of each are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A translated text, and as many others as were asked for and there are, the best first."""
+
+    best: str
+    others: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,14 @@ class ReadText:
             translations = [self.tagged.restored(translation) for translation in translations]
         return self.segmented.join(translations, gap=gap_of(target_lang))
 
+    def ranked(self, sentences: Sequence[DocumentSentence], target_lang: str) -> Ranked:
+        """The text with the best translation of each sentence, and with the next best ones where there are any."""
+        said = [[each.translation, *(other.translation for other in each.alternatives)] for each in sentences]
+        ranks = range(max(map(len, said), default=1))
+        texts = [self.join([each[rank if rank < len(each) else 0] for each in said], target_lang) for rank in ranks]
+        best, *others = dict.fromkeys(texts)
+        return Ranked(best, tuple(others))
+
     def document(self, asked: Asked, context: Sequence[str] = ()) -> DocumentRequest:
         """The text as a document of its own, behind a context."""
         return DocumentRequest(
@@ -64,6 +82,7 @@ class ReadText:
             model=asked.model,
             strategy=asked.strategy,
             beam_size=asked.beam_size,
+            alternatives=asked.alternatives,
         )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.bundle.manifest import Manifest
 from models.data.documents import Sentence
-from models.engine.requests import Options
+from models.engine.requests import Alternative, Options, Translation
 from models.errors import AntecedentError, RequestError, SentenceTooLongError
 from service.documents import Documents
 from service.errors import InvalidInputError, ModelNotFoundError, QueueFullError
@@ -19,7 +19,7 @@ from service.inference.admission import Admission
 from service.inference.batcher import Batcher
 from service.inference.catalogue import Catalogue, Model
 from service.inference.pool import WorkerPool
-from service.inference.wire import Batch, Outcomes
+from service.inference.wire import Batch, Outcome, Outcomes
 from service.inference.worker import Worker
 from service.schemas import DocumentAnswer, DocumentEnd, DocumentRequest, StreamedSentence
 from service.settings import Settings
@@ -131,6 +131,42 @@ async def test_limits_name_what_is_beyond_them(
 async def test_document_of_just_the_limits_is_translated(desk: Desk, members: dict[str, object]) -> None:
     """As many sentences as there may be, and as long ones."""
     assert len((await desk.whole(**members)).sentences) == 50
+
+
+@pytest.mark.parametrize(
+    ("members", "options"),
+    [
+        ({}, Options("direct", None, 1)),
+        ({"alternatives": 3}, Options("direct", None, 4)),
+        ({"alternatives": 4}, Options("direct", 5, 5)),
+        ({"alternatives": 4, "beam_size": 8, "strategy": "rerank"}, Options("rerank", 8, 5)),
+        ({"drafts": [None]}, Options("verify", None, 1)),
+    ],
+)
+async def test_beam_is_as_wide_as_alternatives_need(
+    stand_in_bundle: Path, members: dict[str, object], options: Options
+) -> None:
+    """It is the model's own, of four, where that is enough: no translation is another one for them."""
+    told: list[Options] = []
+
+    async def listen(batch: Batch) -> Outcomes:
+        told.append(batch.options)
+        return await echo(batch)
+
+    await Desk(Manifest.load(stand_in_bundle), listen).whole(sentences=["a"], **members)
+    assert told == [options]
+
+
+async def test_alternatives_that_are_the_same_text_are_given_once(stand_in_bundle: Path) -> None:
+    """Search tells apart the pieces that a text is said in, which nobody sees."""
+
+    async def stammer(batch: Batch) -> Outcomes:
+        others = tuple(Alternative(text, -1.0) for text in ("A", "B", "B", "C"))
+        done = (Outcome(job.number, Translation("A", -0.5, 0, 1, others)) for job in batch.jobs)
+        return Outcomes(tuple(done), 0.0)
+
+    answer = await Desk(Manifest.load(stand_in_bundle), stammer).whole(sentences=["a"], alternatives=4)
+    assert [each.translation for each in answer.sentences[0].alternatives] == ["B", "C"]
 
 
 class Others:

@@ -85,6 +85,23 @@ def test_positions_start_at_zero() -> None:
         SentenceRequest.model_validate({"text": "a", "position": -1})
 
 
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"alternatives": 8}, "less than 8"),
+        ({"alternatives": -1}, "greater than or equal to 0"),
+        ({"alternatives": "1"}, "must be an integer"),
+        ({"alternatives": 4, "beam_size": 4}, "a beam_size of 4 has at most 3 alternatives"),
+        ({"alternatives": 1, "drafts": ["A"]}, "a beam_size of 1 has at most 0 alternatives"),
+    ],
+)
+def test_alternatives_need_a_beam(members: dict[str, object], message: str) -> None:
+    """As many as it holds beside the best."""
+    with pytest.raises(ValidationError, match=message):
+        DocumentRequest.model_validate(PAIR | {"sentences": ["a"]} | members)
+    DocumentRequest.model_validate(PAIR | {"sentences": ["a"], "alternatives": 3, "beam_size": 4})
+
+
 @pytest.mark.parametrize("member", ["sentences", "context", "drafts"])
 def test_first_wrong_sentence_is_enough(member: str) -> None:
     """A body full of what is no sentence is not told so once for each: that took a thousand times its size."""

@@ -91,6 +91,17 @@ def test_what_is_empty_is_not_said(server: Replica) -> None:
             assert found == {"translatedText": expected(SENTENCES[0])}
 
 
+def test_alternatives_of_whole_texts(server: Replica) -> None:
+    """Each text with the next best translation of each sentence; where some are asked for, there is a list."""
+    with server.client() as http:
+        one = http.post(PATH, json=PAIR | {"q": "".join(SENTENCES[:2]), "alternatives": 2}).json()
+        two = http.post(PATH, data=PAIR | {"q": [SENTENCES[0], " "], "alternatives": "1"}).json()
+    best = [expected(SENTENCES[0]), expected(SENTENCES[1], SENTENCES[:1])]
+    assert one["translatedText"] == " ".join(best)
+    assert one["alternatives"] == [" ".join(f"{text} {rank}" for text in best) for rank in (2, 3)]
+    assert (two["translatedText"], two["alternatives"]) == ([best[0], " "], [[f"{best[0]} 2"], []])
+
+
 def test_tags_of_html_stay(server: Replica) -> None:
     """What is asked for as HTML comes back as such, whose sentences end with its blocks; as text, it is text."""
     with server.client() as http:
@@ -110,7 +121,7 @@ def test_tags_of_html_stay(server: Replica) -> None:
         ({"q": "あ", "source": None}, "source: String should match pattern"),
         ({"q": "あ", "target": "tlh"}, "no model serves ja-tlh"),
         ({"q": "あ", "format": "markdown"}, "format: Input should be 'text' or 'html'"),
-        ({"q": "あ", "alternatives": 2}, "alternatives: Input should be less than or equal to 0"),
+        ({"q": "あ", "alternatives": 8}, "alternatives: Input should be less than 8"),
         ({"q": "あ", "glossary": "x"}, "glossary: unknown member"),
     ],
     ids=lambda value: str(value)[:30],

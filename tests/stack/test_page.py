@@ -114,12 +114,24 @@ def test_what_context_has_changed(page: Page, replica: Replica) -> None:
     page.goto(replica.url)
     translate(page, "one.\ntwo.")
     page.locator(".translation span").nth(1).click()
-    expect(page.locator(".about")).to_have_text("two. — read after 1 preceding sentence.")
+    expect(page.locator(".about")).to_contain_text("two. — read after 1 preceding sentence.")
     page.get_by_role("button", name="Compare").click()
     table = page.locator(".differences")
     expect(table.locator("caption")).to_contain_text("1 of 2 sentences")
     expect(table.locator("tbody td")).to_have_text(["two.", "TWO. [one.]", "TWO."])
     expect(table.locator("mark")).to_have_text(["[one.]"])
+
+
+def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
+    """A sentence offers what else it may be in its place; what is chosen stands in the text, and can be taken back."""
+    page.goto(replica.url)
+    translate(page, "one.\ntwo.")
+    page.locator(".translation span").nth(1).click()
+    others = page.locator(".about").get_by_role("button")
+    expect(others).to_have_text(["TWO. [one.] 2", "TWO. [one.] 3", "TWO. [one.] 4"])
+    others.first.click()
+    expect(page.locator(".translation")).to_have_text("ONE.\nTWO. [one.] 2", use_inner_text=True)
+    expect(others).to_have_text(["TWO. [one.]", "TWO. [one.] 3", "TWO. [one.] 4"])
 
 
 def test_refused_sentence(page: Page, replica: Replica) -> None:
@@ -203,6 +215,7 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
     targets = page.locator("#session .target")
     say(page, "one.")
     expect(targets).to_have_text(["ONE."])
+    expect(page.get_by_label("Next sentence")).to_have_value("")
     targets.first.fill("Eins.")
     targets.first.press("Enter")
     say(page, "two.")
@@ -210,6 +223,8 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
     page.get_by_role("button", name="New document").click()
     say(page, "three.")
     expect(targets).to_have_text(["THREE."])
+    page.get_by_label("Languages").select_option(label="Japanese → English")
+    expect(targets).to_have_count(0)
 
 
 def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_server: RedisServer) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from loadtests.stand_in import WithoutModel
 from models.bundle.manifest import Manifest
 from models.data.documents import Sentence
-from models.engine.requests import Options, Translation, TranslationRequest
+from models.engine.requests import Alternative, Options, Translation, TranslationRequest
 from models.errors import BundleError, RequestError, SelfTestError
 
 LOAD = "tests.support.stand_in:load"
@@ -57,7 +57,9 @@ class StandIn(WithoutModel):
         for term in request.terms:
             source = source.replace(term.source, term.target)
         text = expected(source, [sentence.source for sentence in read], targets) + self._accent
-        return Translation(text, -0.1 * len(text), len(read), len(text.split()), ())
+        score = -0.1 * len(text)
+        others = tuple(Alternative(f"{text} {rank}", rank * score) for rank in range(2, options.n_best + 1))
+        return Translation(text, score, len(read), len(text.split()), others)
 
 
 def expected(source: str, preceding: Sequence[str] = (), targets: Sequence[str | None] | None = None) -> str:
