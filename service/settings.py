@@ -126,7 +126,7 @@ class Settings(BaseSettings):
     least 0.1."""
 
     file_ttl_seconds: int = Field(86_400, ge=1, le=_MOST_SECONDS)
-    """A file that was sent, and its translation, expire after this time."""
+    """A file that was sent, and its translation, expire after this time, or ten minutes after they were fetched."""
     files_at_once: int = Field(2, ge=0)
     """Files that a replica translates at the same time; with 0 it leaves them to others."""
 

@@ -87,7 +87,7 @@ def export_bundle(
         manifest = write_bundle(partial, contents, quantization, scores=scores)
         if contents.sentence is not None:
             _check_backbone(partial / BACKBONE, contents.sentence, trained.tokenizer, quantization, sample)
-        _check_weights(partial, model, sample)
+        _check_weights(partial, model, quantization, sample)
         _replace(partial, out)
     except OSError as error:
         raise BundleError(f"{out}: cannot be written: {error.strerror}") from error
@@ -165,9 +165,13 @@ def _check_backbone(
     _check_shift(f"in {quantization}, the backbone", mean_shift(ours, shipped, sample))
 
 
-def _check_weights(folder: Path, model: TranslationModel, sample: Sample) -> None:
-    """Read the finished bundle as a server would, and compare its weights for decoding with context."""
-    stored = Runtime.load(folder, threads=torch.get_num_threads())
+def _check_weights(folder: Path, model: TranslationModel, quantization: Quantization, sample: Sample) -> None:
+    """Read the finished bundle as a server would, and compare its weights for decoding with context.
+
+    Whoever stores float32 will have it computed so, too: on this machine it may be int8 unless the server is told.
+    """
+    compute_type = "float32" if quantization == "float32" else "auto"
+    stored = Runtime.load(folder, compute_type=compute_type, threads=torch.get_num_threads())
     _check_shift("the stored weights", mean_shift(TorchEngine(model), stored.engine("direct"), sample))
 
 
@@ -175,7 +179,8 @@ def _check_shift(what: str, shift: float) -> None:
     if not abs(shift) <= CLOSE:  # NaN is not
         raise SelfTestError(
             f"{what} changed the mean log-probability of the checked translations by {shift:.3f} nats per token,"
-            f" more than {CLOSE}, so no bundle is written; try --quantization float32"
+            f" more than {CLOSE}, so no bundle is written; try --quantization float32, and serve the bundle with"
+            " ANTECEDENT_COMPUTE_TYPE=float32"
         )
 
 

@@ -164,6 +164,20 @@ def test_a_quantised_backbone_that_is_worse_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_weights_that_bear_no_rounding_are_shipped_in_float32(tmp_path: Path) -> None:
+    """A weight much larger than the others of its row leaves those nothing in int8; the error says what does."""
+    trained = load_checkpoint(make_checkpoint(tmp_path / "checkpoint"))
+    for name, tensor in trained.weights.items():
+        if name.endswith("feed_forward.inner.bias"):
+            tensor[0] = -1e4  # after the activation there is nothing of this unit
+        elif name.endswith("feed_forward.outer.weight"):
+            tensor[:, 0] = 1e3
+    save_checkpoint(tmp_path / "rough", trained.config, trained.tokenizer, trained.weights, Progress())
+    with pytest.raises(BundleError, match=r"try --quantization float32, and serve .*ANTECEDENT_COMPUTE_TYPE=float32"):
+        export_bundle(tmp_path / "rough", tmp_path / "out", "int8", documents=documents())
+    export_bundle(tmp_path / "rough", tmp_path / "out", "float32", documents=documents())
+
+
 def test_without_sentences_there_is_no_bundle(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
