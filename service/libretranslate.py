@@ -4,16 +4,18 @@ What we could not do as asked is no member here, and so refused by its name.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
 from service.schemas import MAX_BEAM, Body, Language, Text, Texts
+from service.texts.detection import Detected
 from service.texts.language_names import name_of
 from service.texts.reading import Ranked
 
 MOST_TEXTS = 50
 """Of a request, as with DeepL's clients."""
+_UNLIKELY: Final = 0.01
 
 
 def _listed(q: Any) -> Any:  # noqa: ANN401 - what a client has sent
@@ -47,11 +49,22 @@ class LibreRequest(Body):
     """How many other translations of each text are wanted."""
 
 
-class SourceLanguage(Body):
-    """In which language a text was taken to be; nothing is detected, so there is no confidence in it."""
+class DetectRequest(Body):
+    """A text whose language is asked for."""
 
-    confidence: float = 0.0
+    q: Annotated[Texts, BeforeValidator(_listed), Field(min_length=1, max_length=MOST_TEXTS)]
+
+
+class SourceLanguage(Body):
+    """In which language a text was taken to be, and how sure that is, in percent; 0 where there was no choice."""
+
+    confidence: float
     language: str
+
+    @classmethod
+    def of(cls, found: Detected) -> Self:
+        """What was detected, as such clients read it."""
+        return cls(confidence=round(100 * found.confidence, 1), language=found.language)
 
 
 class LibreAnswer(Body):
@@ -81,11 +94,16 @@ def languages_of(pairs: Iterable[tuple[str, str]]) -> list[LibreLanguage]:
     return [LibreLanguage(code=code, name=name_of(code), targets=sorted(served[code])) for code in sorted(served)]
 
 
-def answer_to(asked: LibreRequest, source_lang: str, translations: Sequence[Ranked], *, single: bool) -> LibreAnswer:
+def likely(found: Iterable[Detected]) -> list[SourceLanguage]:
+    """Languages that are likelier than one in a hundred."""
+    return [SourceLanguage.of(each) for each in found if each.confidence > _UNLIKELY]
+
+
+def answer_to(asked: LibreRequest, source: Detected, translations: Sequence[Ranked], *, single: bool) -> LibreAnswer:
     """The answer with the translations: with the one alone, if a `single` text came and not a list."""
     several = LibreAnswer(
         translatedText=[each.best for each in translations],
-        detectedLanguage=[SourceLanguage(language=source_lang)] * len(translations) if asked.source is None else None,
+        detectedLanguage=[SourceLanguage.of(source)] * len(translations) if asked.source is None else None,
         alternatives=[each.others for each in translations] if asked.alternatives else None,
     )
     return several if not single else LibreAnswer(**{name: value and value[0] for name, value in several})

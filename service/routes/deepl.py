@@ -11,7 +11,8 @@ from service.deepl.texts import append, asked_for, named, offered, translated
 from service.http.form_body import body_of, members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, Services, ServicesDep, admitted, unless_client_leaves
 from service.routes.texts_apart import each_alone
-from service.texts.reading import Asked, counted, read_texts, source_of
+from service.texts.detection import source_of
+from service.texts.reading import Asked, counted, read_texts
 
 _LISTS: Final = frozenset({"text", "ignore_tags", "splitting_tags", "non_splitting_tags"})
 
@@ -27,7 +28,8 @@ async def translate_texts(
     body: Annotated[TextsRequest, Depends(_body)], request: Request, who: CallerDep, parts: ServicesDep
 ) -> TextsAnswer:
     """Translates each text by itself, or as the next of the document that the client names."""
-    source_lang = source_of(body.source_lang, body.target_lang, parts.models.catalogue.models)
+    source = await source_of(body.source_lang, body.target_lang, parts.models.catalogue.models, body.text)
+    source_lang = source.language
     terms = await named_terms(parts.glossaries, who.tenant, body.glossary_id, (source_lang, body.target_lang))
     asked = asked_for(body, source_lang, terms)
     if body.document_id is None:

@@ -15,7 +15,7 @@ from service.http.multipart import file_of
 from service.routes.dependencies import CallerDep, ServicesDep
 from service.routes.sent_files import attached, keep_file
 from service.store.files import FileKey, KeptFile
-from service.texts.reading import source_of
+from service.texts.detection import source_of
 
 router = APIRouter(prefix="/v2/document", include_in_schema=False)
 
@@ -40,7 +40,7 @@ async def send_file(
 ) -> FileHandle:
     """Keeps a file until it is translated, at once if nothing waits."""
     body, content = sent
-    source_lang = source_of(body.source_lang, body.target_lang, parts.models.catalogue.models)
+    source_lang = (await source_of(body.source_lang, body.target_lang, parts.models.catalogue.models)).language
     terms = await named_terms(parts.glossaries, who.tenant, body.glossary_id, (source_lang, body.target_lang))
     key = FileKey(who.tenant, parts.new_id())
     file = KeptFile(body.filename, source_lang, body.target_lang, written(terms), secret=parts.new_id())

@@ -15,10 +15,20 @@ from service.access.caller import Caller
 from service.http.authentication import presented_key
 from service.http.form_body import body_of, members_of
 from service.http.json_body import is_json
-from service.libretranslate import LibreAnswer, LibreLanguage, LibreRequest, answer_to, languages_of
-from service.routes.dependencies import ServicesDep
+from service.libretranslate import (
+    DetectRequest,
+    LibreAnswer,
+    LibreLanguage,
+    LibreRequest,
+    SourceLanguage,
+    answer_to,
+    languages_of,
+    likely,
+)
+from service.routes.dependencies import ServicesDep, admitted
 from service.routes.texts_apart import each_alone
-from service.texts.reading import Asked, source_of
+from service.texts.detection import detect, source_of
+from service.texts.reading import Asked
 from service.texts.tagged import HTML
 
 _TEXTS: Final = "q"
@@ -62,13 +72,29 @@ async def translate_texts(members: MembersDep, request: Request, parts: Services
     who: Caller = request.state.caller
     who.require("translate")
     body = body_of(LibreRequest, members)
-    source_lang = source_of(body.source, body.target, parts.models.catalogue.models)
+    source = await source_of(body.source, body.target, parts.models.catalogue.models, body.q)
     html = body.format == "html"
     asked = Asked(
-        body.q, source_lang, body.target, markup=HTML if html else None, join_lines=html, alternatives=body.alternatives
+        body.q,
+        source.language,
+        body.target,
+        markup=HTML if html else None,
+        join_lines=html,
+        alternatives=body.alternatives,
     )
     translations = await each_alone(asked, body.context or "", request, who, parts)
-    return answer_to(body, source_lang, translations, single=isinstance(members.get(_TEXTS), str))
+    return answer_to(body, source, translations, single=isinstance(members.get(_TEXTS), str))
+
+
+@router.post("/detect")
+async def detect_language(members: MembersDep, request: Request, parts: ServicesDep) -> list[SourceLanguage]:
+    """The languages that a text may be in, of those that are translated, the likeliest first."""
+    who: Caller = request.state.caller
+    who.require("translate")
+    body = body_of(DetectRequest, members)
+    sources = {model.pair[0] for model in parts.models.catalogue.models}
+    async with admitted(request, parts, who, 1):
+        return likely(await detect(body.q, sources))
 
 
 @router.api_route("/languages", methods=["GET", "HEAD"])

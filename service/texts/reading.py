@@ -4,11 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from models.data.spacing import gap_of, primary
+from models.data.spacing import gap_of
 from models.data.words import has_words
 from service.documents import Documents, beside_others
-from service.errors import InvalidInputError
-from service.inference.catalogue import Model
 from service.schemas import DocumentRequest, DocumentSentence, GlossaryTerm, Strategy
 from service.segmentation import Segmented
 from service.texts.tagged import Markup, Tagged
@@ -84,22 +82,6 @@ class ReadText:
             beam_size=asked.beam_size,
             alternatives=asked.alternatives,
         )
-
-
-def source_of(source_lang: str | None, target_lang: str, models: Iterable[Model]) -> str:
-    """The language of texts: as the client says, or the only one from which its target language is served.
-
-    Raises:
-        InvalidInputError: it does not say, and there are several, or none.
-    """
-    if source_lang is not None:
-        return source_lang
-    target = primary(target_lang)
-    sources = sorted({model.pair[0] for model in models if primary(model.pair[1]) == target})
-    if len(sources) != 1:
-        served = ", ".join(sources) or "none"
-        raise InvalidInputError(f"the source language is missing, and is not guessed; served to {target}: {served}")
-    return sources[0]
 
 
 async def read_texts(documents: Documents, asked: Asked) -> list[ReadText]:

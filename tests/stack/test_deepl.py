@@ -184,7 +184,7 @@ def test_the_only_source_language_need_not_be_named(client: deepl.DeepLClient) -
     """Where one language alone is translated into another, there is nothing to guess."""
     assert client.translate_text(SENTENCES[0], target_lang="EN-US").detected_source_lang == "JA"
     with pytest.raises(
-        deepl.DeepLException, match="the source language is missing, and is not guessed; served to de: none"
+        deepl.DeepLException, match="the source language is missing, and cannot be detected; served to de: none"
     ):
         client.translate_text(SENTENCES[0], target_lang="DE")
 

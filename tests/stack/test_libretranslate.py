@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 from urllib.error import HTTPError
 
+import deepl
 import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
@@ -12,7 +13,7 @@ from libretranslatepy import LibreTranslateAPI
 from service.routes.libretranslate import BODY_SECONDS
 from tests.stack.test_access import Command
 from tests.support.client import SENTENCES
-from tests.support.servers import RedisServer, Replica, Replicas
+from tests.support.servers import RedisServer, Replica, Replicas, bundle
 from tests.support.stand_in import expected
 
 PATH = "/libretranslate/translate"
@@ -73,7 +74,25 @@ def test_language_that_is_not_said(server: Replica) -> None:
     assert one == {"translatedText": expected(SENTENCES[0]), "detectedLanguage": taken}
     assert several["detectedLanguage"] == [taken, taken]
     assert none.status_code == 400
-    assert none.json()["error"] == "the source language is missing, and is not guessed; served to de: none"
+    assert none.json()["error"] == "the source language is missing, and cannot be detected; served to de: none"
+
+
+def test_language_that_is_detected(shared_replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+    """Where several are translated into the target, by the texts; so for DeepL clients, too."""
+    pairs = [bundle(tmp_path / source, name=source, source=source, accent=f" ({source})") for source in ("de", "fr")]
+    both = shared_replicas.new(redis_url=redis_server.url, bundles=":".join(map(str, pairs))).start()
+    text = "Le chien court dans le jardin."
+    client = LibreTranslateAPI(f"{both.url}/libretranslate")
+    assert client.translate(text, "auto", "en") == f"{expected(text)} (fr)"
+    (taken,) = client.detect(text)
+    assert (taken["language"], taken["confidence"] > 90) == ("fr", True)
+    with both.client() as http:
+        answer = http.post(PATH, json={"q": text, "source": "auto", "target": "en"}).json()
+        assert answer["detectedLanguage"] == taken
+        missing = {"target_lang": "EN"}
+        assert "served to en: de, fr" in http.post("/v2/document", data=missing, files={"file": ("a.txt", b"a")}).text
+    found = deepl.DeepLClient("no key", server_url=both.url).translate_text(text, target_lang="EN-US")
+    assert (found.text, found.detected_source_lang) == (f"{expected(text)} (fr)", "FR")  # type: ignore[union-attr]
 
 
 def test_context_is_read_before_each_text(server: Replica) -> None:

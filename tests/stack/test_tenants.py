@@ -72,6 +72,7 @@ OF_A_TENANT: dict[Route, Call] = {
     ("POST", "/v2/translate"): lambda client, _: client.post(
         "/v2/translate", json={"text": ["座った。"], "target_lang": "EN"}
     ),
+    ("POST", "/libretranslate/detect"): lambda client, _: client.post("/libretranslate/detect", json={"q": "座った。"}),
     ("POST", "/libretranslate/translate"): lambda client, _: client.post(
         "/libretranslate/translate", json={"q": "座った。", "source": "ja", "target": "en"}
     ),
