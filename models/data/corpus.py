@@ -14,6 +14,7 @@ from models.data.batches import Batch, ContextReader, Example, Tokens, plan, pla
 from models.data.cleaning import KEEP_ALL, left_out
 from models.data.documents import Document
 from models.data.emphasis import sentence_weights
+from models.data.ragged import Ragged
 from models.data.tokenizer import Tokenizer
 from models.errors import DataError
 
@@ -40,16 +41,16 @@ class TokenizedCorpus:
         """
         sentences = [sentence for document in documents for sentence in document.sentences]
         self._texts = [sentence.source for sentence in sentences]
-        self._own: tuple[ContextReader, list[Tokens] | None] | None = None
-        self.sources = _arrays(tokenizer.encode_sources(self._texts))
-        self.targets = _arrays(tokenizer.encode_targets([_target(sentence.target) for sentence in sentences]))
+        self._own: tuple[ContextReader, Ragged | None] | None = None
+        self.sources = Ragged.of(self._texts, tokenizer.encode_sources)
+        self.targets = Ragged.of([_target(sentence.target) for sentence in sentences], tokenizer.encode_targets)
         sizes = np.array([len(document.sentences) for document in documents], dtype=np.int64)
         ends = np.cumsum(sizes)
         self.first = np.repeat(ends - sizes, sizes)
         """For each sentence, the index of its document's first one."""
         self.last = np.repeat(ends - 1, sizes)
         """And of its last one."""
-        source, target = (np.array([len(x) + 1 for x in side], np.int64) for side in (self.sources, self.targets))
+        source, target = self.sources.lengths + 1, self.targets.lengths + 1
         self.source_lengths, self.target_lengths = source, target
         """Tokens of each sentence and of its translation, end of sentence included."""
         self.lengths = np.maximum(source, target)
@@ -67,7 +68,8 @@ class TokenizedCorpus:
     def fingerprint(self) -> str:
         """The same for the same sentences, in the same order, that are learnt from alike."""
         digest = blake2b(digest_size=16)
-        for part in (self.first, self.source_lengths, self.target_lengths, self.usable, *self.sources, *self.targets):
+        lengths = self.source_lengths, self.target_lengths
+        for part in (self.first, *lengths, self.usable, self.sources.ids, self.targets.ids):
             digest.update(np.ascontiguousarray(part).data)
         if self._weights is not None:
             digest.update(self._weights.numpy().data)
@@ -79,7 +81,7 @@ class TokenizedCorpus:
 
     def context_lengths(self, reader: ContextReader) -> NDArray[np.int64]:
         """For each sentence, the source tokens of what `reader` may read around it."""
-        before = np.concatenate([[0], np.cumsum([len(tokens) for tokens in self.sources])])
+        before = np.concatenate([[0], np.cumsum(self.sources.lengths)])
         around = [reader.window.around(i - begin) for i, begin in enumerate(self.first.tolist())]
         low, high = (self.first + np.array(side, np.int64) for side in zip(*around, strict=True))
         lengths: NDArray[np.int64] = before[np.minimum(high, self.last + 1)] - before[low] - np.diff(before)
@@ -98,8 +100,7 @@ class TokenizedCorpus:
             return plan_blocks(self.lengths, blocks, budget, seed, epoch)
         if context is None or not reader.joins_source:
             return plan(self.lengths, usable, budget, seed, epoch, context)
-        joined = np.array([len(tokens) + 1 for tokens in self.sources], np.int64) + context
-        return plan(np.maximum(joined, self.lengths), usable, budget, seed, epoch)
+        return plan(np.maximum(self.source_lengths + context, self.lengths), usable, budget, seed, epoch)
 
     def parts(self, indices: NDArray[np.int64], reader: ContextReader, count: int) -> list[NDArray[np.int64]]:
         """The rows of a batch in at most so many parts of about as many; blocks, where they are read, stay whole."""
@@ -141,7 +142,7 @@ class TokenizedCorpus:
         return replace(
             example(self.sources),
             translations=self.targets[before] if reader.reads_target else (),
-            own=None if (own := self.pieces(reader)) is None else example(own),
+            own=None if (own := self._pieces(reader)) is None else example(own),
         )
 
     def _read(self, index: int, neighbour: int | None, reader: ContextReader) -> tuple[slice, slice]:
@@ -157,11 +158,16 @@ class TokenizedCorpus:
         low, high = reader.window.around(index - begin)
         return slice(begin + low, index), slice(index + 1, min(begin + high, end))
 
-    def pieces(self, reader: ContextReader) -> list[Tokens] | None:
+    def keep_for(self, reader: ContextReader) -> None:
+        """Keep what this reader reads, and not the texts: no other reader can be given from now on."""
+        self._pieces(reader)
+        self._texts = []
+
+    def _pieces(self, reader: ContextReader) -> Ragged | None:
         """All sources in the reader's own tokenization, made once."""
         if self._own is None or self._own[0] is not reader:
-            pieces = reader.pieces(self._texts)
-            self._own = reader, None if pieces is None else _arrays(pieces)
+            has_own = reader.pieces(self._texts[:1]) is not None
+            self._own = reader, Ragged.of(self._texts, lambda texts: reader.pieces(texts) or ()) if has_own else None
         return self._own[1]
 
     def _blocks(self, usable: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
@@ -198,11 +204,6 @@ class TokenizedCorpus:
         if not len(usable):
             raise DataError(f"no sentence of the corpus has a context of at most {self._max_context} tokens")
         return usable
-
-
-def _arrays(sequences: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    # int32 arrays take a seventh of the memory of lists of Python integers.
-    return [np.asarray(sequence, dtype=np.int32) for sequence in sequences]  # type: ignore[misc]
 
 
 def _target(text: str | None) -> str:

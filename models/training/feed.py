@@ -96,7 +96,7 @@ class Feed(Dataset[Share]):
         self._settings: Final = settings
         self._world: Final = world
         self._noise: Final = ContextNoise(settings.context_dropout, settings.context_shuffling)
-        corpus.pieces(reader)  # before there are processes, or each would make them
+        corpus.keep_for(reader)  # before there are processes, or each would make what it reads
         self._size: Final = world.size * settings.accumulation
         """Batches of an update, of all processes together."""
 
