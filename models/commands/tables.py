@@ -62,7 +62,10 @@ def significance(
 
     references = [text for text in read_translations(reference) if text.strip()]
     options = MetricOptions(tokenize=tokenize)
-    rows = [f"| over {baseline.name} | BLEU | p | chrF | p | accuracy | p | macro | p |", f"|{'---|' * 9}"]
+    rows = [
+        f"| over {baseline.name} | BLEU | p (half) | chrF | p (half) | accuracy | p | macro | p |",
+        f"|{'---|' * 9}",
+    ]
     for system in systems:
         texts, outcomes = ([_beside(one, suffix) for one in (baseline, system)] for suffix in ("txt", "outcomes"))
         found = compare(read_translations(texts[0]), read_translations(texts[1]), references, options=options)

@@ -76,5 +76,13 @@ def _merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in own.items():
         inherited = merged.get(key)
-        merged[key] = _merge(inherited, value) if isinstance(inherited, dict) and isinstance(value, dict) else value
+        if isinstance(inherited, dict) and isinstance(value, dict) and not _is_another(key, inherited, value):
+            merged[key] = _merge(inherited, value)
+        else:
+            merged[key] = value
     return merged
+
+
+def _is_another(key: str, inherited: dict[str, Any], own: dict[str, Any]) -> bool:
+    """Whether it is another architecture, which knows nothing of what the inherited one is made of."""
+    return key == "architecture" and own.get("kind", inherited.get("kind")) != inherited.get("kind")

@@ -32,6 +32,24 @@ def test_own_values_win_key_by_key(tmp_path: Path) -> None:
     assert (child.training.updates, child.training.seed) == (20, 7)
 
 
+def test_another_architecture_inherits_nothing_of_the_first(tmp_path: Path) -> None:
+    """It has other values; one of the same kind keeps those that it does not change."""
+    first = {"kind": "doc_transformer", "context_sentences": 5}
+    write(tmp_path, RUN | {"architecture": first, "training": {"updates": 10, "step": "joint"}}, "base.yaml")
+    same = {"inherit": "base.yaml", "architecture": {"context_layers": 2}}
+    assert (
+        load_config(write(tmp_path, same)).architecture.model_dump().items()
+        >= {
+            "context_sentences": 5,
+            "context_layers": 2,
+        }.items()
+    )
+    for kind, step in (("sentence", "sentence"), ("layer_weighting", "joint")):
+        other = {"inherit": "base.yaml", "architecture": {"kind": kind}, "training": {"step": step}}
+        found = load_config(write(tmp_path, other)).architecture
+        assert (found.kind, found) == (kind, type(found)())
+
+
 def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     """YAML would have the last one, and all others of the first one's values would be the defaults."""
     file = write(tmp_path, RUN)

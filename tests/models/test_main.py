@@ -303,7 +303,7 @@ def test_significance_is_a_table(corpus: tuple[Path, Path], tmp_path: Path) -> N
     done = run_alone("significance", *options)
     assert done.returncode == 0, done.stderr
     head, _, better, same = done.stdout.splitlines()
-    assert head.startswith("| over a.real | BLEU | p | chrF | p | accuracy | p | macro | p |")
+    assert head.startswith("| over a.real | BLEU | p (half) | chrF | p (half) | accuracy | p | macro | p |")
     assert better.startswith("| b.real | +")
     assert "| +0.950 | 0.001 | +0.950 | 0.001 |" in better
     assert same.startswith("| a.real | +0.00 | 1.000 |")
