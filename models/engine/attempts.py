@@ -118,5 +118,11 @@ class Attempts:
         said = self._telling.said(found) if spelt.asks else ""
         lost = spelt.lost(said)
         if not self._best[2] or lost < self._lost:
-            self._lost, self._best = lost, (request, spelt, found)
+            self._lost, self._best = lost, (request, spelt, self._as_whole(spelt, found, lost))
         self._missing |= dict.fromkeys(spelt.missing(said))
+
+    def _as_whole(self, spelt: Spelt, found: list[Hypothesis], lost: int) -> list[Hypothesis]:
+        """The best, in which so much is lost, and those of the others in which no more is."""
+        if not spelt.asks:
+            return found
+        return [each for each in found if spelt.lost(self._telling.said([each])) <= lost]

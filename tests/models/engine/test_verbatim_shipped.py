@@ -1,10 +1,12 @@
 """Addresses, placeholders and emoji through the shipped model: nothing of them is lost or changed."""
 
+import re
 from typing import Any
 
 import pytest
 
 from models.data.documents import Sentence
+from models.data.glossary import Term
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
 from tests.support.servers import ROOT
@@ -41,6 +43,21 @@ def test_an_address_stands_where_the_model_says_what_it_reads_for_it(runtime: Ru
     (one, two, *_) = runtime.translate([TranslationRequest(text) for text in SENTENCES], Options())
     assert ADDRESS in one.text
     assert two.text.endswith(f"({ADDRESS}).")
+
+
+@pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank"])
+def test_no_alternative_loses_what_the_best_has(runtime: Runtime, strategy: Any) -> None:
+    """Words that the model was to copy and has not, or another name than the glossary's, make it none."""
+    asked = [
+        TranslationRequest("**紫式部**は https://example.com を見た。"),
+        TranslationRequest("<b>紫式部</b>は{name}を書いた。"),
+        TranslationRequest("中宮彰子に仕え、源氏物語を書いた。", terms=(Term("源氏物語", "The Story of Genji"),)),
+    ]
+    said = (r"\w https://example\.com( \w.*)?[.]+", r"\w {name}( \w.*)?[.]+", r"The Story of Genji.*[.]+")
+    for translation, words in zip(runtime.translate(asked, Options(strategy, 8, 8)), said, strict=True):
+        texts = [translation.text, *(other.text for other in translation.alternatives)]
+        assert [text for text in texts if not re.search(f"{words}$", text, re.IGNORECASE)] == []
+        assert [text for text in texts if "ABA" in text] == []
 
 
 TRIED = "{name} sent you %d messages."
