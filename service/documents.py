@@ -17,7 +17,7 @@ from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
-from service.limits import check_length, check_number, check_terms
+from service.limits import check_alternatives, check_length, check_number, check_terms
 from service.schemas import (
     Alternative,
     DocumentAnswer,
@@ -151,6 +151,7 @@ class Documents:
                 with self._admission.reserve(document, self._places(self._fewest(request))):
                     segmented = await self._segmented(request)
             self.check_sentences(segmented.sentences)
+            check_alternatives(len(segmented.sentences), request.alternatives, self._settings.max_document_sentences)
             self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
                 inner, terms = await self._parts(request), await _terms(request, segmented.sentences)

@@ -30,6 +30,12 @@ def _said(source: Any) -> Any:  # noqa: ANN401 - likewise
     return "" if source is None else source  # which is no language
 
 
+def _counted(number: Any) -> Any:  # noqa: ANN401 - likewise
+    if isinstance(number, bool):
+        raise ValueError("must be an integer")
+    return number
+
+
 def _or(otherwise: str | int) -> BeforeValidator:
     """Takes what is empty for what is not said, as LibreTranslate does."""
     return BeforeValidator(lambda value: otherwise if value is None or value == "" else value)
@@ -45,7 +51,7 @@ class LibreRequest(Body):
     context: Text | None = None
     """Not LibreTranslate's: what comes before each text, in the source language; it is not translated."""
     format: Annotated[Literal["text", "html"], _or("text")] = "text"
-    alternatives: Annotated[int, _or(0), Field(ge=0, lt=MAX_BEAM)] = 0
+    alternatives: Annotated[int, _or(0), BeforeValidator(_counted), Field(ge=0, lt=MAX_BEAM)] = 0
     """How many other translations of each text are wanted."""
 
 

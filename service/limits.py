@@ -41,6 +41,18 @@ def check_terms(terms: Sequence[GlossaryTerm], limits: Limits | Settings) -> Non
         raise InvalidInputError(f"the glossary has {characters} characters; at most {most} are accepted")
 
 
+def check_alternatives(sentences: int, alternatives: int, most: int) -> None:
+    """Refuse more translations than of the largest document, each alternative counted: an answer has them all.
+
+    Raises:
+        InvalidInputError: says how many sentences there may be.
+    """
+    if sentences * (1 + alternatives) > most:
+        raise InvalidInputError(
+            f"a document with {alternatives} alternatives has at most {most // (1 + alternatives)} sentences"
+        )
+
+
 def check_number(sentences: int, most: int) -> None:
     """Refuse a document with more sentences than are accepted.
 

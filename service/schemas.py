@@ -136,7 +136,8 @@ class DocumentRequest(Body):
     alternatives: Alternatives = 0
     """How many other translations of each sentence are wanted; a sentence may have fewer.
 
-    They need a beam that is larger than their number, which is the default.
+    They need a beam that is larger than their number, which is the default. Each counts as one of the document's
+    sentences, as far as their greatest number is concerned.
     """
     drafts: Drafts | None = None
     """A draft translation for each of `sentences`, such as the one before an edit; null where there is none.
@@ -196,14 +197,14 @@ class Alternative(Body):
 
     translation: str
     score: float
-    """As that of the translation."""
+    """As that of the translation. The order is the search's, which prefers longer ones to what scores say."""
 
 
 class DocumentSentence(TranslatedSentence):
     """A sentence of a document and its translation."""
 
     alternatives: list[Alternative]
-    """Other translations, the best first; none unless the request has asked for them."""
+    """Other translations, as the search ranks them; none unless the request has asked for them."""
 
 
 class DocumentAnswer(Body):

@@ -34,8 +34,11 @@ _log = get_logger(__name__)
 
 
 def route_of(scope: Scope) -> str:
-    """The pattern of the route that a request has been given to, without ids; `none` where there is none."""
-    route: str = getattr(scope.get("route"), "path", "none")
+    """The pattern of the route that a request has been given to, without ids; `none` where there is none.
+
+    Of files it is the folder.
+    """
+    route: str = getattr(scope.get("route"), "path", "") or scope.get("root_path") or "none"
     return route
 
 

@@ -4,14 +4,11 @@ Neither needs the internet, nor a key to be looked at. All addresses in them are
 path before them.
 """
 
-from pathlib import Path
 from typing import Final
 
-from fastapi import FastAPI
-from starlette.responses import FileResponse
+from fastapi import FastAPI, Request, Response
 from starlette.staticfiles import StaticFiles
 
-_SERVICE: Final = Path(__file__).parents[1]
 _PAGES: Final = {"/": "index.html", "/docs": "docs.html"}
 _FOLDERS: Final = {
     "/docs/assets": ("fastapi_offline", "static"),
@@ -28,13 +25,14 @@ def is_page(path: str) -> bool:
 
 def install(app: FastAPI) -> None:
     """Serve the pages and what they load."""
+    folders = {path: StaticFiles(packages=[folder]) for path, folder in _FOLDERS.items()}
     for path, file in _PAGES.items():
-        _add_page(app, path, _SERVICE / "page" / file)
-    for path, folder in _FOLDERS.items():
-        app.mount(path, StaticFiles(packages=[folder]), name=path)
+        _add_page(app, path, folders["/page"], file)
+    for path, served in folders.items():
+        app.mount(path, served, name=path)
 
 
-def _add_page(app: FastAPI, path: str, file: Path) -> None:
+def _add_page(app: FastAPI, path: str, folder: StaticFiles, file: str) -> None:
     @app.api_route(path, methods=["GET", "HEAD"], include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(file)
+    async def page(request: Request) -> Response:
+        return await folder.get_response(file, request.scope)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,6 +30,8 @@ _PAGE: Mapping[str, str] = MappingProxyType(
     {**_ALWAYS, "Content-Security-Policy": _SCRIPTS, "Cache-Control": "no-cache"}
 )
 """Browsers ask whether it is still the same: after an update, no script would fit a page that was kept."""
+_GIVEN: Final = frozenset({200, 206, 304})
+"""Status of an answer that is the page, or what it loads, and no error."""
 
 
 class SecurityHeadersMiddleware:
@@ -42,10 +45,11 @@ class SecurityHeadersMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one WebSocket."""
-        of_page = is_page(scope.get("path", ""))
+        at_page = is_page(scope.get("path", ""))
 
         async def secured(message: Message) -> None:
             if message["type"] in ANSWER_STARTS:
+                of_page = at_page and message["status"] in _GIVEN
                 message.setdefault("headers", [])
                 headers = MutableHeaders(scope=message)
                 headers.update(_PAGE if of_page else _ANSWER)

@@ -69,15 +69,13 @@ def test_document_is_what_the_runtime_gives(
 
 
 def test_alternatives_are_what_the_runtime_gives(client: httpx.Client, real_bundle: Path) -> None:
-    """Other texts, the best first; without a word about the beam it is as wide as they need, and here wider."""
+    """Other texts, in the search's order; without a word about the beam it is as wide as they need, and here wider."""
     wanted = Runtime.load(real_bundle).translate([TranslationRequest(SOURCES[0])], Options(beam_size=6, n_best=6))[0]
     (found,) = translate(client, SOURCES[0], alternatives=5).json()["sentences"]
     others = dict.fromkeys(each.text for each in wanted.alternatives if each.text != wanted.text)
     assert found["translation"] == wanted.text
     assert [each["translation"] for each in found["alternatives"]] == list(others)
     assert len(others) > 1
-    scores = [found["score"], *(each["score"] for each in found["alternatives"])]
-    assert scores == sorted(scores, reverse=True)
     assert translate(client, SOURCES[0]).json()["sentences"][0]["alternatives"] == []
 
 

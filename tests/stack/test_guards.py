@@ -47,6 +47,8 @@ def test_path_with_a_slash_too_many_is_not_found(client: httpx.Client, path: str
         ("GET", "/openapi.json", 200),
         ("GET", "/nothing", 404),
         ("GET", "/docsx", 404),
+        ("GET", "/page/nothing", 404),
+        ("PUT", "/", 405),
         ("PUT", "/v1/documents", 405),
         ("POST", "/v1/documents", 415),
         ("OPTIONS", "/v1/documents", 405),
@@ -63,10 +65,21 @@ def test_every_answer_has_security_headers(client: httpx.Client, method: str, pa
     assert headers["cross-origin-resource-policy"] == headers["cross-origin-opener-policy"] == "same-origin"
     policy = dict(part.split(None, 1) for part in headers["content-security-policy"].split("; "))
     assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
-    of_page = path in {"/", "/page/main.js", "/docs"}
+    of_page = path in {"/", "/page/main.js", "/docs"} and status == 200
     assert ("script-src" in policy) == of_page
     assert headers.get("cache-control") == ("no-cache" if of_page else "no-store")
     assert "server" not in headers
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/page/main.js", "/docs/assets/swagger-ui.css"])
+def test_what_a_browser_has_of_a_page_is_not_sent_again(client: httpx.Client, path: str) -> None:
+    """It asks each time, since an update may have changed it; requests are counted by the page or its folder."""
+    tag = client.get(path).headers["etag"]
+    same = client.get(path, headers={"If-None-Match": tag})
+    assert (same.status_code, same.content, same.headers["cache-control"]) == (304, b"", "no-cache")
+    assert "script-src" in same.headers["content-security-policy"]
+    route = path if path in {"/", "/docs"} else path.rpartition("/")[0]
+    assert f'antecedent_requests_total{{method="GET",route="{route}",status="304"}}' in client.get("/metrics").text
 
 
 def _with_bodies(client: httpx.Client) -> list[tuple[str, str]]:

@@ -141,6 +141,7 @@ def test_tags_of_html_stay(server: Replica) -> None:
         ({"q": "あ", "target": "tlh"}, "no model serves ja-tlh"),
         ({"q": "あ", "format": "markdown"}, "format: Input should be 'text' or 'html'"),
         ({"q": "あ", "alternatives": 8}, "alternatives: Input should be less than 8"),
+        ({"q": "あ", "alternatives": True}, "alternatives: must be an integer"),
         ({"q": "あ", "glossary": "x"}, "glossary: unknown member"),
     ],
     ids=lambda value: str(value)[:30],
