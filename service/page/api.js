@@ -1,40 +1,48 @@
 /** What this page asks of its service. Addresses are relative, so that a proxy may put a path before them. */
 
 const KEY = "antecedent.key";
+const OF_KEYS = ["unauthenticated", "forbidden"]; // what another key helps against
 
 /** The service's own words for what it refuses (RFC 9457). */
 export class Problem extends Error {
-  constructor(problem, retryAfter) {
-    super(retryAfter ? `${problem.detail} Try again in ${retryAfter} s.` : problem.detail);
-    this.status = problem.status;
+  constructor({ status, code, detail, next_position }) {
+    super(detail);
+    Object.assign(this, { status, code, next_position });
   }
 }
 
+/** Use a key until the page's tab is closed; false if no request could have it. */
 export function useKey(key) {
+  try {
+    new Headers({ Authorization: `Bearer ${key}` });
+  } catch {
+    return false; // letters that no header may have, perhaps invisible ones that were copied with it
+  }
   sessionStorage.setItem(KEY, key);
+  return true;
 }
 
 /** An answer of the service. Throws a `Problem` for a refusal; one for want of a key is also an event of the document. */
 export async function ask(path, { headers = {}, ...options } = {}) {
   const key = sessionStorage.getItem(KEY);
-  if (key) headers.Authorization = `Bearer ${key}`;
-  const answer = await fetch(path, { ...options, headers }).catch((error) => {
-    throw error.name === "AbortError" ? error : new Error("The service cannot be reached.");
-  });
+  const own = key ? { Authorization: `Bearer ${key}` } : {};
+  const answer = await fetch(path, { ...options, headers: { ...headers, ...own } }).catch(explain);
   if (answer.ok) return answer;
-  if (answer.status === 401) document.dispatchEvent(new Event("keyneeded"));
-  const problem = await answer.json().catch(() => ({ detail: `The service answered ${answer.status}.` }));
-  throw new Problem(problem, answer.headers.get("Retry-After"));
+  const body = await answer.json().catch(() => null);
+  const problem = body?.code ? body : { status: answer.status, detail: `The service answered ${answer.status}.` };
+  if (OF_KEYS.includes(problem.code)) document.dispatchEvent(new Event("keyneeded"));
+  throw new Problem(problem);
 }
 
 /** An answer to JSON. */
 export function send(path, body, { method = "POST", headers = {}, signal } = {}) {
-  return ask(path, {
-    method,
-    headers: { "Content-Type": "application/json", ...headers },
-    body: JSON.stringify(body),
-    signal,
-  });
+  const json = { "Content-Type": "application/json", ...headers };
+  return ask(path, { method, headers: json, body: JSON.stringify(body), signal });
+}
+
+/** What is in an answer to JSON. */
+export async function answered(path, body, options) {
+  return (await send(path, body, options)).json();
 }
 
 /** The sentences of a document, as they become ready, and at last its end: `{kind, data}`. */
@@ -52,7 +60,7 @@ async function* events(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let unread = "";
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(explain);
     if (done) return;
     const blocks = (unread + value).split("\n\n");
     unread = blocks.pop();
@@ -63,4 +71,8 @@ async function* events(stream) {
 function event(block) {
   const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: ?(.*)/s, 2)));
   return { kind: fields.event, data: fields.data && JSON.parse(fields.data) };
+}
+
+function explain(error) {
+  throw error.name === "AbortError" ? error : new Error("The service cannot be reached.");
 }

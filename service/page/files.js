@@ -7,59 +7,87 @@ import { attempt } from "./notice.js";
 const panel = document.querySelector("#files");
 const [drop, input, list] = [".drop", "input", "ul"].map((selector) => panel.querySelector(selector));
 const template = document.querySelector("#file");
-const WAIT_SECONDS = 1; // between two looks at how far a file is
-const PAUSE_MS = 3000; // before the service is asked again that did not answer
+const lines = new Map(); // of files, by their ids
+const PAUSE_MS = 1000; // between two looks at how far they are
+const LONG_PAUSE_MS = 5000; // where there was no answer
+let isWatching = false;
 
 export function install() {
-  input.addEventListener("change", () => sendAll(input.files).then(() => (input.value = "")));
-  drop.addEventListener("dragover", (drag) => drag.preventDefault());
+  input.addEventListener("change", () => {
+    const chosen = [...input.files]; // the field's own list goes with its value
+    input.value = "";
+    attempt(() => sendAll(chosen));
+  });
+  // A file that is dropped beside the field does not take the page's place.
+  for (const kind of ["dragover", "drop"]) document.addEventListener(kind, (drag) => drag.preventDefault());
   drop.addEventListener("drop", (drag) => {
-    drag.preventDefault();
-    sendAll(drag.dataTransfer.files);
+    const dropped = [...drag.dataTransfer.files];
+    attempt(() => sendAll(dropped));
   });
 }
 
-/** Show what was sent before, perhaps by an earlier page. */
+/** Show what was sent, perhaps by an earlier page, and whatever becomes of it. */
 export async function readFiles() {
   const { files } = await (await ask("v1/files")).json();
-  list.replaceChildren();
-  files.forEach(follow);
+  const ids = new Set(files.map(({ id }) => id));
+  [...lines.keys()].filter((id) => !ids.has(id)).forEach(forget);
+  files.forEach(show);
+  if (!isWatching) watch();
 }
 
+async function watch() {
+  isWatching = true;
+  for (let pause = PAUSE_MS; [...lines.values()].some(isPending); ) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    try {
+      await readFiles();
+      pause = PAUSE_MS;
+    } catch (problem) {
+      if ([401, 403].includes(problem.status)) break; // begun anew with another key
+      pause = LONG_PAUSE_MS;
+    }
+  }
+  isWatching = false;
+}
+
+function isPending(line) {
+  return !["done", "error"].includes(line.dataset.status);
+}
+
+/** Send files one after the other; those that are refused are told together in the end. */
 async function sendAll(files) {
-  for (const file of files) await attempt(() => sendOne(file));
+  const refused = [];
+  for (const file of files)
+    await sendOne(file).catch((problem) => refused.push(`${file.name}: ${problem.message}`));
+  if (refused.length) throw new Error(refused.join("\n"));
 }
 
 async function sendOne(file) {
   const form = new FormData();
-  Object.entries(choice()).forEach(([name, value]) => form.set(name, value));
+  Object.entries(await choice()).forEach(([name, value]) => form.set(name, value));
   form.set("glossary", glossary().map(({ source, target }) => `${source}\t${target}`).join("\n"));
   form.set("file", file);
-  follow(await (await ask("v1/files", { method: "POST", body: form })).json());
+  show(await (await ask("v1/files", { method: "POST", body: form })).json());
+  if (!isWatching) watch();
 }
 
-/** A line for a file, kept up to date until it is translated, or cannot be. */
-async function follow(file) {
+function show(file) {
+  if (!lines.has(file.id)) lines.set(file.id, made(file));
+  update(lines.get(file.id), file);
+}
+
+function made(file) {
   const line = template.content.cloneNode(true).firstElementChild;
   line.querySelector(".name").textContent = file.filename;
   line.querySelector(".fetch").addEventListener("click", () => attempt(() => fetchTranslation(file)));
-  line.querySelector(".delete").addEventListener("click", () => attempt(() => forget(file, line)));
+  line.querySelector(".delete").addEventListener("click", () => attempt(() => remove(file)));
   list.prepend(line);
-  update(line, file);
-  while (line.isConnected && !["done", "error"].includes(file.status)) {
-    try {
-      file = await (await ask(`v1/files/${file.id}?wait_seconds=${WAIT_SECONDS}`)).json();
-      update(line, file);
-    } catch (problem) {
-      if (problem.status === 404) line.remove(); // deleted elsewhere
-      line.querySelector("output").textContent = problem.message;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    }
-  }
+  return line;
 }
 
 function update(line, { status, sentences, translated, problem }) {
   const [progress, state, fetchIt] = ["progress", "output", ".fetch"].map((selector) => line.querySelector(selector));
+  line.dataset.status = status;
   progress.max = Math.max(1, sentences);
   progress.value = status === "done" ? progress.max : translated;
   progress.hidden = status === "error";
@@ -73,10 +101,17 @@ async function fetchTranslation({ id, filename, target_lang }) {
   link.href = URL.createObjectURL(await answer.blob());
   link.download = filename.replace(/(\.[^.]*)?$/, `.${target_lang}$1`);
   link.click();
-  URL.revokeObjectURL(link.href);
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // some browsers have not begun to read it yet
 }
 
-async function forget({ id }, line) {
-  await ask(`v1/files/${id}`, { method: "DELETE" });
-  line.remove();
+async function remove({ id }) {
+  await ask(`v1/files/${id}`, { method: "DELETE" }).catch((problem) => {
+    if (problem.status !== 404) throw problem; // it is gone already
+  });
+  forget(id);
+}
+
+function forget(id) {
+  lines.get(id)?.remove();
+  lines.delete(id);
 }

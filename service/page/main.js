@@ -8,36 +8,60 @@ import * as session from "./session.js";
 import * as text from "./text.js";
 
 const key = document.querySelector("#key");
+const another = document.querySelector("#another-key");
 const credit = document.querySelector("#model");
 const tabs = [...document.querySelectorAll("[role=tab]")];
 
-document.addEventListener("keyneeded", () => {
-  key.hidden = false;
-  key.querySelector("input").focus();
-});
+document.addEventListener("keyneeded", askForKey);
+another.addEventListener("click", askForKey);
 key.addEventListener("submit", (submission) => {
   submission.preventDefault();
-  const input = key.querySelector("input");
-  useKey(input.value.trim());
-  input.value = "";
-  key.hidden = true;
-  start();
+  attempt(start);
 });
-tabs.forEach((tab) => tab.addEventListener("click", () => tabs.forEach((each) => show(each, each === tab))));
+tabs.forEach((tab) => tab.addEventListener("click", () => choose(tab)));
+tabs.forEach((tab) => tab.addEventListener("keydown", move));
 onModel(({ name, licence, attribution }) => {
   credit.textContent = [`Model ${name}`, licence, attribution].filter(Boolean).join(" · ");
 });
 [text, files, session].forEach((part) => part.install());
-start();
+attempt(read);
 
-function start() {
-  attempt(async () => {
-    await readModels();
-    await files.readFiles();
-  });
+function askForKey() {
+  another.hidden = true;
+  if (!key.hidden) return; // whoever writes elsewhere meanwhile is not taken away
+  key.hidden = false;
+  key.querySelector("input").focus();
 }
 
-function show(tab, isSelected) {
-  tab.ariaSelected = String(isSelected);
-  document.getElementById(tab.getAttribute("aria-controls")).hidden = !isSelected;
+async function start() {
+  const input = key.querySelector("input");
+  if (!useKey(input.value.trim())) throw new Error("No key has such letters: copy it again.");
+  input.value = "";
+  key.hidden = true;
+  another.hidden = false;
+  await read();
+}
+
+async function read() {
+  await readModels();
+  await files.readFiles();
+}
+
+function choose(tab) {
+  for (const each of tabs) {
+    const isChosen = each === tab;
+    each.ariaSelected = String(isChosen);
+    each.tabIndex = isChosen ? 0 : -1;
+    document.getElementById(each.getAttribute("aria-controls")).hidden = !isChosen;
+  }
+  if (tab.id === "tab-files") attempt(files.readFiles);
+}
+
+/** Arrows lead from tab to tab, as in the ARIA Authoring Practices. */
+function move({ key: pressed, target }) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[pressed];
+  if (!step) return;
+  const other = tabs.at((tabs.indexOf(target) + step) % tabs.length);
+  choose(other);
+  other.focus();
 }

@@ -1,17 +1,17 @@
-/** One line for what went wrong, above everything. */
+/** What went wrong, above everything. */
 
-const line = document.querySelector("#notice");
+const notice = document.querySelector("#notice");
 
 /** Do something, and say so if it cannot be done; whether it could. */
 export async function attempt(work) {
-  line.hidden = true;
+  notice.hidden = true;
   try {
     await work();
     return true;
   } catch (error) {
     if (error.name !== "AbortError") {
-      line.textContent = error.message;
-      line.hidden = false;
+      notice.textContent = error.code === "unauthenticated" ? "This service wants a key that it knows." : error.message;
+      notice.hidden = false;
     }
     return false;
   }

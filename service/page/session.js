@@ -1,37 +1,61 @@
 /** A document that grows: a session of the service. */
 
-import { ask, send } from "./api.js";
+import { answered, ask, send } from "./api.js";
 import { choice, glossary, onModel } from "./choice.js";
 import { attempt } from "./notice.js";
 
 const panel = document.querySelector("#session");
-const [form, input, translate, anew, rows] = ["form", "input", ".main", ".new", "tbody"].map((selector) =>
-  panel.querySelector(selector),
-);
+const [form, input, translate, rows] = ["form", "input", ".main", "tbody"].map((part) => panel.querySelector(part));
 const template = document.querySelector("#sentence");
-let session = null; // its address and how many sentences it has, once there is one
+let current = null; // the session that sentences go to, as a promise, once there is one
+let saving = Promise.resolve(); // corrections, one after the other, before all that comes after them
 
 export function install() {
   form.addEventListener("submit", (submission) => {
     submission.preventDefault();
     attempt(say);
   });
-  anew.addEventListener("click", () => attempt(forget));
+  panel.querySelector(".new").addEventListener("click", () => attempt(forget));
   onModel(() => attempt(forget)); // a session stays with its model
 }
 
 /** Send the sentence that was written. One that fails stays where it is, to be sent again at the same position. */
 async function say() {
-  translate.disabled = anew.disabled = input.readOnly = true;
+  translate.disabled = input.readOnly = true;
+  const mine = (current ??= begin());
+  let session = null;
   try {
-    session ??= await begin();
-    const at = `${session.address}/sentences`;
-    const said = await (await send(at, { text: input.value, position: session.sentences })).json();
+    await saving;
+    session = await mine;
+    if (mine !== current) return; // nobody wants that document any more
+    const said = await sent(session);
+    if (mine !== current) return;
     session.sentences++;
-    show(said, `${at}/${said.position}`);
+    show(said, `${session.address}/sentences/${said.position}`);
     input.value = "";
+  } catch (problem) {
+    if (mine !== current) return;
+    if (!session) current = null; // it has not begun, and is tried again with the next sentence
+    throw problem;
   } finally {
-    translate.disabled = anew.disabled = input.readOnly = false;
+    translate.disabled = input.readOnly = false;
+  }
+}
+
+async function begin() {
+  const asked = { glossary: glossary(), ...(await choice()) };
+  const { session_id, next_position } = await answered("v1/sessions", asked);
+  return { address: `v1/sessions/${session_id}`, sentences: next_position };
+}
+
+async function sent(session) {
+  try {
+    return await answered(`${session.address}/sentences`, { text: input.value, position: session.sentences });
+  } catch (problem) {
+    if (problem.status === 404) throw new Error(`${problem.message}. Begin a new document.`);
+    if (problem.next_position === undefined) throw problem;
+    session.sentences = problem.next_position;
+    throw new Error("The sentence before was translated, and its answer lost. Translate again to go on after it.");
   }
 }
 
@@ -43,33 +67,33 @@ function show({ source, translation }, address) {
   form.scrollIntoView({ block: "nearest" });
 }
 
-async function begin() {
-  const created = await (await send("v1/sessions", { ...choice(), glossary: glossary() })).json();
-  return { address: `v1/sessions/${created.session_id}`, sentences: created.next_position };
-}
-
-/** Show a translation that can be corrected where it stands. */
+/** Show a translation that can be corrected where it stands. What cannot be saved stays, and is tried again. */
 function offer(target, translation, address) {
-  let known = translation;
-  target.textContent = known;
-  target.contentEditable = "plaintext-only";
+  let known = (target.textContent = translation);
   target.addEventListener("keydown", (key) => {
-    if (key.key === "Enter") key.preventDefault(), target.blur();
+    if (key.key === "Enter" && !key.isComposing) key.preventDefault(), target.blur();
   });
-  target.addEventListener("blur", async () => {
-    const corrected = target.textContent.trim();
-    if (corrected === known) return;
-    if (await attempt(() => send(address, { translation: corrected }, { method: "PATCH" }))) known = corrected;
-    else target.textContent = known;
+  target.addEventListener("blur", () => {
+    const corrected = (target.textContent = target.textContent.trim() || known);
+    if (corrected !== known) saving = saving.then(() => attempt(() => save(corrected)));
   });
+
+  async function save(corrected) {
+    target.classList.add("unsaved");
+    await send(address, { translation: corrected }, { method: "PATCH" });
+    target.classList.remove("unsaved");
+    known = corrected;
+  }
 }
 
 async function forget() {
-  const address = session?.address;
-  session = null;
+  const former = current;
+  current = null;
   rows.replaceChildren();
-  if (!address) return;
-  await ask(address, { method: "DELETE" }).catch((problem) => {
+  await saving;
+  const session = await former?.catch(() => null);
+  if (!session) return;
+  await ask(session.address, { method: "DELETE" }).catch((problem) => {
     if (problem.status !== 404) throw problem; // it has expired
   });
 }

@@ -8,7 +8,15 @@ export function differences(one, other, language) {
 }
 
 function words(text, language) {
-  return [...new Intl.Segmenter(language, { granularity: "word" }).segment(text)].map(({ segment }) => segment);
+  return [...segmenter(language).segment(text)].map(({ segment }) => segment);
+}
+
+function segmenter(language) {
+  try {
+    return new Intl.Segmenter(language, { granularity: "word" });
+  } catch {
+    return new Intl.Segmenter("en", { granularity: "word" }); // browsers take fewer codes than a service does
+  }
 }
 
 function common(left, right) {

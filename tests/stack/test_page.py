@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, FilePayload, Page, Route, expect, sync_playwright
 
-from tests.support.roots import make_key
-from tests.support.servers import RedisServer, Replica, Replicas, bundle, free_port
+from tests.support.roots import fresh_database, make_key
+from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually, free_port
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PATIENT_MS = 60_000
@@ -64,6 +64,29 @@ def translate(page: Page, text: str) -> None:
     page.locator("#text").get_by_role("button", name="Translate").click()
 
 
+class Held:
+    """A request that the page makes while a test does something else: the first to such an address."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self._first: Route | None = None
+        page.route(address, self._take)
+
+    def _take(self, route: Route) -> None:
+        if self._first is None:
+            self._first = route
+        else:
+            route.continue_()
+
+    def let_go(self, page: Page) -> None:
+        """Have it answered, and wait until the page has done what it does with the answer."""
+        assert self._first is not None
+        with page.expect_response(self._first.request.url) as answer:
+            self._first.continue_()
+        answer.value.finished()
+        for _ in range(2):
+            page.evaluate("() => new Promise(requestAnimationFrame)")
+
+
 def say(page: Page, sentence: str) -> None:
     """Write the next sentence of a session and have it translated."""
     page.get_by_label("Next sentence").fill(sentence)
@@ -97,7 +120,7 @@ def test_sentences_appear_as_they_become_ready(page: Page, replica: Replica, tmp
 
 
 def test_translation_that_is_stopped(page: Page, replica: Replica, tmp_path: Path) -> None:
-    """The service is told, and what was there stays."""
+    """The service is told, and what was there stays, to be copied."""
     gate = tmp_path / "gate"
     page.goto(replica.url)
     translate(page, f"one.\nwait-for:{gate}\n" + "two.\n" * 5)
@@ -106,20 +129,25 @@ def test_translation_that_is_stopped(page: Page, replica: Replica, tmp_path: Pat
     expect(page.get_by_role("button", name="Stop")).to_be_hidden()
     expect(page.locator(".translation")).to_contain_text("ONE.")
     expect(page.get_by_role("alert")).to_be_hidden()
+    expect(page.get_by_role("button", name="Copy")).to_be_visible()
+    with replica.client() as client:
+        eventually(lambda: "antecedent_requests_running 1.0" in client.get("/metrics").text, "only this one runs")
     gate.touch()
 
 
 def test_what_context_has_changed(page: Page, replica: Replica) -> None:
     """A sentence tells how many it was read after; beside each sentence alone, the words that differ are marked."""
     page.goto(replica.url)
-    translate(page, "one.\ntwo.")
+    translate(page, "one.\ntwo.\n---\n")
     page.locator(".translation span").nth(1).click()
     expect(page.locator(".about")).to_contain_text("two. — read after 1 preceding sentence.")
-    page.get_by_role("button", name="Compare").click()
     table = page.locator(".differences")
-    expect(table.locator("caption")).to_contain_text("1 of 2 sentences")
-    expect(table.locator("tbody td")).to_have_text(["two.", "TWO. [one.]", "TWO."])
-    expect(table.locator("mark")).to_have_text(["[one.]"])
+    for _ in range(2):
+        page.get_by_role("button", name="Compare").click()
+        expect(table.locator("caption")).to_contain_text("1 of 2 sentences")
+        expect(table.locator("tbody td")).to_have_text(["two.", "TWO. [one.]", "TWO."])
+        expect(table.locator("mark")).to_have_text(["[one.]"])
+    assert page.locator(".translation").text_content() == "ONE.\nTWO. [one.]\n---\n"
 
 
 def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
@@ -132,6 +160,64 @@ def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
     others.first.click()
     expect(page.locator(".translation")).to_have_text("ONE.\nTWO. [one.] 2", use_inner_text=True)
     expect(others).to_have_text(["TWO. [one.]", "TWO. [one.] 3", "TWO. [one.] 4"])
+    expect(others.first).to_be_focused()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".differences mark")).to_have_text(["[one.]"])  # of the service's own translation
+
+
+def test_other_translations_where_translations_are_read(page: Page, replica: Replica) -> None:
+    """What the sentence was in its document is always among them."""
+    page.goto(replica.url)
+    page.get_by_label("Languages").select_option(label="French → German")
+    translate(page, "one.\ntwo.")
+    page.locator(".translation span").nth(1).click()
+    others = page.locator(".about").get_by_role("button")
+    expect(others).to_have_count(4)
+    others.first.click()
+    expect(others.first).to_have_text("TWO. [one.=ONE.]")
+
+
+def test_answer_that_comes_late(page: Page, replica: Replica) -> None:
+    """Other translations of a sentence that is no longer there are not shown beside the one that is."""
+    page.goto(replica.url)
+    translate(page, "one.\ntwo.")
+    expect(page.locator(".translation span")).to_have_count(2)
+    held = Held(page, "**/v1/documents")
+    page.locator(".translation span").nth(1).click()
+    expect(page.locator(".about")).to_contain_text("two.")
+    translate(page, "three.")
+    page.locator(".translation span", has_text="THREE.").click()
+    others = page.locator(".about").get_by_role("button")
+    expect(others).to_have_text(["THREE. 2", "THREE. 3", "THREE. 4"])
+    held.let_go(page)
+    expect(others).to_have_text(["THREE. 2", "THREE. 3", "THREE. 4"])
+    expect(page.locator(".about")).to_contain_text("three. —")
+
+
+def test_text_that_was_written_before_the_example_came(page: Page, replica: Replica) -> None:
+    """It stays."""
+    held = Held(page, "**/page/samples/*")
+    page.goto(replica.url)
+    expect(page.get_by_label("Languages").locator("option")).to_have_count(2)
+    page.get_by_label("Document").fill("my own")
+    held.let_go(page)
+    expect(page.get_by_label("Document")).to_have_value("my own")
+
+
+def test_keyboard_is_enough(page: Page, replica: Replica) -> None:
+    """Tabs and sentences are reached by arrows, and a text is translated from where it is written."""
+    page.goto(replica.url)
+    page.get_by_label("Document").fill("one.\ntwo.")
+    page.get_by_label("Document").press("Control+Enter")
+    expect(page.locator(".translation span")).to_have_count(2)
+    page.locator(".translation span").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator(".about")).to_contain_text("two. —")
+    page.get_by_role("tab", name="Text").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("tab", name="Sentence by sentence")).to_be_focused()
+    expect(page.get_by_label("Next sentence")).to_be_visible()
 
 
 def test_refused_sentence(page: Page, replica: Replica) -> None:
@@ -146,15 +232,18 @@ def test_refused_sentence(page: Page, replica: Replica) -> None:
 
 
 def test_terms(page: Page, replica: Replica) -> None:
-    """They count for the next translation; half a term is told, and nothing is sent."""
+    """They count for the next translation, with either sign between them; half a term is told, and nothing is sent."""
     page.goto(replica.url)
-    page.get_by_text("Terms").click()
+    page.get_by_text("Terms", exact=True).click()
     page.get_by_label("A term on each line").fill("one")
     translate(page, "one two.")
-    expect(page.get_by_role("alert")).to_contain_text("The term “one” has no translation")
+    expect(page.get_by_role("alert")).to_contain_text("The term “one” is no pair")
     page.get_by_label("A term on each line").fill("one = seven\n")
     translate(page, "one two.")
     expect(page.locator(".translation")).to_have_text("SEVEN TWO.")
+    page.get_by_label("A term on each line").fill("one＝eight")
+    translate(page, "one two.")
+    expect(page.locator(".translation")).to_have_text("EIGHT TWO.")
 
 
 def test_other_languages(page: Page, replica: Replica) -> None:
@@ -195,16 +284,18 @@ def test_file_outlives_its_page(page: Page, replica: Replica, tmp_path: Path) ->
 
 
 def test_file_that_cannot_be_translated(page: Page, replica: Replica) -> None:
-    """What is no file of a kind that is read, is refused at once; what fails later says why on its line."""
+    """What is of no kind that is read is refused at once, by its name; what fails later says why on its line."""
     page.goto(replica.url)
     page.get_by_role("tab", name="Files").click()
-    files = page.locator("#files input")
-    files.set_input_files({"name": "a.exe", "mimeType": "application/octet-stream", "buffer": b"MZ"})
-    expect(page.get_by_role("alert")).to_contain_text(".exe")
-    files.set_input_files({"name": "b.txt", "mimeType": "text/plain", "buffer": b"refuse"})
+    refused: FilePayload = {"name": "a.exe", "mimeType": "application/octet-stream", "buffer": b"MZ"}
+    failing: FilePayload = {"name": "b.txt", "mimeType": "text/plain", "buffer": b"refuse"}
+    page.locator("#files input").set_input_files([refused, failing])
     line = page.locator("#files li", has_text="b.txt")
     expect(line.locator("output")).to_contain_text("the model refuses this sentence")
+    expect(page.get_by_role("alert")).to_contain_text("a.exe: ")
+    expect(page.locator("#files li", has_text="a.exe")).to_have_count(0)
     line.get_by_role("button", name="Delete").click()
+    expect(line).to_have_count(0)
 
 
 def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
@@ -227,6 +318,43 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
     expect(targets).to_have_count(0)
 
 
+def test_languages_that_change_in_the_midst_of_a_sentence(page: Page, replica: Replica) -> None:
+    """What was said to the former model is dropped, and the next sentence goes to the new one."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    held = Held(page, "**/v1/sessions")
+    say(page, "one.")
+    expect(page.get_by_label("Next sentence")).not_to_be_editable()
+    page.get_by_label("Languages").select_option(label="French → German")
+    held.let_go(page)
+    expect(page.get_by_label("Next sentence")).to_be_editable()
+    say(page, "two.")
+    say(page, "three.")
+    expect(page.locator("#session .target")).to_have_text(["TWO.", "THREE. [two.=TWO.]"])
+
+
+def test_correction_that_cannot_be_saved(page: Page, replica: Replica) -> None:
+    """It stays where it is, marked, and is saved with the next attempt; one that is emptied is no correction."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    target = page.locator("#session .target")
+    expect(target).to_have_text("ONE.")
+    page.context.set_offline(True)
+    target.fill("Eins.")
+    target.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("The service cannot be reached.")
+    expect(target).to_have_class("target unsaved")
+    expect(target).to_have_text("Eins.")
+    page.context.set_offline(False)
+    target.focus()
+    target.press("Enter")
+    expect(target).to_have_class("target")
+    target.fill("")
+    target.press("Enter")
+    expect(target).to_have_text("Eins.")
+
+
 def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_server: RedisServer) -> None:
     """The sentence that could not be sent stays where it was written, and the session goes on with it afterwards."""
     service = replicas.new(redis_url=redis_server.url, port=str(free_port())).start()
@@ -244,19 +372,37 @@ def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_
 
 
 def test_page_of_a_service_with_keys(page: Page, replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
-    """It asks for a key once one is needed, and keeps it for as long as its tab is open, and nowhere else."""
+    """It asks for a key until it has one that may translate, and keeps it while its tab is open, and nowhere else."""
     settings = {"keys": "file", "keys_file": str(tmp_path / "keys.json")}
-    key = make_key(settings, "translate")
+    administrators, key = make_key(settings, "admin"), make_key(settings, "translate")
     service = replicas.new(redis_url=redis_server.url, **settings).start()
     page.goto(service.url)
-    for given in ("wrong", key):
-        expect(page.get_by_label("API key")).to_be_focused()
+    for given in ("wrong", "ключ", administrators, key):
         page.get_by_label("API key").fill(given)
+        expect(page.get_by_label("API key")).to_be_focused()
         page.get_by_role("button", name="Use it").click()
-    expect(page.get_by_label("Languages")).to_have_value("stand-in")
+        expect(page.get_by_role("alert")).to_be_visible(visible=given != key)
     expect(page.get_by_label("API key")).to_be_hidden()
-    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(page.get_by_label("Languages")).to_have_value("stand-in")
     page.reload()
     translate(page, "one.")
     expect(page.locator(".translation")).to_have_text("ONE.")
     assert key not in str(page.context.storage_state())
+
+
+def test_models_that_come_and_go(page: Page, replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+    """What is unloaded meanwhile is told, and what is loaded can be chosen, whatever browsers call its language."""
+    for name, target in (("one", "en"), ("two", "en-abc")):
+        bundle(tmp_path / name, name=name, target=target)
+    url = fresh_database(redis_server, 5)
+    service = replicas.new(redis_url=url, bundles=str(tmp_path / "one"), bundle_root=str(tmp_path)).start()
+    page.goto(service.url)
+    expect(page.get_by_label("Languages")).to_have_value("one")
+    with service.client() as client:
+        assert client.post("/v1/models", json={"bundle": "two"}).status_code == 200
+        assert client.delete("/v1/models/one").status_code == 204
+    translate(page, "one.")
+    expect(page.get_by_role("alert")).to_contain_text("The model one is not served any more")
+    expect(page.get_by_label("Languages").locator("option")).to_have_text(["Japanese → en-abc"])
+    translate(page, "one.")
+    expect(page.locator(".translation")).to_have_text("ONE.")

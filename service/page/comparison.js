@@ -1,0 +1,38 @@
+/** What its context has changed in a passage. */
+
+import { translated } from "./api.js";
+import { differences } from "./words.js";
+
+const table = document.querySelector("#text .differences");
+
+export function hideComparison() {
+  table.hidden = true;
+}
+
+/** Show the sentences that are translated differently without those before them. */
+export async function showComparison({ asked, sentences }, signal) {
+  const alone = [];
+  for await (const { kind, data } of translated({ ...asked, strategy: "sentence" }, signal))
+    if (kind === "sentence") alone.push(data);
+  const rows = sentences.flatMap((sentence, i) => row(sentence, alone[i], asked.target_lang));
+  const count = `${rows.length} of ${sentences.length}`;
+  table.caption.textContent = `${count} sentences are translated differently without the sentences before them.`;
+  table.tHead.hidden = !rows.length;
+  table.tBodies[0].replaceChildren(...rows);
+  table.hidden = false;
+}
+
+function row(sentence, alone, language) {
+  if (sentence.translation === alone.translation) return [];
+  const found = document.createElement("tr");
+  found.insertCell().textContent = sentence.source;
+  for (const runs of differences(sentence.translation, alone.translation, language))
+    found.insertCell().append(...runs.map(([text, isDifferent]) => (isDifferent ? emphasised(text) : text)));
+  return [found];
+}
+
+function emphasised(text) {
+  const mark = document.createElement("mark");
+  mark.textContent = text;
+  return mark;
+}
