@@ -8,6 +8,7 @@ from typing import Final
 
 from service.errors import InvalidInputError
 from service.files import books, xliff
+from service.files.office import workbooks
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.schemas import Limits
 from service.texts.tagged import HTML, Markup
@@ -52,9 +53,12 @@ class Kind:
     """A file with its text in another language."""
 
 
-def _office(kind: str, files: OfficeFiles) -> Kind:
-    media_type = f"application/vnd.{kind}"
-    return Kind(media_type, markup=HTML, packed=True, read=files.html_of, write=files.with_translation)
+def _office(kind: str, read: Callable[[bytes], str], write: Callable[[bytes, str], bytes]) -> Kind:
+    return Kind(f"application/vnd.{kind}", markup=HTML, packed=True, read=read, write=write)
+
+
+def _document(kind: str, files: OfficeFiles) -> Kind:
+    return _office(kind, files.html_of, files.with_translation)
 
 
 _HTML: Final = Kind("text/html; charset=utf-8", markup=HTML, write=_page)
@@ -66,10 +70,13 @@ KINDS: Final = {
     ".vtt": Kind("text/vtt; charset=utf-8"),
     ".html": _HTML,
     ".htm": _HTML,
-    ".docx": _office("openxmlformats-officedocument.wordprocessingml.document", WORD_FILES),
-    ".pptx": _office("openxmlformats-officedocument.presentationml.presentation", SLIDE_FILES),
-    ".odt": _office("oasis.opendocument.text", OPEN_TEXT_FILES),
-    ".odp": _office("oasis.opendocument.presentation", OPEN_SLIDE_FILES),
+    ".docx": _document("openxmlformats-officedocument.wordprocessingml.document", WORD_FILES),
+    ".pptx": _document("openxmlformats-officedocument.presentationml.presentation", SLIDE_FILES),
+    ".xlsx": _office(
+        "openxmlformats-officedocument.spreadsheetml.sheet", workbooks.html_of, workbooks.with_translation
+    ),
+    ".odt": _document("oasis.opendocument.text", OPEN_TEXT_FILES),
+    ".odp": _document("oasis.opendocument.presentation", OPEN_SLIDE_FILES),
     ".xlf": _XLIFF,
     ".xliff": _XLIFF,
     ".epub": Kind("application/epub+zip", books.MARKUP, packed=True, read=books.html_of, write=books.with_translation),

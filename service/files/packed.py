@@ -53,6 +53,20 @@ def read_parts(archive: ZipFile, parts: Sequence[ZipInfo]) -> Iterator[tuple[str
         yield info.filename, content
 
 
+def check_excerpts(excerpts: Iterable[bytes]) -> None:
+    """Refuse what people read of larger parts, if it is more than whole parts may be.
+
+    Raises:
+        InvalidInputError: it is too large, or has too many tags.
+    """
+    size = tags = 0
+    for excerpt in excerpts:
+        size += len(excerpt)
+        tags += excerpt.count(b"<")
+    if size > _MOST_READ_BYTES or tags > MOST_TAGS:
+        raise InvalidInputError(f"file: its text has more than {_MOST_READ_BYTES} bytes or {MOST_TAGS} tags")
+
+
 def _check_size(infos: Iterable[ZipInfo], most: int, which: str) -> None:
     if sum(info.file_size for info in infos) > most:
         raise InvalidInputError(f"file: {which} has more than {most} bytes when it is unpacked")

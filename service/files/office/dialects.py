@@ -19,6 +19,8 @@ _WHITE: Final = " \t\r\n"
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
 
 _MOST_LOOKS_BYTES: Final = 2**25
+_MOST_TABS: Final = 100_000
+"""In the texts of a file, where each is kept apart from them."""
 
 Element = Any
 """Of lxml, which has no types."""
@@ -42,6 +44,16 @@ def check_looks(weight: int) -> None:
     """
     if weight > _MOST_LOOKS_BYTES:
         raise InvalidInputError(f"file: says in more than {_MOST_LOOKS_BYTES} bytes how its text looks")
+
+
+def check_tabs(tabs: int) -> None:
+    """Refuse a file of so many.
+
+    Raises:
+        InvalidInputError: they are too many.
+    """
+    if tabs > _MOST_TABS:
+        raise InvalidInputError(f"file: has more than {_MOST_TABS} tabs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +108,10 @@ class Dialect:
 
     def _says_nothing(self, of_a_look: Element) -> bool:
         return of_a_look.tag in self.hints and not of_a_look.attrib
+
+    def tabs_in(self, root: Element) -> int:
+        """How many tabs the texts of a part have."""
+        return sum(str(text.text).count("\t") for text in root.iter(self.text))
 
     def says(self, element: Element) -> bool:
         """Whether this is text, or is as good as text."""

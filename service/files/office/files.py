@@ -11,18 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 from zipfile import ZipFile, ZipInfo
 
-from lxml import etree
-
-from service.errors import InvalidInputError
-from service.files.office.dialects import SLIDES, WORD, Dialect, check_looks
+from service.files.office.dialects import SLIDES, WORD, Dialect, check_looks, check_tabs
 from service.files.office.open_document import OPEN_DOCUMENT, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
+from service.files.office.parts import parsed, written
 from service.files.packed import opened, read_parts, with_parts
-
-_MOST_TABS: Final = 100_000
-"""In their texts, where each is kept apart from them."""
-_STRICT: Final = "{http://purl.oclc.org/"
-"""What the names of such files begin with whose elements have other names, though they mean the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +58,7 @@ class OfficeFiles:
             for name, root in parts:
                 if self.out_of_runs is not None:
                     self.out_of_runs(root)
-                changed[name] = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+                changed[name] = written(root)
             return with_parts(archive, changed)
 
     def _paragraphs(self, root: Any) -> list[Paragraph]:  # noqa: ANN401 - lxml has no types
@@ -82,20 +75,11 @@ class OfficeFiles:
 
     def _parts(self, archive: ZipFile) -> Iterator[tuple[str, Any]]:
         """By their names."""
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-        tabs = _MOST_TABS
+        tabs = 0
         for name, content in read_parts(archive, self._read(archive)):
-            try:
-                root = etree.fromstring(content, parser)
-            except (etree.XMLSyntaxError, ValueError) as error:
-                raise InvalidInputError(f"file: {name} is damaged, or encrypted: {error}") from None
-            if root.getroottree().docinfo.doctype:
-                raise InvalidInputError(f"file: {name} is damaged: it has declarations of its own")
-            if root.tag.startswith(_STRICT):
-                raise InvalidInputError(f"file: is Strict Open XML: save it as a common {self.suffix}")
-            tabs -= sum(str(text.text).count("\t") for text in root.iter(self.dialect.text))
-            if tabs < 0:
-                raise InvalidInputError(f"file: has more than {_MOST_TABS} tabs")
+            root = parsed(name, content, self.suffix)
+            tabs += self.dialect.tabs_in(root)
+            check_tabs(tabs)
             if self.into_runs is not None:
                 self.into_runs(root)
             yield name, root

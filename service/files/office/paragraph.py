@@ -43,7 +43,8 @@ class Paragraph:
         self._names = element.nsmap
         if len(self._names) > _MOST_NAMES_AROUND:
             raise InvalidInputError(f"file: declares more than {_MOST_NAMES_AROUND} namespaces")
-        self._element = element
+        self.element = element
+        """The paragraph itself."""
         self._dialect = dialect
         self._fields = fields
         self._kept: list[Any] = []
@@ -78,16 +79,16 @@ class Paragraph:
     def write(self, translation: str) -> None:
         """Replace the text by another one, what is inside the `<p>` of `html` in another language."""
         self._take_out_all()
-        self._element.extend(self._first)
-        Writing(self._element, self._dialect, self._usual, self._kept).write(translation)
-        self._element.extend([*self._last, *self._ends])
+        self.element.extend(self._first)
+        Writing(self.element, self._dialect, self._usual, self._kept).write(translation)
+        self.element.extend([*self._last, *self._ends])
 
     def write_copy(self) -> None:
         """Have the same one, if there is, show the same text: once all is written that may be in it."""
         if self.copy is not None:
             self._dialect.empty(self.copy)
             begins = self._dialect.begins
-            self.copy.extend(deepcopy(each) for each in self._element if each.tag not in begins)
+            self.copy.extend(deepcopy(each) for each in self.element if each.tag not in begins)
 
     def _take_out_all(self) -> None:
         """Leave nothing but what it begins with; from the inside out, as lxml takes long to remove much at once."""
@@ -96,7 +97,7 @@ class Paragraph:
         holders = [each for each in self._kept if etree.iselement(each)]
         for holder in reversed(holders):
             self._dialect.empty(self._dialect.inside(holder))
-        self._dialect.empty(self._element)
+        self._dialect.empty(self.element)
 
     def _read(self, parent: Element) -> Iterator[str]:
         around = self._dialect.begins | self._dialect.ends
@@ -229,7 +230,7 @@ class Paragraph:
 
     def _most_frequent_look(self) -> Look:
         count, looks = Counter[bytes](), dict[bytes, Look]()
-        for run in self._own_runs(self._element):
+        for run in self._own_runs(self.element):
             look = self._dialect.look_of(run)
             looks[look.said] = look
             count[look.said] += sum(len(self._dialect.said(text)) for text in run.iterfind(self._dialect.text))

@@ -1,0 +1,68 @@
+"""Texts of cells and comments, cut out of their part, and what becomes of each in another language."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from service.files.numbered import pieces_of
+from service.files.office.cells import CELLS, add, into_runs, out_of_runs, text_of
+from service.files.office.dialects import Element
+from service.files.office.excerpts import Excerpt, elements_of
+from service.files.office.paragraph import Paragraph
+from service.files.office.tables import MOST_CHARACTERS, Label, Names
+
+_MOST_CHARACTERS: Final = 32_767
+"""In a cell: Excel would cut off what is more, and say that it has repaired the file."""
+
+
+@dataclass(slots=True, eq=False)
+class CellText:
+    """One that one cell has, or several."""
+
+    paragraph: Paragraph
+    labels: list[Label] = field(default_factory=list)
+    """What tables say of such cells; they have to say the same."""
+    is_written: bool = False
+
+    @property
+    def said(self) -> str:
+        """What it says."""
+        return text_of(self.paragraph.element)
+
+    def write(self, translation: str) -> None:
+        """Have it say something else, unless that is nothing, or more than it may say."""
+        said = "".join(each if isinstance(each, str) else "" for each in pieces_of(translation))
+        lines = self.paragraph.html.count("<br") + translation.count("<br")
+        length = len(said.encode("utf-16-le", "surrogatepass")) // 2 + lines
+        if said.strip() and length <= (MOST_CHARACTERS if self.labels else _MOST_CHARACTERS):
+            self.paragraph.write(translation)
+            self.is_written = True
+
+    def rename(self, names: Names) -> None:
+        """Have tables say the same, and it something that no other column is called."""
+        number = names.take(self.said, self.labels)
+        if number:
+            add(self.paragraph.element, number)
+        for label in self.labels:
+            label.say(self.said)
+
+
+class CellTexts:
+    """Those of a part, by their numbers."""
+
+    def __init__(self, excerpt: Excerpt, small: Element) -> None:
+        into_runs(small)
+        numbers = {element: number for number, element in enumerate(small)}
+        paragraphs = Paragraph.all_of(small, CELLS)
+        self.of = {numbers[each.element]: CellText(each) for each in paragraphs if each.element in numbers}
+        self._excerpt = excerpt
+        self._small = small
+
+    def written(self) -> bytes | None:
+        """The part, once some were written; nothing if none was."""
+        numbers = [number for number, text in self.of.items() if text.is_written]
+        if not numbers:
+            return None
+        for number in numbers:
+            out_of_runs(self.of[number].paragraph.element)
+        elements = elements_of(self._small)
+        return self._excerpt.filled({number: elements[number] for number in numbers})

@@ -1,0 +1,72 @@
+"""Parts of office files, which are XML: read without what makes XML dangerous, written, and what they refer to."""
+
+import posixpath
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+from zipfile import ZipFile
+
+from lxml import etree
+
+from service.errors import InvalidInputError
+from service.files.packed import read_parts
+
+_STRICT: Final = "{http://purl.oclc.org/"
+"""What the names of such files begin with whose elements have other names, though they mean the same."""
+_RELATION: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+
+_Element = Any
+"""Of lxml, which has no types."""
+
+
+class Relation(NamedTuple):
+    """That one part refers to another one: by what it calls it, as what, and the name of the other."""
+
+    key: str
+    kind: str
+    name: str
+
+
+def parsed(name: str, content: bytes, suffix: str) -> _Element:
+    """The root of a part.
+
+    Raises:
+        InvalidInputError: it is damaged, or of a file of another age.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(content, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise InvalidInputError(f"file: {name} is damaged, or encrypted: {error}") from None
+    if root.getroottree().docinfo.doctype:
+        raise InvalidInputError(f"file: {name} is damaged: it has declarations of its own")
+    if root.tag.startswith(_STRICT):
+        raise InvalidInputError(f"file: is Strict Open XML: save it as a common {suffix}")
+    return root
+
+
+def written(root: _Element) -> bytes:
+    """A part again."""
+    return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True))
+
+
+class Relations:
+    """What the parts of a file refer to (ECMA-376, part 2, section 6.5)."""
+
+    def __init__(self, archive: ZipFile, suffix: str) -> None:
+        self._archive = archive
+        self._suffix = suffix
+        self._there = {info.filename: info for info in archive.infolist()}
+
+    def of(self, name: str) -> Iterator[Relation]:
+        """What one part refers to of its own file, in the order in which that is listed.
+
+        Raises:
+            InvalidInputError: the list is damaged, or too long.
+        """
+        folder, own = posixpath.split(name)
+        info = self._there.get(f"{folder}/_rels/{own}.rels")
+        for listed, content in read_parts(self._archive, [] if info is None else [info]):
+            for each in parsed(listed, content, self._suffix).iter(_RELATION):
+                target = posixpath.normpath(posixpath.join("/", folder, each.get("Target", "")))[1:]
+                if each.get("TargetMode") != "External" and target in self._there:
+                    yield Relation(each.get("Id", ""), posixpath.basename(each.get("Type", "")), target)

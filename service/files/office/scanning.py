@@ -1,0 +1,196 @@
+"""Parts of a workbook read without being kept: a sheet may have a million cells, few of which say anything."""
+
+import re
+from collections.abc import Callable, Collection
+from typing import Final, Generic, ParamSpec
+from xml.parsers import expat
+
+from service.errors import InvalidInputError
+from service.files.office.cells import unescaped
+from service.files.office.excerpts import Excerpt
+from service.files.office.positions import next_cell, next_row
+from service.files.office.references import References
+
+_FORMULAS: Final = (
+    "calculatedColumnFormula",
+    "definedName",
+    "f",
+    "formula",
+    "formula1",
+    "formula2",
+    "totalsRowFormula",
+)
+"""Elements that are one: of cells, tables, lists to choose from, formats that depend on what a cell says."""
+_NAMING: Final = {
+    "cacheField": "name",
+    "cfRule": "text",
+    "customFilter": "val",
+    "dataField": "name",
+    "filter": "val",
+    "slicerCacheDefinition": "sourceName",
+}
+"""Elements that name a text in one of their attributes."""
+_MOST_TAGS: Final = 2**23
+"""In a part: each takes some hundred nanoseconds."""
+_LONGEST: Final = re.compile(rb"<[^<]{1048576}")
+"""A tag and the text behind it; its attributes would all be in memory at once."""
+_MOST_NAMES: Final = 1000
+"""Of elements and attributes: all are kept as long as a part is read."""
+_DEEPEST: Final = 256
+
+Attributes = dict[str, str]
+P = ParamSpec("P")
+
+
+class Scan:
+    """Goes through a part, and notes what it refers to by its words."""
+
+    def __init__(self, references: References) -> None:
+        self.computes = False
+        """Whether it has formulas."""
+        self._references = references
+        self._begins = _Actions[[Attributes]](dict.fromkeys(_FORMULAS, self._begin_formula))
+        for element, attribute in _NAMING.items():
+            self._begins[element] = self._naming(attribute)
+        self._ends = _Actions[[]](dict.fromkeys(_FORMULAS, self._end_formula))
+        self._text: list[str] = []
+        self._depth = 0
+        self._names: dict[str, str] = {}
+        self._parser = expat.ParserCreate(intern=self._names)
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = _refuse
+        self._parser.StartElementHandler = self._begin
+        self._parser.EndElementHandler = self._end
+
+    def read(self, name: str, content: bytes) -> None:
+        """All of a part.
+
+        Raises:
+            InvalidInputError: it is damaged, or was made to take long.
+        """
+        if content.count(b"<") > _MOST_TAGS or _LONGEST.search(content):
+            raise InvalidInputError(f"file: {name} has more than {_MOST_TAGS} tags, or one that is too long")
+        try:
+            self._parser.Parse(content, True)
+        except (expat.ExpatError, ValueError) as error:
+            raise InvalidInputError(f"file: {name} is damaged, or encrypted: {error}") from None
+
+    def _begin(self, name: str, attributes: Attributes) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST or len(self._names) > _MOST_NAMES:
+            raise InvalidInputError(
+                f"file: has more than {_MOST_NAMES} names of elements, or {_DEEPEST} in one another"
+            )
+        if (begin := self._begins[name]) is not None:
+            begin(attributes)
+
+    def _end(self, name: str) -> None:
+        self._depth -= 1
+        if (end := self._ends[name]) is not None:
+            end()
+
+    def _begin_text(self) -> None:
+        self._text = []
+        self._parser.CharacterDataHandler = self._text.append
+
+    def _end_text(self) -> str:
+        self._parser.CharacterDataHandler = None
+        return "".join(self._text)
+
+    def _begin_formula(self, _attributes: Attributes) -> None:
+        self.computes = True
+        self._begin_text()
+
+    def _end_formula(self) -> None:
+        if any(sign in (formula := self._end_text()) for sign in '"['):
+            self._references.add_formula(unescaped(formula))
+
+    def _naming(self, attribute: str) -> Callable[[Attributes], None]:
+        return lambda attributes: self._references.add(unescaped(attributes.get(attribute, "")))
+
+
+class ExcerptScan(Scan):
+    """Cuts out all elements of one name."""
+
+    def __init__(self, references: References, content: bytes, name: str) -> None:
+        super().__init__(references)
+        self.excerpt = Excerpt(content)
+        self.numbers: list[int] = []
+        """Of the elements, in their order."""
+        self._place = 0
+        self._parser.StartElementHandler = self._begin_root
+        self._begins[name] = self._begin_element
+        self._ends[name] = self._end_element
+
+    def _begin_root(self, name: str, attributes: Attributes) -> None:
+        self._parser.StartElementHandler = self._begin_first
+        self._begin(name, attributes)
+
+    def _begin_first(self, name: str, attributes: Attributes) -> None:
+        self.excerpt.begin(self._parser.CurrentByteIndex)
+        self._parser.StartElementHandler = self._begin
+        self._begin(name, attributes)
+
+    def _begin_element(self, _attributes: Attributes) -> None:
+        self._place = self._parser.CurrentByteIndex
+
+    def _end_element(self) -> None:
+        self.numbers.append(self.excerpt.add(self._place, self._parser.CurrentByteIndex))
+
+
+class SheetScan(ExcerptScan):
+    """Notes which texts cells have, and cuts out those that no other part has."""
+
+    def __init__(self, references: References, content: bytes, watched: Collection[str]) -> None:
+        super().__init__(references, content, "is")
+        self.texts: dict[int, None] = {}
+        """In the order of their first cells: the number of a shared one, or of an own one as ~number."""
+        self.at: dict[str, int] = {}
+        """The texts of the cells that are watched."""
+        self._watched = watched
+        self._cell = self._row = ""
+        self._kind: str | None = None
+        self._is_computed = False
+        self._begins |= {"row": self._begin_row, "c": self._begin_cell, "v": self._begin_value}
+        self._ends["v"] = self._end_value
+
+    def _begin_row(self, attributes: Attributes) -> None:
+        self._row = self._cell = attributes.get("r") or next_row(self._row)
+
+    def _begin_cell(self, attributes: Attributes) -> None:
+        self._cell = attributes.get("r") or next_cell(self._cell)
+        self._kind = attributes.get("t")
+        self._is_computed = False
+
+    def _begin_formula(self, attributes: Attributes) -> None:
+        self._is_computed = True
+        super()._begin_formula(attributes)
+
+    def _begin_value(self, _attributes: Attributes) -> None:
+        if self._kind == "s":
+            self._begin_text()
+
+    def _end_value(self) -> None:
+        if self._kind == "s" and (number := self._end_text().strip()).isdecimal() and len(number) < 10:
+            self._use(int(number))
+
+    def _end_element(self) -> None:
+        if self._kind == "inlineStr" and not self._is_computed:
+            self._use(~self.excerpt.add(self._place, self._parser.CurrentByteIndex))
+
+    def _use(self, text: int) -> None:
+        self.texts[text] = None
+        if self._cell in self._watched:
+            self.at[self._cell] = text
+
+
+class _Actions(dict[str, Callable[P, None] | None], Generic[P]):
+    """What is done at elements, by their names, whatever their prefix; nothing at all others."""
+
+    def __missing__(self, name: str) -> Callable[P, None] | None:
+        self[name] = found = self.get(name.rpartition(":")[2])
+        return found
+
+
+def _refuse(_name: str, _system: str | None, _public: str | None, _declares: int) -> None:
+    raise InvalidInputError("file: is damaged: a part has declarations of its own")

@@ -1,0 +1,207 @@
+"""Workbooks (.xlsx, ECMA-376): what their cells, comments, boxes and charts say as HTML, and that in another language.
+
+Sheets are read in their order and row by row; a text that several cells have is translated once, as formulas look for
+one by the other. Left as they are: what formulas give, and what they, or a filter, refer to by its words.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+from zipfile import ZipFile
+
+from lxml import etree
+
+from models.data.words import has_words
+from service.files.office.cell_texts import CellText, CellTexts
+from service.files.office.cells import S
+from service.files.office.dialects import SLIDES, Element, check_looks, check_tabs
+from service.files.office.paragraph import Paragraph
+from service.files.office.parts import parsed, written
+from service.files.office.references import References
+from service.files.office.scanning import ExcerptScan, Scan, SheetScan
+from service.files.office.tables import Label, Names, labels_of
+from service.files.office.workbook_parts import DRAWINGS, MAIN, NOTES, SHARED, SUFFIX, TABLE, WorkbookParts
+from service.files.packed import check_excerpts, opened, with_parts
+
+_BEFORE_CALCULATION: Final = tuple(
+    S + name for name in ("sheets", "functionGroups", "externalReferences", "definedNames")
+)
+
+
+def html_of(content: bytes) -> str:
+    """The text of a workbook as HTML.
+
+    Raises:
+        InvalidInputError: it is none, or is damaged or too large.
+    """
+    with opened(content, SUFFIX, MAIN) as archive:
+        paragraphs = [each.paragraph for each in _Workbook(archive).texts]
+    check_looks(sum(each.weight for each in paragraphs))
+    return "".join(each.html for each in paragraphs)
+
+
+def with_translation(content: bytes, translation: str) -> bytes:
+    """A workbook with other texts, as many of them: what `html_of` gives of it, translated."""
+    translated = re.findall(r"<p>(.*?)</p>", translation, re.DOTALL)
+    with opened(content, SUFFIX, MAIN) as archive:
+        workbook = _Workbook(archive)
+        for text, said in zip(workbook.texts, translated, strict=True):
+            text.write(said)
+        return with_parts(archive, workbook.changed())
+
+
+class _Text(NamedTuple):
+    """What is translated once: a paragraph, and the texts of cells that say so, if it is one of them."""
+
+    paragraph: Paragraph
+    of_cells: list[CellText]
+
+    def write(self, translation: str) -> None:
+        """Have all of them say something else."""
+        for text in self.of_cells:
+            text.write(translation)
+        if not self.of_cells:
+            self.paragraph.write(translation)
+
+
+class _Workbook:
+    """A workbook, of which all that is translated was read."""
+
+    def __init__(self, archive: ZipFile) -> None:
+        self._parts = parts = WorkbookParts(archive)
+        self._references = References()
+        for name in parts.naming:
+            Scan(self._references).read(name, parts.content(name))
+        self._tables = {name: self._table(name) for name in parts.of({TABLE})}
+        self._labels = {sheet: self._labels_on(sheet) for sheet in parts.sheets}
+        """What tables say of cells, by the cells' names."""
+        self._sheets = {sheet: self._sheet(sheet) for sheet in parts.sheets}
+        self._others = {name: self._scan(name, "si") for name in parts.of({SHARED})}
+        self._others |= {name: self._scan(name, "text") for name in parts.of(NOTES)}
+        self._cells = dict(self._cut_out())
+        self._label_texts()
+        self._drawn = dict(self._drawings())
+        self.texts = list(self._in_order())
+
+    def changed(self) -> dict[str, bytes]:
+        """The parts that differ by now, by their names."""
+        changed = {name: written(self._tables[name]) for name in self._renamed_tables()}
+        for name, texts in self._cells.items():
+            if (content := texts.written()) is not None:
+                changed[name] = content
+        for name, (root, paragraphs) in self._drawn.items():
+            for paragraph in paragraphs:
+                paragraph.write_copy()
+            changed[name] = written(root)
+        if changed and any(sheet.computes for sheet in self._sheets.values()):
+            changed[MAIN] = written(_computed_anew(self._parts.main))
+        return changed
+
+    def _table(self, name: str) -> Element:
+        Scan(self._references).read(name, self._parts.read[name])
+        return parsed(name, self._parts.read[name], SUFFIX)
+
+    def _labels_on(self, sheet: str) -> dict[str, list[Label]]:
+        found = dict[str, list[Label]]()
+        for table in self._parts.of({TABLE}, sheet):
+            for cell, label in labels_of(self._tables[table]):
+                found.setdefault(cell, []).append(label)
+        return found
+
+    def _sheet(self, name: str) -> SheetScan:
+        content = self._parts.content(name)
+        scan = SheetScan(self._references, content, self._labels[name])
+        scan.read(name, content)
+        return scan
+
+    def _scan(self, name: str, element: str) -> ExcerptScan:
+        content = self._parts.read[name]
+        scan = ExcerptScan(self._references, content, element)
+        scan.read(name, content)
+        return scan
+
+    def _cut_out(self) -> Iterator[tuple[str, CellTexts]]:
+        """Texts of cells, by the part in which they are."""
+        scans = {**self._others, **self._sheets}
+        small = {name: scan.excerpt.small() for name, scan in scans.items()}
+        check_excerpts(small.values())
+        for name, content in small.items():
+            if content:
+                yield name, CellTexts(scans[name].excerpt, parsed(name, content, SUFFIX))
+
+    def _drawings(self) -> Iterator[tuple[str, tuple[Element, list[Paragraph]]]]:
+        """Paragraphs of drawings that have any."""
+        tabs = 0
+        for name in self._parts.of(DRAWINGS):
+            root = parsed(name, self._parts.read[name], SUFFIX)
+            tabs += SLIDES.tabs_in(root)
+            check_tabs(tabs)
+            if paragraphs := Paragraph.all_of(root, SLIDES):
+                yield name, (root, paragraphs)
+
+    def _text(self, sheet: str, number: int) -> CellText | None:
+        """One that a cell of a sheet has, as `SheetScan` says it; nothing if it says nothing."""
+        if number < 0:
+            return self._cells[sheet].of.get(~number)
+        for name in self._parts.of({SHARED}):
+            numbers = self._others[name].numbers
+            if number < len(numbers):
+                return self._cells[name].of.get(numbers[number])
+        return None
+
+    def _label_texts(self) -> None:
+        """Tell texts what tables say of their cells."""
+        for sheet, scan in self._sheets.items():
+            for cell, number in scan.at.items():
+                if (text := self._text(sheet, number)) is not None:
+                    text.labels += self._labels[sheet][cell]
+
+    def _in_order(self) -> Iterator[_Text]:
+        """All that is translated, in the order in which it is read."""
+        seen, same = set[CellText](), dict[str, list[CellText]]()
+        for sheet, scan in self._sheets.items():
+            cells = (self._text(sheet, number) for number in scan.texts)
+            notes = [text for name in self._parts.of(NOTES, sheet) for text in self._texts_in(name)]
+            for text in (*(each for each in cells if each is not None and not self._stays(each)), *notes):
+                if text not in seen:
+                    seen.add(text)
+                    alike = same.setdefault(text.paragraph.html, [])
+                    alike.append(text)
+                    if len(alike) == 1:
+                        yield _Text(text.paragraph, alike)
+            for name in self._parts.of(DRAWINGS, sheet):
+                _, paragraphs = self._drawn.get(name, (None, []))
+                yield from (_Text(paragraph, []) for paragraph in paragraphs)
+
+    def _texts_in(self, name: str) -> Iterable[CellText]:
+        return self._cells[name].of.values() if name in self._cells else ()
+
+    def _stays(self, text: CellText) -> bool:
+        """Whether something refers to a text, in this workbook or beyond, or it says nothing."""
+        said, labels = text.said, text.labels
+        is_known = self._parts.is_connected or any(label.said != said for label in labels)
+        return not has_words(said) or said in self._references or (bool(labels) and is_known)
+
+    def _renamed_tables(self) -> list[str]:
+        """The tables with columns that have another name now, as their header cells have."""
+        labelled = [text for texts in self._cells.values() for text in texts.of.values() if text.labels]
+        renamed = {label for text in labelled if text.is_written for label in text.labels}
+        for label in {label for labels in self._labels.values() for some in labels.values() for label in some}:
+            if label not in renamed:
+                label.taken.add(label.said.casefold())
+        names = Names()
+        for text in labelled:
+            if text.is_written:
+                text.rename(names)
+        changed = {label.element.getroottree().getroot() for label in renamed}
+        return [name for name, table in self._tables.items() if table in changed]
+
+
+def _computed_anew(main: Element) -> Element:
+    """A workbook whose formulas programs compute when they open it: what they gave may be of other texts."""
+    calculation = main.find(S + "calcPr")
+    if calculation is None:
+        calculation = etree.Element(S + "calcPr")
+        [each for each in main if each.tag in _BEFORE_CALCULATION][-1].addnext(calculation)
+    calculation.set("fullCalcOnLoad", "1")
+    return main
