@@ -6,6 +6,11 @@ from typing import Any, Final
 
 from lxml import etree
 
+from service.errors import InvalidInputError
+from service.files.packed import MOST_TAGS
+
+_MOST: Final = MOST_TAGS // 2
+"""That are not equal."""
 _CUT: Final = b"<?cut ?>"
 
 
@@ -24,8 +29,14 @@ class Excerpt:
         self._head = head
 
     def add(self, begin: int, end: int) -> int:
-        """An element, by where it begins and where the tag begins that ends it; gives its number."""
+        """An element, by where it begins and where the tag begins that ends it; gives its number.
+
+        Raises:
+            InvalidInputError: they are more than are read.
+        """
         end = self._content.find(b">", end) + 1
+        if len(self._numbers) > _MOST:
+            raise InvalidInputError(f"file: has more than {_MOST} texts")
         number = self._numbers.setdefault(self._content[begin:end], len(self._numbers))
         for places, value in zip(self._places, (begin, end, number), strict=True):
             places.append(value)

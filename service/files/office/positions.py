@@ -12,9 +12,9 @@ def next_row(row: str) -> str:
 
 
 def next_cell(cell: str) -> str:
-    """The cell beside one, or the first of a row; nor where a cell is."""
+    """The cell beside one, or the first of a row; nor where a cell is. Nothing beside what is none."""
     column, row = position(cell)
-    return _letters(column + 1) + str(row) if column else f"A{cell}"
+    return cell_at(column + 1, row) if column else f"A{cell}" if cell.isdecimal() else ""
 
 
 def position(cell: str) -> tuple[int, int]:

@@ -20,7 +20,9 @@ _READ: Final = NOTES | DRAWINGS | {SHARED, TABLE}
 _NAMING: Final = frozenset(("pivotCacheDefinition", "pivotTable", "slicerCache"))
 """What refers to texts by their words, besides what is read anyway."""
 _KEY: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_MOST: Final = 10_000
+_MOST_PARTS: Final = 10_000
+_MOST_TAGS: Final = 2**23
+"""In sheets, which are not kept: a million cells with numbers have half of them, and each takes a microsecond."""
 
 
 class WorkbookParts:
@@ -28,8 +30,10 @@ class WorkbookParts:
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
+        self._room = _MOST_TAGS
         self._relations = Relations(archive, SUFFIX)
-        self.main = parsed(MAIN, self.content(MAIN), SUFFIX)
+        ((_, content),) = read_parts(archive, [archive.getinfo(MAIN)])
+        self.main = parsed(MAIN, content, SUFFIX)
         own = list(self._relations.of(MAIN))
         names = {each.key: each.name for each in own if each.kind.endswith("sheet")}
         listed = [names.get(sheet.get(_KEY, "")) for sheet in self.main.iter(S + "sheet")]
@@ -41,14 +45,24 @@ class WorkbookParts:
         """Whether other programs know columns by their names, as queries and models of data do."""
         self.read = self._contents()
         """The contents of those that people read, but for sheets, and of tables."""
+        self.shared = next(iter(self.of({SHARED})), None)
+        """The part with the texts that cells of all sheets have, and perhaps several of them."""
 
     def content(self, name: str) -> bytes:
-        """All of a part."""
-        return unpacked(self._archive, self._archive.getinfo(name))
+        """All of a part that is gone through once.
+
+        Raises:
+            InvalidInputError: it is damaged, or has, with those before it, too many tags.
+        """
+        content = unpacked(self._archive, self._archive.getinfo(name))
+        self._room -= content.count(b"<")
+        if self._room < 0:
+            raise InvalidInputError(f"file: its sheets have more than {_MOST_TAGS} tags")
+        return content
 
     @property
     def naming(self) -> list[str]:
-        """Parts that refer to texts by their words, and are neither sheets nor tables."""
+        """What refers to texts by their words, and is neither a sheet nor a table."""
         return [MAIN, *self.of(_NAMING)]
 
     def of(self, kinds: Collection[str], sheet: str | None = None) -> list[str]:
@@ -61,8 +75,8 @@ class WorkbookParts:
             if each.name in self._kinds:
                 continue
             self._kinds[each.name] = each.kind
-            if len(self._kinds) > _MOST:
-                raise InvalidInputError(f"file: has more than {_MOST} parts")
+            if len(self._kinds) > _MOST_PARTS:
+                raise InvalidInputError(f"file: has more than {_MOST_PARTS} parts")
             yield each.name
             if each.kind in DRAWINGS and depth < len(DRAWINGS):
                 yield from self._referred(each.name, depth + 1)

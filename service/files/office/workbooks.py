@@ -20,7 +20,7 @@ from service.files.office.parts import parsed, written
 from service.files.office.references import References
 from service.files.office.scanning import ExcerptScan, Scan, SheetScan
 from service.files.office.tables import Label, Names, labels_of
-from service.files.office.workbook_parts import DRAWINGS, MAIN, NOTES, SHARED, SUFFIX, TABLE, WorkbookParts
+from service.files.office.workbook_parts import DRAWINGS, MAIN, NOTES, SUFFIX, TABLE, WorkbookParts
 from service.files.packed import check_excerpts, opened, with_parts
 
 _BEFORE_CALCULATION: Final = tuple(
@@ -76,8 +76,8 @@ class _Workbook:
         self._labels = {sheet: self._labels_on(sheet) for sheet in parts.sheets}
         """What tables say of cells, by the cells' names."""
         self._sheets = {sheet: self._sheet(sheet) for sheet in parts.sheets}
-        self._others = {name: self._scan(name, "si") for name in parts.of({SHARED})}
-        self._others |= {name: self._scan(name, "text") for name in parts.of(NOTES)}
+        self._notes = {name: self._scan(name, "text") for name in parts.of(NOTES)}
+        self._shared = {} if parts.shared is None else {parts.shared: self._scan(parts.shared, "si")}
         self._cells = dict(self._cut_out())
         self._label_texts()
         self._drawn = dict(self._drawings())
@@ -122,7 +122,7 @@ class _Workbook:
 
     def _cut_out(self) -> Iterator[tuple[str, CellTexts]]:
         """Texts of cells, by the part in which they are."""
-        scans = {**self._others, **self._sheets}
+        scans = {**self._shared, **self._notes, **self._sheets}
         small = {name: scan.excerpt.small() for name, scan in scans.items()}
         check_excerpts(small.values())
         for name, content in small.items():
@@ -143,10 +143,9 @@ class _Workbook:
         """One that a cell of a sheet has, as `SheetScan` says it; nothing if it says nothing."""
         if number < 0:
             return self._cells[sheet].of.get(~number)
-        for name in self._parts.of({SHARED}):
-            numbers = self._others[name].numbers
-            if number < len(numbers):
-                return self._cells[name].of.get(numbers[number])
+        for name, scan in self._shared.items():
+            if number < len(scan.numbers):
+                return self._cells[name].of.get(scan.numbers[number])
         return None
 
     def _label_texts(self) -> None:
