@@ -12,6 +12,7 @@ import deepl
 import docx
 import httpx
 import odfdo
+import openpyxl
 import pptx
 import pytest
 from redis import Redis
@@ -167,6 +168,19 @@ def test_a_file_of_slides(clients: list[deepl.Translator]) -> None:
     found = [each.shapes.title.text for each in pptx.Presentation(got).slides]
     assert found[0] == "か"
     assert found[1].startswith("A")
+
+
+def test_a_workbook(clients: list[deepl.Translator]) -> None:
+    """Each cell after those before it."""
+    made = openpyxl.Workbook()
+    for text in ("か", "a"):
+        made.active.append([text])
+    sent, got = BytesIO(), BytesIO()
+    made.save(sent)
+    got.write(receive(clients[1], send(clients[0], sent.getvalue(), "か.xlsx")))
+    (first,), (second,) = openpyxl.load_workbook(got).active.values
+    assert first == "か"
+    assert second.startswith("A")
 
 
 def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], clients: list[deepl.Translator]) -> None:

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 import docx
 import httpx
+import openpyxl
 import pytest
 from redis import Redis
 
@@ -119,6 +120,20 @@ def test_a_file_of_words(client: httpx.Client) -> None:
     found = docx.Document(BytesIO(fetched(client, path)))
     assert [each.text for each in found.paragraphs] == ["か", "A [か]"]
     assert client.get(path).json()["filename"] == "か.docx"
+
+
+def test_a_workbook(client: httpx.Client) -> None:
+    """A cell is read after those before it, and is the same text wherever it is."""
+    made, content = openpyxl.Workbook(), BytesIO()
+    for row in (["か。", 1], ["a", "=A1"], ["か。", "a。\nb。"]):
+        made.active.append(row)
+    made.save(content)
+    found = openpyxl.load_workbook(BytesIO(fetched(client, sent(client, content.getvalue(), "か.xlsx"))))
+    assert [[cell.value for cell in row] for row in found.active] == [
+        ["か。", 1],
+        ["A [か。]", "=A1"],
+        ["か。", "A。 [か。 | a]\nB。 [a | a。]"],
+    ]
 
 
 def test_a_book(client: httpx.Client) -> None:

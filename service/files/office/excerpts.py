@@ -34,11 +34,13 @@ class Excerpt:
         Raises:
             InvalidInputError: they are more than are read.
         """
-        end = self._content.find(b">", end) + 1
+        behind = self._content.find(b">", begin) + 1
+        if self._content[behind - 2 : behind] != b"/>":  # else it is one tag, and no more
+            behind = self._content.find(b">", end) + 1
         if len(self._numbers) > _MOST:
             raise InvalidInputError(f"file: has more than {_MOST} texts")
-        number = self._numbers.setdefault(self._content[begin:end], len(self._numbers))
-        for places, value in zip(self._places, (begin, end, number), strict=True):
+        number = self._numbers.setdefault(self._content[begin:behind], len(self._numbers))
+        for places, value in zip(self._places, (begin, behind, number), strict=True):
             places.append(value)
         return number
 

@@ -8,6 +8,8 @@ from typing import Final
 
 from service.errors import InvalidInputError
 
+_LITERAL: Final = re.compile(r'"((?:[^"]++|"")*+)(?:"|\Z)')
+"""One that does not end goes on to the end, so that no other one is looked for in it."""
 _COLUMN: Final = re.compile(r"\[@?((?:'.|[^\[\]'])++)\]", re.DOTALL)
 """One of a table (ECMA-376, part 1, section 18.17.2.5): what has a meaning of its own there has a ' before it."""
 _ESCAPED: Final = re.compile("'(.)", re.DOTALL)
@@ -35,8 +37,8 @@ class References:
 
     def add_formula(self, formula: str) -> None:
         """All that a formula has in quotation marks, as a whole and as a list, and the columns that it names."""
-        for literal in formula.replace('""', "\0").split('"')[1::2]:
-            text = literal.replace("\0", '"')
+        for literal in _LITERAL.findall(formula):
+            text = literal.replace('""', '"')
             for each in (text, *text.split(",")):
                 self.add(each)
         if "[" in formula:

@@ -1,0 +1,413 @@
+"""Workbooks: what of them is translated, and that formulas, tables and all else stay right."""
+
+import re
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook, load_workbook
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from openpyxl.chart import BarChart, Reference
+from openpyxl.comments import Comment
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.table import Table, TableFormula
+
+from service.errors import InvalidInputError
+from service.files.office.workbooks import html_of, with_translation
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+NAMESPACES = f'xmlns="{MAIN}" xmlns:r="{KINDS}"'
+BOLD = "<rPr><b/></rPr>"
+SHEET, STRINGS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+
+
+def relations(**targets: str) -> str:
+    """What a part refers to, by kind; a number behind it says which of several."""
+    each = (
+        f'<Relationship Id="{kind}" Type="{KINDS}/{kind.rstrip("0123456789")}" Target="{target}"/>'
+        for kind, target in targets.items()
+    )
+    return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{"".join(each)}</Relationships>'
+
+
+def shared(*numbers: int) -> str:
+    """Cells with texts that other cells may have."""
+    return "".join(f'<c t="s"><v>{number}</v></c>' for number in numbers)
+
+
+def inline(*texts: str) -> str:
+    """Cells with texts of their own."""
+    return "".join(f'<c t="inlineStr"><is>{text}</is></c>' for text in texts)
+
+
+def sheet(*rows: str) -> str:
+    """The XML of a sheet."""
+    return f"<worksheet {NAMESPACES}><sheetData>{''.join(f'<row>{row}</row>' for row in rows)}</sheetData></worksheet>"
+
+
+def file(*sheets: str, strings: str = "", **others: str) -> bytes:
+    """A workbook of sheets; other parts are given by name, with __ for /."""
+    names = [f"worksheet{number}" for number, _ in enumerate(sheets, 1)]
+    listed = "".join(f'<sheet name="{name}" r:id="{name}"/>' for name in names)
+    targets = {name: f"worksheets/sheet{number}.xml" for number, name in enumerate(names, 1)}
+    parts = {
+        "workbook.xml": f"<workbook {NAMESPACES}><sheets>{listed}</sheets></workbook>",
+        "_rels__workbook.xml.rels": relations(sharedStrings="/xl/sharedStrings.xml", **targets),
+        "sharedStrings.xml": f"<sst {NAMESPACES}>{strings}</sst>",
+        **{f"worksheets__sheet{number}.xml": each for number, each in enumerate(sheets, 1)},
+        **others,
+    }
+    written = BytesIO()
+    with ZipFile(written, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        for name, content in parts.items():
+            archive.writestr(f"xl/{name.replace('__', '/')}", content)
+    return written.getvalue()
+
+
+def part(content: bytes, name: str) -> str:
+    """One part of a workbook."""
+    with ZipFile(BytesIO(content)) as archive:
+        return archive.read(name).decode()
+
+
+def saved(made: Workbook) -> bytes:
+    """A workbook as openpyxl writes it."""
+    written = BytesIO()
+    made.save(written)
+    return written.getvalue()
+
+
+def translated(content: bytes, by: dict[str, str]) -> bytes:
+    """A workbook in which texts are others, as whole paragraphs."""
+    turned = re.sub(r"<p>(.*?)</p>", lambda found: f"<p>{by.get(found[1], found[1])}</p>", html_of(content))
+    return with_translation(content, turned)
+
+
+def cells(content: bytes) -> list[list[list[Any]]]:
+    """Of each sheet the rows, as openpyxl reads them."""
+    return [[[cell.value for cell in row] for row in each] for each in load_workbook(BytesIO(content))]
+
+
+@pytest.mark.parametrize("cell", [shared, inline])
+@pytest.mark.parametrize(
+    ("text", "expected", "again"),
+    [
+        ("<t>か</t>", "か", "<t>か</t>"),
+        ("<r><t>か</t></r><r><t>き</t></r>", "かき", "<t>かき</t>"),
+        (f"<r><t>かか</t></r><r>{BOLD}<t>き</t></r>", 'かか<span id="0">き</span>', None),
+        (f"<r>{BOLD}<t>か</t></r>", "か", None),
+        (
+            f'<r>{BOLD}<t>か</t></r><r><rPr><b/><family val="2"/><charset val="128"/></rPr><t>き</t></r>',
+            "かき",
+            f"<r>{BOLD}<t>かき</t></r>",
+        ),
+        ('<t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh><phoneticPr fontId="1"/>', "東京", "<t>東京</t>"),
+        ("<t>か\nき</t>", 'か<br id="0">き', "<t>か\nき</t>"),
+        ("<t>か_x000D_\nき_x000a_く</t>", 'か<br id="0">き<br id="1">く', "<t>か\nき\nく</t>"),
+        ("<t>_x005F_x000D_ か_x0001_</t>", "_x000D_ か", "<t>_x005F_x000D_ か</t>"),
+        ('<t xml:space="preserve"> か </t>', " か ", "<t> か </t>"),
+        ("<t> か </t>", "か", "<t>か</t>"),
+        ("<t>=か &lt;b&gt; &amp;amp;</t>", "=か &lt;b&gt; &amp;amp;", "<t>=か &lt;b&gt; &amp;amp;</t>"),
+        ("<t>か<!-- き --></t>", "か", "<t>か</t>"),
+    ],
+)
+def test_what_a_cell_says(cell: Callable[..., str], text: str, expected: str, again: str | None) -> None:
+    """Text by what it looks like, and a break for each end of a line; put back as it is, it says the same."""
+    content = file(sheet(cell(0)), strings=f"<si>{text}</si>") if cell is shared else file(sheet(cell(text)))
+    assert html_of(content) == f"<p>{expected}</p>"
+    written = with_translation(content, html_of(content))
+    assert html_of(written) == html_of(content)
+    of_text = re.search("<(si|is)>(.*)</(si|is)>", part(written, STRINGS if cell is shared else SHEET), re.DOTALL)
+    assert of_text is not None
+    assert of_text[2].replace(' xml:space="preserve"', "") == (again or text)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "<c><v>1</v></c>",
+        '<c t="b"><v>1</v></c>',
+        '<c t="e"><v>#N/A</v></c>',
+        '<c t="d"><v>2026-11-28</v></c>',
+        '<c t="str"><f>"か"&amp;A1</f><v>か</v></c>',
+        '<c t="inlineStr"><f>A1</f><is><t>か</t></is></c>',
+        '<c s="1"/>',
+        shared(1, 2, 3),
+        '<c t="s"><v>か</v></c><c t="s"><v>-1</v></c><c t="s"><v>99</v></c><c t="s"/>',
+        inline("", "<t> </t>", "<t>2,000 %</t>"),
+    ],
+)
+def test_what_is_not_translated(cell: str) -> None:
+    """Numbers, dates, what formulas give, and texts without words; nor what no cell has. All stay byte by byte."""
+    strings = '<si><t>き</t></si><si/><si><t>2024/1</t></si><si><t> </t></si><si><t>く</t><rPh sb="0" eb="1"/></si>'
+    content = file(sheet(shared(0), cell), strings=strings)
+    assert html_of(content) == "<p>き</p>"
+    written = with_translation(content, "<p>A</p>")
+    assert part(written, SHEET) == part(content, SHEET)
+    assert part(written, STRINGS) == part(content, STRINGS).replace("<t>き", '<t xml:space="preserve">A')
+
+
+def test_texts_are_read_as_people_read_them() -> None:
+    """Sheet by sheet and row by row, with the comments and boxes of each; what stands there again is the same text."""
+    box = '<a:p xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:r><a:t>{}</a:t></a:r></a:p>'
+    threaded = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
+    content = file(
+        sheet(shared(3, 0), inline("<t>い</t>", "<t>う</t>") + shared(3)),
+        sheet(shared(1, 0) + inline("<t>い</t>")),
+        strings="".join(f"<si><t>{text}</t></si>" for text in "かきくけけ"),
+        **{
+            "worksheets___rels__sheet1.xml.rels": relations(
+                drawing="../drawings/drawing1.xml",
+                comments="/xl/comments1.xml",
+                threadedComment="../threadedComments/threadedComment1.xml",
+            ),
+            "drawings__drawing1.xml": f"<d>{box.format('は')}</d>",
+            "drawings___rels__drawing1.xml.rels": relations(chart="../charts/chart7.xml"),
+            "charts__chart7.xml": f"<c>{box.format('ひ')}</c>",
+            "charts__chart8.xml": f"<c>{box.format('ふ')}</c>",
+            "comments1.xml": f"<comments {NAMESPACES}><authors><author>ま</author></authors><commentList><comment>"
+            f"<text><r><t>み</t></r></text></comment></commentList></comments>",
+            "threadedComments__threadedComment1.xml": f'<ThreadedComments xmlns="{threaded}"><threadedComment>'
+            "<text>む\nめ</text></threadedComment></ThreadedComments>",
+        },
+    )
+    said = ["け", "か", "い", "う", "み", 'む<br id="0">め', "は", "ひ", "き"]
+    assert html_of(content) == "".join(f"<p>{each}</p>" for each in said)
+    written = translated(content, {"け": "A", "い": "B", "み": "C", 'む<br id="0">め': 'D<br id="0">E', "ひ": "F"})
+    space = ' xml:space="preserve"'
+    assert part(written, STRINGS).replace(space, "").count("<si><t>A</t></si>") == 2
+    assert part(written, SHEET).replace(space, "") == part(content, SHEET).replace("い", "B")
+    second = "xl/worksheets/sheet2.xml"
+    assert part(written, second).replace(space, "") == part(content, second).replace("い", "B")
+    assert "<text><t" in part(written, "xl/comments1.xml")
+    assert "ま" in part(written, "xl/comments1.xml")
+    assert "<text>D\nE</text>" in part(written, "xl/threadedComments/threadedComment1.xml")
+    assert "<a:t>F</a:t>" in part(written, "xl/charts/chart7.xml")
+    for name in ("[Content_Types].xml", "xl/workbook.xml", "xl/charts/chart8.xml"):
+        assert part(written, name) == part(content, name)
+
+
+def test_a_workbook_of_another_program() -> None:
+    """What openpyxl writes, it reads again: texts, what is bold in them, merged cells, comments and a chart's title."""
+    made = Workbook()
+    first: Any = made.active
+    first.title = "売上"
+    first.append(["か\nき", 1, "=A1"])
+    first["A2"] = CellRichText("くく", TextBlock(InlineFont(b=True), "け"))
+    first["A2"].comment = Comment("こ", "田中")
+    first.merge_cells("A3:C3")
+    first["A3"] = "さ"
+    chart = BarChart()
+    chart.title = "し"
+    chart.add_data(Reference(first, min_col=2, min_row=1))
+    first.add_chart(chart, "E1")
+    made.create_sheet("二")["B2"] = "さ"
+    content = saved(made)
+    assert html_of(content) == ('<p>か<br id="0">き</p><p>くく<span id="0">け</span></p><p>さ</p><p>こ</p><p>し</p>')
+    turned = '<p>A<br id="0">B</p><p><span id="0">D</span> c</p><p>E</p><p>F</p><p>G</p>'
+    found = load_workbook(BytesIO(with_translation(content, turned)), rich_text=True)
+    assert found.sheetnames == ["売上", "二"]
+    one = found["売上"]
+    assert [cell.value for cell in one[1]] == ["A\nB", 1, "=A1"]
+    bold, plain = one["A2"].value
+    assert (bold.text, bold.font.b, str(plain)) == ("D", True, " c")
+    assert (one["A2"].comment.text, one["A3"].value, found["二"]["B2"].value) == ("F", "E", "E")
+    assert [str(each) for each in one.merged_cells.ranges] == ["A3:C3"]
+    assert one._charts[0].title.tx.rich.p[0].r[0].t == "G"
+
+
+def test_columns_are_called_as_their_header_cells() -> None:
+    """Each in its own way: Excel finds a file damaged that has two of a name, or whose names are not in the cells."""
+    made = Workbook()
+    first: Any = made.active
+    first.append(["名前", "氏名", "備考\n欄", "Name2", "値"])
+    first.append(["か", "名前", "き", "く", "値"])
+    first.append(["合計", None, None, None, None])
+    table = Table(displayName="表", ref="A1:E3", totalsRowCount=1)
+    table._initialise_columns()
+    for column, cell in zip(table.tableColumns, first[1], strict=True):
+        column.name = cell.value.replace("\n", "_x000a_")
+    table.tableColumns[0].totalsRowLabel = "合計"
+    first.add_table(table)
+    content = saved(made)
+    long = {"値": "x" * 250}
+    written = translated(
+        content, dict.fromkeys(("名前", "氏名"), "Name") | {'備考<br id="0">欄': "N_x000D_", "合計": "Sum"} | long
+    )
+    ((header, *rows),) = cells(written)
+    assert header == ["Name", "Name2", "N_x005F_x000D_\n", "Name22", "値"]
+    assert rows[0][1] == "Name"
+    ((name, of_table),) = [each for each in _parts(written).items() if "/tables/" in each[0]]
+    assert re.findall('<tableColumn [^>]*name="([^"]*)"', of_table) == [
+        "Name",
+        "Name2",
+        "N_x005F_x000D__x000a_",
+        "Name22",
+        "値",
+    ]
+    assert re.findall('totalsRowLabel="([^"]*)"', of_table) == ["Sum"] == [rows[1][0]]
+    assert load_workbook(BytesIO(written)).active.tables["表"].column_names[:2] == ["Name", "Name2"]
+    assert name
+
+
+def _parts(content: bytes) -> dict[str, str]:
+    with ZipFile(BytesIO(content)) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def test_what_formulas_refer_to_stays() -> None:
+    """Else they would count other cells: texts in quotation marks, columns, what is chosen from a list or filtered."""
+    made = Workbook()
+    first: Any = made.active
+    first.append(["状態", "単価", "個数", "計"])
+    first.append(["完了", "はい", "か", "=表[[#This Row],[単価]]*表[個数]"])
+    first.append(["未 完了", '"き"', "いいえ", '=COUNTIF(A:A,"完了")&"未  完了"&"""き"""'])
+    first.append(["済", "東京", "大阪", "京都"])
+    table = Table(displayName="表", ref="A1:D3")
+    table._initialise_columns()
+    for column, cell in zip(table.tableColumns, first[1], strict=True):
+        column.name = cell.value
+    table.tableColumns[3].calculatedColumnFormula = TableFormula(attr_text='"東京"')
+    first.add_table(table)
+    choice = DataValidation("list", formula1='"はい,いいえ"')
+    choice.add("B2")
+    first.add_data_validation(choice)
+    first.auto_filter.ref = "A1:D4"
+    first.auto_filter.add_filter_column(0, ["済"])
+    content = saved(made)
+    assert html_of(content) == "<p>状態</p><p>計</p><p>か</p><p>大阪</p><p>京都</p>"
+    written = translated(content, {"状態": "State", "計": "Total"})
+    assert cells(written)[0][0] == ["State", "単価", "個数", "Total"]
+    assert cells(written)[0][1:] == cells(content)[0][1:]
+
+
+@pytest.mark.parametrize(
+    ("named", "kind"),
+    [
+        ('<pivotCacheDefinition><cacheField name="か"/></pivotCacheDefinition>', "pivotCacheDefinition"),
+        ('<slicerCacheDefinition sourceName="か"/>', "slicerCache"),
+    ],
+)
+def test_what_pivot_tables_refer_to_stays(named: str, kind: str) -> None:
+    """The fields of a pivot table are called as header cells are."""
+    workbook = f'<workbook {NAMESPACES}><sheets><sheet r:id="worksheet"/></sheets></workbook>'
+    others = relations(worksheet="worksheets/sheet1.xml", **{kind: "other.xml"})
+    parts = {"workbook.xml": workbook, "_rels__workbook.xml.rels": others, "other.xml": named}
+    assert html_of(file(sheet(inline("<t>か</t>", "<t>き</t>")), **parts)) == "<p>き</p>"
+
+
+def test_headers_stay_that_queries_refer_to() -> None:
+    """What is known of columns elsewhere, as in a query, is not known here."""
+    table = f'<table {NAMESPACES} ref="A1:A2"><tableColumns><tableColumn name="か"/></tableColumns></table>'
+    parts = {"worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"), "table.xml": table}
+    rows = sheet(inline("<t>か</t>"), inline("<t>き</t>"))
+    assert html_of(file(rows, **parts)) == "<p>か</p><p>き</p>"
+    own = relations(worksheet1="worksheets/sheet1.xml", connections="connections.xml")
+    parts |= {"_rels__workbook.xml.rels": own, "connections.xml": "<c/>"}
+    assert html_of(file(rows, **parts)) == "<p>き</p>"
+
+
+def test_formulas_are_computed_anew() -> None:
+    """What they gave is of the texts as they were; where there are none the workbook itself stays as it is."""
+    formula = '<c t="str"><f>A1</f><v>か</v></c>'
+    content = file(sheet(inline("<t>か</t>") + formula))
+    written = part(with_translation(content, "<p>A</p>"), "xl/workbook.xml")
+    assert '</sheets><calcPr fullCalcOnLoad="1"/></workbook>' in written
+    assert formula in part(with_translation(content, "<p>A</p>"), SHEET)
+
+
+def test_a_translation_may_be_too_long_for_a_cell() -> None:
+    """Excel would cut it off, so the text stays; what has no words in the other language does, too."""
+    content = file(sheet(shared(0) + inline("<t>き\nく</t>", "<t>け</t>")), strings="<si><t>か</t></si>")
+    for long in ("a" * 32_768, "𠮷" * 16_384):
+        written = with_translation(content, f'<p>{long}</p><p>{"a" * 32_765}<br id="0"></p><p> </p>')
+        assert part(written, STRINGS) == part(content, STRINGS)
+        assert [len(text) for text in cells_inline(written)] == [32_766, 1]
+    written = with_translation(content, f"<p>{'a' * 32_767}</p><p>{'𠮷' * 16_383}</p><p>A</p>")
+    assert "a" * 32_767 in part(written, STRINGS)
+    assert [len(text) for text in cells_inline(written)] == [16_384, 1]
+
+
+def cells_inline(content: bytes) -> list[str]:
+    """The texts that cells of the first sheet have of their own."""
+    return re.findall("<is><t[^>]*>(.*?)</t></is>", part(content, SHEET), re.DOTALL)
+
+
+def test_names_of_elements_may_have_a_prefix() -> None:
+    """As other programs write them."""
+    prefixed = {
+        "worksheets__sheet1.xml": f'<x:worksheet xmlns:x="{MAIN}"><x:sheetData><x:row><x:c t="inlineStr">'
+        "<x:is><x:r><x:rPr><x:b/></x:rPr><x:t>か</x:t></x:r><x:r><x:t>きき</x:t></x:r></x:is></x:c>"
+        '<x:c t="s"><x:v>0</x:v></x:c></x:row></x:sheetData></x:worksheet>',
+        "sharedStrings.xml": f'<?xml version="1.0"?>\n<x:sst xmlns:x="{MAIN}"><x:si><x:t>く</x:t></x:si></x:sst>',
+    }
+    content = file(sheet(), **prefixed)
+    assert html_of(content) == '<p><span id="0">か</span>きき</p><p>く</p>'
+    written = with_translation(content, '<p>A<span id="0">b</span></p><p>C</p>')
+    space = ' xml:space="preserve"'
+    runs = "<x:r><x:t>A</x:t></x:r><x:r><x:rPr><x:b/></x:rPr><x:t>b</x:t></x:r>"
+    assert runs in part(written, SHEET).replace(space, "")
+    assert part(written, STRINGS).replace(space, "") == part(content, STRINGS).replace("く", "C")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), r"is no \.xlsx"),
+        (file(sheet())[:-40], r"is no \.xlsx"),
+        (file(sheet() + "<"), "sheet1.xml is damaged"),
+        (file(sheet(), strings="<si>"), "sharedStrings.xml is damaged"),
+        (file(sheet(inline("<x:t>か</x:t>"))), "sheet1.xml is damaged"),
+        (file('<!DOCTYPE a [<!ENTITY b "c">]>' + sheet()), "has declarations of its own"),
+        (file(sheet(), **{"_rels__workbook.xml.rels": "<a"}), "workbook.xml.rels is damaged"),
+        (
+            file(**{"workbook.xml": '<workbook xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main"/>'}),
+            r"Strict Open XML: save it as a common \.xlsx",
+        ),
+    ],
+)
+def test_a_file_of_something_else_is_refused(content: bytes, expected: str) -> None:
+    """With what it is not: an encrypted workbook is none, for one."""
+    with pytest.raises(InvalidInputError, match=expected):
+        html_of(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (lambda: sheet("<a>" * 300), "256 in one another"),
+        (lambda: sheet("".join(f"<a{number}/>" for number in range(1001))), "1000 kinds of elements"),
+        (lambda: sheet(f"<c {'a' * 2**20}=''/>"), "of more than a megabyte"),
+        (lambda: sheet("<c/>" * 2**23), "more than 8388608 tags"),
+        (lambda: sheet(inline(*map(str, range(250_002)))), "more than 250000 texts"),
+        (lambda: sheet(inline(*(f"<r><t>{number}</t></r>" for number in range(90_000)))), "or 500000 tags"),
+        (
+            lambda: sheet("".join(f'<c><f>"{number}"</f></c>' for number in range(100_001))),
+            "name more than 100000 texts",
+        ),
+        (lambda: sheet(inline(f'<t xml:space="preserve">{"か" + chr(10) * 100_000}</t>')), "more than 100000 lines"),
+    ],
+)
+def test_sheets_that_were_made_to_take_long_are_refused(content: Callable[[], str], expected: str) -> None:
+    """By what would take memory, or time: each is read without being kept."""
+    with pytest.raises(InvalidInputError, match=expected):
+        html_of(file(content()))
+
+
+PIECES = st.tuples(st.text("か a\n_x05F", min_size=1), st.sampled_from(["", BOLD]))
+
+
+@given(st.lists(PIECES, min_size=1, max_size=5))
+def test_any_text_comes_back(pieces: list[tuple[str, str]]) -> None:
+    """What it says, and what of it is bold."""
+    runs = (f'<r>{look}<t xml:space="preserve">{text}</t></r>' for text, look in pieces)
+    content = file(sheet(inline("<t>く</t>", "".join(runs))))
+    again = with_translation(content, html_of(content))
+    assert html_of(again) == html_of(content)
