@@ -34,7 +34,8 @@ CELLS: Final = Dialect(
     look=_LOOK,
     begins=frozenset(),
     white={_LINE: "br"},
-    unseen=frozenset(S + name for name in ("charset", "family")),
+    unseen=frozenset(),
+    fonts=frozenset(S + name for name in ("charset", "family", "rFont", "scheme")),
     passing=frozenset(S + name for name in ("phoneticPr", "rPh")),
     declares_space=True,
 )

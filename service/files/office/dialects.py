@@ -31,9 +31,11 @@ class Look(NamedTuple):
 
     said: bytes
     properties: Element | None
+    weight: int
+    """Bytes of these."""
 
 
-PLAIN: Final = Look(b"", None)
+PLAIN: Final = Look(b"", None, 0)
 
 
 def check_looks(weight: int) -> None:
@@ -71,6 +73,8 @@ class Dialect:
     """White space that ends sentences, as elements of HTML that do so."""
     unseen: frozenset[str]
     """Properties of a run, and attributes of all of them, by which nobody sees it to look otherwise."""
+    fonts: frozenset[str] = frozenset()
+    """Properties that are kept, by which it is not said to look otherwise: each script has a font of its own."""
     ends: frozenset[str] = frozenset()
     """What a paragraph ends with."""
     holders: frozenset[str] = frozenset()
@@ -104,7 +108,14 @@ class Dialect:
             properties.remove(each)
         if not len(properties) and not properties.attrib:
             return PLAIN
-        return Look(etree.tostring(properties), properties)
+        written = etree.tostring(properties)
+        return Look(self._seen(properties) if self.fonts else written, properties, len(written))
+
+    def _seen(self, properties: Element) -> bytes:
+        """What is said in properties, but for fonts."""
+        seen = deepcopy(properties)
+        seen[:] = [each for each in seen if each.tag not in self.fonts]
+        return etree.tostring(seen) if len(seen) or seen.attrib else b""
 
     def _says_nothing(self, of_a_look: Element) -> bool:
         return of_a_look.tag in self.hints and not of_a_look.attrib

@@ -165,7 +165,7 @@ class Paragraph:
         children = [each for each in run if each.tag != dialect.look and each.tag not in dialect.passing]
         first, last = marks_in(children)
         for place, child in enumerate(children):
-            self.weight += len(look.said)
+            self.weight += look.weight
             if first <= place <= last:
                 if place == first:
                     yield self._object("img", [Object(each, look, names) for each in children[first : last + 1]])
@@ -187,7 +187,7 @@ class Paragraph:
         parts = [text] if self._dialect.declares_space else text.split("\t")
         for number, part in enumerate(parts):
             if number:
-                self.weight += len(look.said)
+                self.weight += look.weight
                 yield self._ended("hr") + self._object("hr", [Object(self._dialect.saying("\t"), look)])
             if part:
                 yield self._turn_to(look) + html.escape(part, quote=False)

@@ -23,6 +23,8 @@ from service.files.office.tables import Label, Names, labels_of
 from service.files.office.workbook_parts import DRAWINGS, MAIN, NOTES, SUFFIX, TABLE, WorkbookParts
 from service.files.packed import check_excerpts, opened, with_parts
 
+_MENTIONS: Final = re.compile(rb"<(?:\w+:)?mentions\b")
+"""In comments that are answered, where somebody is mentioned: by a place in the text."""
 _BEFORE_CALCULATION: Final = tuple(
     S + name for name in ("sheets", "functionGroups", "externalReferences", "definedNames")
 )
@@ -76,7 +78,8 @@ class _Workbook:
         self._labels = {sheet: self._labels_on(sheet) for sheet in parts.sheets}
         """What tables say of cells, by the cells' names."""
         self._sheets = {sheet: self._sheet(sheet) for sheet in parts.sheets}
-        self._notes = {name: self._scan(name, "text") for name in parts.of(NOTES)}
+        notes = [name for name in parts.of(NOTES) if not _MENTIONS.search(parts.read[name])]
+        self._notes = {name: self._scan(name, "text") for name in notes}
         self._shared = {} if parts.shared is None else {parts.shared: self._scan(parts.shared, "si")}
         self._cells = dict(self._cut_out())
         self._label_texts()

@@ -104,9 +104,14 @@ def cells(content: bytes) -> list[list[list[Any]]]:
         (f"<r><t>かか</t></r><r>{BOLD}<t>き</t></r>", 'かか<span id="0">き</span>', None),
         (f"<r>{BOLD}<t>か</t></r>", "か", None),
         (
-            f'<r>{BOLD}<t>か</t></r><r><rPr><b/><family val="2"/><charset val="128"/></rPr><t>き</t></r>',
-            "かき",
-            f"<r>{BOLD}<t>かき</t></r>",
+            '<r><t>か</t></r><r><rPr><rFont val="a"/></rPr><t>b</t></r>',
+            "かb",
+            '<r><rPr><rFont val="a"/></rPr><t>かb</t></r>',
+        ),
+        (
+            '<r><rPr><b/><rFont val="a"/></rPr><t>か</t></r><r><rPr><b/><family val="2"/></rPr><t>きき</t></r>',
+            "かきき",
+            '<r><rPr><b/><family val="2"/></rPr><t>かきき</t></r>',
         ),
         ('<t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh><phoneticPr fontId="1"/>', "東京", "<t>東京</t>"),
         ("<t>か\nき</t>", 'か<br id="0">き', "<t>か\nき</t>"),
@@ -192,6 +197,16 @@ def test_texts_are_read_as_people_read_them() -> None:
     assert "<a:t>F</a:t>" in part(written, "xl/charts/chart7.xml")
     for name in ("[Content_Types].xml", "xl/workbook.xml", "xl/charts/chart8.xml"):
         assert part(written, name) == part(content, name)
+
+
+def test_comments_that_mention_somebody_stay() -> None:
+    """Where they do is said by a place in the text."""
+    threaded = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
+    for mentions, expected in (("", "<p>か</p>"), ("<mentions><mention/></mentions>", "")):
+        comments = f'<a xmlns="{threaded}"><threadedComment><text>か</text>{mentions}</threadedComment></a>'
+        rels = relations(threadedComment="../a.xml")
+        content = file(sheet(), **{"worksheets___rels__sheet1.xml.rels": rels, "a.xml": comments})
+        assert html_of(content) == expected
 
 
 def test_a_workbook_of_another_program() -> None:
