@@ -63,7 +63,6 @@ class Excerpt:
 
 def elements_of(small: Any) -> list[bytes]:  # noqa: ANN401 - lxml has no types
     """Those of a small part, by their numbers, as they are written into the large one."""
-    etree.cleanup_namespaces(small)
     for element in list(small):
         element.tail = None
         element.addprevious(etree.ProcessingInstruction("cut"))

@@ -145,6 +145,7 @@ def test_what_a_cell_says(cell: Callable[..., str], text: str, expected: str, ag
         '<c t="inlineStr"><f>A1</f><is><t>か</t></is></c>',
         '<c s="1"/>',
         shared(1, 2, 3),
+        f'<c t="s"><v>{"9" * 5000}</v></c>',
         '<c t="s"><v>か</v></c><c t="s"><v>-1</v></c><c t="s"><v>99</v></c><c t="s"/>',
         inline("", "<t> </t>", "<t>2,000 %</t>"),
     ],
@@ -304,6 +305,38 @@ def test_what_formulas_refer_to_stays() -> None:
 
 
 @pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ('ref="A1:A2"', "A"),
+        ('ref="$A$1:$A$2" headerRowCount="1"', "A"),
+        ('ref="A1:A2" headerRowCount="0"', "か"),
+        ('ref="A2:A3"', "か"),
+        ('ref="か"', "か"),
+        ("", "か"),
+    ],
+)
+def test_columns_without_header_cells_keep_their_names(table: str, expected: str) -> None:
+    """Also where a cell says something else already, which is no matter of ours."""
+    columns = f'<table {NAMESPACES} {table}><tableColumns><tableColumn name="か"/></tableColumns></table>'
+    parts = {"worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"), "table.xml": columns}
+    rows = [inline(f"<t>{text}</t>") for text in "かきく"]
+    written = translated(file(sheet(*rows), **parts), dict(zip("かきく", "ABC", strict=True)))
+    assert f'name="{expected}"' in part(written, "xl/table.xml")
+    assert cells_inline(written) == ["A", "き" if table == 'ref="A2:A3"' else "B", "C"]
+
+
+def test_no_column_is_called_as_one_that_stays() -> None:
+    """Whatever its case."""
+    columns = "".join(f'<tableColumn name="{name}"/>' for name in ("か", "Total"))
+    table = f'<table {NAMESPACES} ref="A1:B2"><tableColumns>{columns}</tableColumns></table>'
+    parts = {"worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"), "table.xml": table}
+    rows = sheet(inline("<t>か</t>", "<t>Total</t>"), "<c><f>SUM(T[total])</f></c>")
+    written = with_translation(file(rows, **parts), "<p>total</p>")
+    assert cells_inline(written) == ["total2", "Total"]
+    assert 'name="total2"/><tableColumn name="Total"' in part(written, "xl/table.xml")
+
+
+@pytest.mark.parametrize(
     ("named", "kind"),
     [
         ('<pivotCacheDefinition><cacheField name="か"/></pivotCacheDefinition>', "pivotCacheDefinition"),
@@ -345,6 +378,9 @@ def test_a_translation_may_be_too_long_for_a_cell() -> None:
         written = with_translation(content, f'<p>{long}</p><p>{"a" * 32_765}<br id="0"></p><p> </p>')
         assert part(written, STRINGS) == part(content, STRINGS)
         assert [len(text) for text in cells_inline(written)] == [32_766, 1]
+        assert cells_inline(written)[1] == "け"
+    written = with_translation(content, f'<p>A</p><p>{"a" * 32_766}<br id="0">b</p><p>A</p>')
+    assert cells_inline(written)[0] == "き\nく"
     written = with_translation(content, f"<p>{'a' * 32_767}</p><p>{'𠮷' * 16_383}</p><p>A</p>")
     assert "a" * 32_767 in part(written, STRINGS)
     assert [len(text) for text in cells_inline(written)] == [16_384, 1]
@@ -353,6 +389,33 @@ def test_a_translation_may_be_too_long_for_a_cell() -> None:
 def cells_inline(content: bytes) -> list[str]:
     """The texts that cells of the first sheet have of their own."""
     return re.findall("<is><t[^>]*>(.*?)</t></is>", part(content, SHEET), re.DOTALL)
+
+
+def test_boxes_for_programs_of_another_age() -> None:
+    """Say the same; a picture's link leads out of the workbook, and is none of its parts."""
+    names = (
+        'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+        ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    )
+    box = "<a:p><a:r><a:t>か</a:t></a:r></a:p>"
+    both = f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
+    rels = relations(drawing="../a.xml")
+    out = rels.replace("<Relationship ", '<Relationship TargetMode="External" ')
+    parts = {"worksheets___rels__sheet1.xml.rels": rels, "a.xml": f"<d {names}>{both}</d>"}
+    content = file(sheet(), **parts)
+    assert html_of(content) == "<p>か</p>"
+    assert part(with_translation(content, "<p>A</p>"), "xl/a.xml").count("<a:t>A</a:t>") == 2
+    assert html_of(file(sheet(), **parts | {"worksheets___rels__sheet1.xml.rels": out})) == ""
+    tabs = f"<d {names}><a:p><a:r><a:t>か{chr(9) * 100_001}</a:t></a:r></a:p></d>"
+    with pytest.raises(InvalidInputError, match="more than 100000 tabs"):
+        html_of(file(sheet(), **parts | {"a.xml": tabs}))
+
+
+def test_what_is_no_sheet_is_not_read_as_one() -> None:
+    """Whatever the workbook calls it."""
+    listed = f'<workbook {NAMESPACES}><sheets><sheet r:id="sharedStrings"/><sheet r:id="a"/><sheet r:id="worksheet1"/>'
+    content = file(sheet(shared(0)), strings="<si><t>か</t></si>", **{"workbook.xml": f"{listed}</sheets></workbook>"})
+    assert html_of(content) == "<p>か</p>"
 
 
 def test_names_of_elements_may_have_a_prefix() -> None:
