@@ -52,7 +52,7 @@ def into_runs(root: Element) -> None:
         for run in _runs_of(text):
             for said in run.findall(_SAYS):
                 lines = list(_lines(CELLS.said(said)))
-                room -= len(lines)
+                room -= max(0, len(lines) - 1)
                 if room < 0:
                     raise InvalidInputError(f"file: has more than {_MOST_LINES} lines in its cells")
                 for line in lines:

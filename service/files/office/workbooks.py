@@ -37,9 +37,9 @@ def html_of(content: bytes) -> str:
         InvalidInputError: it is none, or is damaged or too large.
     """
     with opened(content, SUFFIX, MAIN) as archive:
-        paragraphs = [each.paragraph for each in _Workbook(archive).texts]
-    check_looks(sum(each.weight for each in paragraphs))
-    return "".join(each.html for each in paragraphs)
+        texts = _Workbook(archive).texts
+    check_looks(sum(text.weight for text in texts))
+    return "".join(text.paragraph.html for text in texts)
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
@@ -57,6 +57,11 @@ class _Text(NamedTuple):
 
     paragraph: Paragraph
     of_cells: list[CellText]
+
+    @property
+    def weight(self) -> int:
+        """Bytes of what it looks like, wherever it is."""
+        return sum(text.paragraph.weight for text in self.of_cells) or self.paragraph.weight
 
     def write(self, translation: str) -> None:
         """Have all of them say something else."""
@@ -85,6 +90,7 @@ class _Workbook:
         self._label_texts()
         self._drawn = dict(self._drawings())
         self.texts = list(self._in_order())
+        """All that is translated."""
 
     def changed(self) -> dict[str, bytes]:
         """The parts that differ by now, by their names."""

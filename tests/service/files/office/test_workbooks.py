@@ -470,13 +470,27 @@ def test_a_file_of_something_else_is_refused(content: bytes, expected: str) -> N
             lambda: sheet("".join(f'<c><f>"{number}"</f></c>' for number in range(100_001))),
             "name more than 100000 texts",
         ),
-        (lambda: sheet(inline(f'<t xml:space="preserve">{"か" + chr(10) * 100_000}</t>')), "more than 100000 lines"),
+        (
+            lambda: sheet(inline(f'<t xml:space="preserve">{"か" + chr(10) * 50_001 + "き" + chr(10) * 50_000}</t>')),
+            "more than 100000 lines",
+        ),
     ],
 )
 def test_sheets_that_were_made_to_take_long_are_refused(content: Callable[[], str], expected: str) -> None:
     """By what would take memory, or time: each is read without being kept."""
     with pytest.raises(InvalidInputError, match=expected):
         html_of(file(content()))
+
+
+def test_what_texts_look_like_may_not_be_said_in_too_many_bytes() -> None:
+    """Of each of those that are one text to people."""
+    runs = [
+        f'<r><rPr><sz val="{look * 20_000}"/></rPr><t xml:space="preserve">か{chr(10) * 999}</t></r>' for look in "123"
+    ]
+    strings = "".join(f"<si>{run}</si>" for run in runs)
+    assert html_of(file(sheet(shared(0)), strings=strings)).count("<br") == 999
+    with pytest.raises(InvalidInputError, match="how its text looks"):
+        html_of(file(sheet(shared(0, 1, 2)), strings=strings))
 
 
 PIECES = st.tuples(st.text("か a\n_x05F", min_size=1), st.sampled_from(["", BOLD]))
