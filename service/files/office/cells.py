@@ -64,7 +64,7 @@ def out_of_runs(text: Element) -> None:
     """Have a text that was translated as programs write it."""
     runs = [(_look_of(run), run) for run in text.iterchildren(_RUN)]
     text[:] = []
-    pieces = [(look, "".join(map(text_of, some))) for look, some in _alike(runs)]
+    pieces = [(look, "".join(map(_said, some))) for look, some in _alike(runs)]
     if text.tag == _REMARK:
         text.text = "".join(said for _, said in pieces)
     elif len(pieces) == 1 and pieces[0][0] is None:
@@ -76,10 +76,9 @@ def out_of_runs(text: Element) -> None:
             run.append(CELLS.saying(escaped(said)))
 
 
-def text_of(element: Element) -> str:
-    """What runs say, one or all that an element has."""
-    pieces = element.iter(_SAYS, _LINE)
-    return "".join("\n" if piece.tag == _LINE else piece.text or "" for piece in pieces)
+def text_of(text: Element) -> str:
+    """What a text in runs says."""
+    return "".join(map(_said, text.iterchildren(_RUN)))
 
 
 def add(text: Element, words: str) -> None:
@@ -115,6 +114,11 @@ def _lines(said: str) -> Iterator[Element]:
     for line in re.split("(\n)", unescaped(said)):
         if line:
             yield etree.Element(_LINE) if line == "\n" else CELLS.saying(line)
+
+
+def _said(run: Element) -> str:
+    pieces = run.iterchildren(_SAYS, _LINE)
+    return "".join("\n" if piece.tag == _LINE else piece.text or "" for piece in pieces)
 
 
 def _look_of(run: Element) -> Element | None:

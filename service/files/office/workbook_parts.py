@@ -36,7 +36,7 @@ class WorkbookParts:
         self.main = parsed(MAIN, content, SUFFIX)
         own = list(self._relations.of(MAIN))
         names = {each.key: each.name for each in own if each.kind.endswith("sheet")}
-        listed = [names.get(sheet.get(_KEY, "")) for sheet in self.main.iter(S + "sheet")]
+        listed = [names.get(sheet.get(_KEY, "")) for sheet in self.main.iterfind(f"{S}sheets/{S}sheet")]
         self.sheets = list(dict.fromkeys(name for name in listed if name is not None))
         self._kinds = {each.name: each.kind for each in own}
         """Of parts that are no sheets."""

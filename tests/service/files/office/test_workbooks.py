@@ -336,6 +336,20 @@ def test_no_column_is_called_as_one_that_stays() -> None:
     assert 'name="total2"/><tableColumn name="Total"' in part(written, "xl/table.xml")
 
 
+def test_how_a_text_is_read_is_not_what_it_says() -> None:
+    """Not to tables, and not to formulas; in a workbook of Excel's most Japanese texts have it."""
+    table = f'<table {NAMESPACES} ref="A1:A2"><tableColumns><tableColumn name="状態"/></tableColumns></table>'
+    parts = {"worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"), "table.xml": table}
+    strings = "".join(
+        f'<si><t>{text}</t><rPh sb="0" eb="2"><t>{read}</t></rPh></si>'
+        for text, read in (("状態", "ジョウタイ"), ("完了", "カンリョウ"))
+    )
+    content = file(sheet(shared(0), shared(1), '<c><f>COUNTIF(A:A,"完了")</f></c>'), strings=strings, **parts)
+    written = with_translation(content, "<p>State</p>")
+    assert 'name="State"' in part(written, "xl/table.xml")
+    assert "<t>完了</t><rPh" in part(written, STRINGS)
+
+
 @pytest.mark.parametrize(
     ("named", "kind"),
     [
