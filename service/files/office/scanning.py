@@ -66,11 +66,13 @@ class Scan:
         Raises:
             InvalidInputError: it is damaged, or was made to take long.
         """
+        if b"\0" in content:  # of UTF-16, in which the ends of tags would not be found
+            raise InvalidInputError(f"file: {name} is not in UTF-8")
         if _LONGEST.search(content):
             raise InvalidInputError(f"file: {name} has a tag, or a text, of more than a megabyte")
         try:
             self._parser.Parse(content, True)
-        except (expat.ExpatError, ValueError) as error:
+        except (expat.ExpatError, LookupError, ValueError) as error:
             raise InvalidInputError(f"file: {name} is damaged, or encrypted: {error}") from None
 
     def _begin(self, name: str, attributes: Attributes) -> None:

@@ -51,12 +51,12 @@ def sheet(*rows: str) -> str:
     return f"<worksheet {NAMESPACES}><sheetData>{''.join(f'<row>{row}</row>' for row in rows)}</sheetData></worksheet>"
 
 
-def file(*sheets: str, strings: str = "", **others: str) -> bytes:
+def file(*sheets: str, strings: str = "", **others: str | bytes) -> bytes:
     """A workbook of sheets; other parts are given by name, with __ for /."""
     names = [f"worksheet{number}" for number, _ in enumerate(sheets, 1)]
     listed = "".join(f'<sheet name="{name}" r:id="{name}"/>' for name in names)
     targets = {name: f"worksheets/sheet{number}.xml" for number, name in enumerate(names, 1)}
-    parts = {
+    parts: dict[str, str | bytes] = {
         "workbook.xml": f"<workbook {NAMESPACES}><sheets>{listed}</sheets></workbook>",
         "_rels__workbook.xml.rels": relations(sharedStrings="/xl/sharedStrings.xml", **targets),
         "sharedStrings.xml": f"<sst {NAMESPACES}>{strings}</sst>",
@@ -455,6 +455,9 @@ def test_names_of_elements_may_have_a_prefix() -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), r"is no \.xlsx"),
         (file(sheet())[:-40], r"is no \.xlsx"),
         (file(sheet() + "<"), "sheet1.xml is damaged"),
+        (file('<?xml version="1.0" encoding="か"?>' + sheet()), "sheet1.xml is damaged"),
+        (file('<?xml version="1.0" encoding="a"?>' + sheet()), "sheet1.xml is damaged, or encrypted: unknown encoding"),
+        (file(sheet(), **{"sharedStrings.xml": sheet().encode("utf-16")}), "sharedStrings.xml is not in UTF-8"),
         (file(sheet(), strings="<si>"), "sharedStrings.xml is damaged"),
         (file(sheet(inline("<x:t>か</x:t>"))), "sheet1.xml is damaged"),
         (file('<!DOCTYPE a [<!ENTITY b "c">]>' + sheet()), "has declarations of its own"),
