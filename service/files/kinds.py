@@ -8,8 +8,8 @@ from typing import Final
 
 from service.errors import InvalidInputError
 from service.files import books, xliff
-from service.files.office import workbooks
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
+from service.files.workbooks import workbook
 from service.schemas import Limits
 from service.texts.tagged import HTML, Markup
 
@@ -72,9 +72,7 @@ KINDS: Final = {
     ".htm": _HTML,
     ".docx": _document("openxmlformats-officedocument.wordprocessingml.document", WORD_FILES),
     ".pptx": _document("openxmlformats-officedocument.presentationml.presentation", SLIDE_FILES),
-    ".xlsx": _office(
-        "openxmlformats-officedocument.spreadsheetml.sheet", workbooks.html_of, workbooks.with_translation
-    ),
+    ".xlsx": _office("openxmlformats-officedocument.spreadsheetml.sheet", workbook.html_of, workbook.with_translation),
     ".odt": _document("oasis.opendocument.text", OPEN_TEXT_FILES),
     ".odp": _document("oasis.opendocument.presentation", OPEN_SLIDE_FILES),
     ".xlf": _XLIFF,

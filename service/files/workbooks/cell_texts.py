@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from service.files.numbered import pieces_of
-from service.files.office.cells import CELLS, add, into_runs, out_of_runs, text_of
 from service.files.office.dialects import Element
-from service.files.office.excerpts import Excerpt, elements_of
 from service.files.office.paragraph import Paragraph
-from service.files.office.tables import MOST_CHARACTERS, Label, Names
+from service.files.workbooks.cells import CELLS, add, into_runs, out_of_runs, text_of
+from service.files.workbooks.excerpts import Excerpt, elements_of
+from service.files.workbooks.tables import MOST_CHARACTERS, Label, Names
 
 _MOST_CHARACTERS: Final = 32_767
 """In a cell: Excel would cut off what is more, and say that it has repaired the file."""

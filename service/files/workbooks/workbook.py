@@ -12,16 +12,16 @@ from zipfile import ZipFile
 from lxml import etree
 
 from models.data.words import has_words
-from service.files.office.cell_texts import CellText, CellTexts
-from service.files.office.cells import S
 from service.files.office.dialects import SLIDES, Element, check_looks, check_tabs
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import parsed, written
-from service.files.office.references import References
-from service.files.office.scanning import ExcerptScan, Scan, SheetScan
-from service.files.office.tables import Label, Names, labels_of
-from service.files.office.workbook_parts import DRAWINGS, MAIN, NOTES, SUFFIX, TABLE, WorkbookParts
 from service.files.packed import check_excerpts, opened, with_parts
+from service.files.workbooks.cell_texts import CellText, CellTexts
+from service.files.workbooks.cells import S
+from service.files.workbooks.parts import DRAWINGS, MAIN, NOTES, SUFFIX, TABLE, WorkbookParts
+from service.files.workbooks.references import References
+from service.files.workbooks.scanning import ExcerptScan, Scan, SheetScan
+from service.files.workbooks.tables import Label, Names, labels_of
 
 _MENTIONS: Final = re.compile(rb"<(?:\w+:)?mentions\b")
 """In comments that are answered, where somebody is mentioned: by a place in the text."""

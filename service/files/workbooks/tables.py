@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from service.files.office.cells import S, escaped, unescaped
 from service.files.office.dialects import Element
-from service.files.office.positions import cell_at, position
+from service.files.workbooks.cells import S, escaped, unescaped
+from service.files.workbooks.positions import cell_at, position
 
 MOST_CHARACTERS: Final = 240
 """In the name of a column, with room for a number: Excel has 255."""

@@ -18,7 +18,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.table import Table, TableFormula
 
 from service.errors import InvalidInputError
-from service.files.office.workbooks import html_of, with_translation
+from service.files.workbooks.workbook import html_of, with_translation
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -5,9 +5,9 @@ from typing import Final
 from zipfile import ZipFile
 
 from service.errors import InvalidInputError
-from service.files.office.cells import S
 from service.files.office.parts import Relations, parsed
 from service.files.packed import read_parts, unpacked
+from service.files.workbooks.cells import S
 
 SUFFIX: Final = ".xlsx"
 MAIN: Final = "xl/workbook.xml"

@@ -6,10 +6,10 @@ from typing import Final, Generic, ParamSpec
 from xml.parsers import expat
 
 from service.errors import InvalidInputError
-from service.files.office.cells import unescaped
-from service.files.office.excerpts import Excerpt
-from service.files.office.positions import next_cell, next_row
-from service.files.office.references import References
+from service.files.workbooks.cells import unescaped
+from service.files.workbooks.excerpts import Excerpt
+from service.files.workbooks.positions import next_cell, next_row
+from service.files.workbooks.references import References
 
 _FORMULAS: Final = (
     "calculatedColumnFormula",
