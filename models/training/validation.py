@@ -9,7 +9,6 @@ from typing import Protocol
 import torch
 
 from models.config import RunConfig, data_folder
-from models.data.clauses import split_clauses
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, read_documents
 from models.data.tokenizer import Tokenizer
@@ -51,8 +50,8 @@ class Validation:
         """Read the dev sets that the config names.
 
         Raises:
-            DataError: one cannot be read, or has an item that is too long for the model, or a sentence that is
-                translated, too long, and cannot be divided.
+            DataError: one cannot be read, or has an item that is too long for the model. (A sentence that is too long
+                is translated in parts, as in the service.)
         """
         self._candidate = candidate
         self._corpus: TokenizedCorpus | None = None
@@ -63,7 +62,6 @@ class Validation:
             documents = read_documents(folder / data.dev.source, folder / data.dev.target)
             self._corpus = _corpus_of(documents, tokenizer, config.backbone.max_length, folder / data.dev.source)
             self._documents = _first(documents, config.training.dev_sentences)
-            _require_translatable(self._documents, tokenizer, config.backbone.max_length, folder / data.dev.source)
         if data.contrastive is not None:
             self._items = read_contrastive(folder / data.contrastive)
             require_fitting(self._items, "last", partial(_fits, tokenizer, config.backbone.max_length))
@@ -93,13 +91,6 @@ def _corpus_of(documents: list[Document], tokenizer: Tokenizer, positions: int, 
         return TokenizedCorpus(documents, tokenizer, positions)
     except DataError as error:
         raise DataError(str(error), file) from None
-
-
-def _require_translatable(documents: Sequence[Document], tokenizer: Tokenizer, positions: int, file: Path) -> None:
-    clauses = (part for document in documents for one in document.sentences for part in split_clauses(one.source))
-    for clause in clauses:
-        if len(tokenizer.encode_source(clause)) >= positions:
-            raise DataError(f"has a sentence that is too long for the model, without a clause boundary: {clause}", file)
 
 
 def _first(documents: list[Document], sentences: int) -> list[Document]:
