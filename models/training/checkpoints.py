@@ -11,10 +11,10 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import torch
-from pydantic import ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
@@ -39,6 +39,8 @@ _OF_A_RUN: Final = re.compile("update-[0-9]+")
 @dataclass
 class Progress:
     """Where a run stands; with the seed it decides all that follows (dropout is seeded anew at each update)."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     update: int = 0
     epoch: int = 0
@@ -135,14 +137,15 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         optimizer = folder / OPTIMIZER
         return Checkpoint(
             RunConfig.model_validate(description["config"]),
-            Progress(**description["progress"]),
+            TypeAdapter(Progress).validate_python(description["progress"]),
             Tokenizer.load(folder),
             load_file(folder / WEIGHTS),
             load_file(optimizer) if optimizer.exists() else {},
             description["files"][WEIGHTS],
         )
-    except (OSError, KeyError, TypeError, SafetensorError, ValidationError) as error:
-        raise CheckpointError(f"{folder}: is damaged, or was not written by this program: {error}") from error
+    except (OSError, AttributeError, KeyError, TypeError, SafetensorError, ValidationError) as error:
+        reason = " ".join(str(error).split())
+        raise CheckpointError(f"{folder}: is damaged, or was not written by this program: {reason}") from error
 
 
 def is_checkpoint(folder: Path) -> bool:

@@ -1,6 +1,6 @@
 """Dev-set figures as training goes: loss, BLEU and contrastive accuracy."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
 from pathlib import Path

@@ -60,6 +60,29 @@ def test_a_missing_key_is_refused(run: Path) -> None:
         load_checkpoint(file.parent)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"files": []},
+        {"files": {}},
+        {"files": {"model.safetensors": None}},
+        {"progress": []},
+        {"progress": {"update": "four"}},
+        {"config": None},
+        {"config": {"name": "run"}},
+    ],
+    ids=str,
+)
+def test_a_value_of_another_kind_is_refused(run: Path, odd: dict[str, object]) -> None:
+    """As somebody's own program may have written it: in one line, before anything is done with it."""
+    file = list_checkpoints(run)[-1] / "checkpoint.json"
+    description = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(description | odd), encoding="utf-8")
+    with pytest.raises(CheckpointError, match="is damaged") as refused:
+        load_checkpoint(file.parent)
+    assert "\n" not in str(refused.value)
+
+
 def test_a_full_disk_leaves_the_last_good_checkpoint(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint that cannot be written raises, leaves no half of itself and keeps the one before."""
     folder = list_checkpoints(run)[-1]
