@@ -27,13 +27,16 @@ class Curves:
 
     @contextmanager
     def progress(self, total: int, done: int) -> Iterator[None]:
-        """Show the bar and keep the curves open over the loop of a run of `total` updates, `done` of them before."""
+        """Show the bar and keep the curves open over the loop of a run of `total` updates, `done` of them before.
+
+        Points beyond those that are done are of a process that was killed, and make place for what comes now.
+        """
         if self._folder is None:
             yield
             return
         with _silent_writers(), tqdm(total=total, initial=done, unit="update") as self._bar:
             with self._given_up_if_not_written():
-                self._writer = SummaryWriter(str(self._folder))
+                self._writer = SummaryWriter(str(self._folder), purge_step=done + 1)
             try:
                 yield
             finally:

@@ -146,12 +146,13 @@ class Trainer:
             total += loss.detach()
         self.optimizer.share_gradients()
         progress.update += 1
-        self.optimizer.step(learning_rate(settings.schedule, progress.update, self.updates, progress.plateaus))
+        rate = learning_rate(settings.schedule, progress.update, self.updates, progress.plateaus)
+        self.optimizer.step(rate)
         progress.epoch, progress.position = share.reached
         progress.target_tokens += int(tokens)
         curves.advance(int(tokens))
         if progress.update % settings.log_every == 0:
-            curves.add({"loss": self.world.sum(total.item())}, "train", progress.update)
+            curves.add({"loss": self.world.sum(total.item()), "learning_rate": rate}, "train", progress.update)
 
     def _report(self, validate: Validate, curves: Curves) -> None:
         settings, update = self.settings, self.progress.update

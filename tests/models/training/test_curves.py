@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from models.plotting.curves import read_curves
 from models.training.curves import Curves
@@ -48,6 +49,18 @@ def test_full_disk_ends_the_curves_and_not_the_run(
         curve = read_curves([tmp_path / "run"])[0]
         assert curve.updates == list(range(1, len(curve.updates) + 1))
         assert 20 < len(curve.updates) <= 50
+
+
+def test_a_resumed_run_takes_back_what_a_killed_process_did_after_its_checkpoint(tmp_path: Path) -> None:
+    """No curve goes back: points after the update that the run goes on from are gone, also those not made again."""
+    curves = Curves(tmp_path)
+    for done, updates in ((0, (1, 2, 3, 4)), (2, (3,))):
+        with curves.progress(4, done):
+            for update in updates:
+                curves.add({"loss": 10 * done + update}, "train", update)
+    shown = EventAccumulator(str(tmp_path))
+    shown.Reload()
+    assert [(point.step, point.value) for point in shown.Scalars("train/loss")] == [(1, 1), (2, 2), (3, 23)]
 
 
 def test_errors_of_the_run_itself_are_its_own(tmp_path: Path) -> None:

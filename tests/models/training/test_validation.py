@@ -33,11 +33,13 @@ def test_curves_have_loss_bleu_and_contrastive_accuracy(
     curves = EventAccumulator(str(config.output / "curves"))
     curves.Reload()
     assert set(curves.Tags()["scalars"]) == {
-        "train/loss", "dev/loss", "dev/bleu", "dev/contrastive", "dev/contrastive_macro",
+        "train/loss", "train/learning_rate", "dev/loss", "dev/bleu", "dev/contrastive", "dev/contrastive_macro",
     }  # fmt: skip
     first, last = (point.value for point in curves.Scalars("dev/loss"))
     assert last < first
     assert len(curves.Scalars("train/loss")) == 4
+    rates = {point.step: point.value for point in curves.Scalars("train/learning_rate")}
+    assert rates == pytest.approx({update: 0.01 * (10 / update) ** 0.5 for update in (10, 20, 30, 40)})
 
 
 def test_a_run_without_dev_sets_trains_in_silence(
