@@ -9,6 +9,7 @@ import typer
 
 from models.commands.options import Config, JsonFile, SkipBad, finite
 from models.commands.output import print_table, write_json
+from models.commands.streams import outliving_readers
 from models.config import RunConfig, load_config
 from models.config.page import page
 from models.errors import ConfigError
@@ -61,11 +62,14 @@ def train(
     skip_bad: SkipBad = False,
 ) -> None:
     """Train one run; `torchrun --nproc-per-node N -m models train CONFIG` trains on N devices."""
-    from models.training.distributed import end_process
+    from models.training.distributed import end_process, speaks_for_all
     from models.training.run import train as train_run
 
-    final = train_run(load_config(config), _candidate, resume=resume, minutes=minutes, skip_bad=skip_bad)
-    typer.echo(f"final checkpoint: {final}")
+    run = load_config(config)
+    with outliving_readers():
+        final = train_run(run, _candidate, resume=resume, minutes=minutes, skip_bad=skip_bad)
+        if speaks_for_all():
+            typer.echo(f"final checkpoint: {final}")
     end_process()
 
 
@@ -84,12 +88,16 @@ def bert(
         from models.training.masked_words import BertPlan, train_bert
     except ImportError:
         raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
-    from models.training.distributed import end_process
+    from models.training.distributed import end_process, speaks_for_all
     from models.training.run import read_corpus
 
     plan = BertPlan(width=width, layers=layers, vocabulary=vocabulary, updates=updates)
-    documents = read_corpus(load_config(config).data.train, skip_bad=skip_bad)
-    typer.echo(f"BERT: {train_bert(documents, plan, out, resume=resume)}")
+    run = load_config(config)
+    with outliving_readers():
+        documents = read_corpus(run.data.train, skip_bad=skip_bad, quiet=not speaks_for_all())
+        made = train_bert(documents, plan, out, resume=resume)
+        if speaks_for_all():
+            typer.echo(f"BERT: {made}")
     end_process()
 
 

@@ -58,6 +58,11 @@ class World:
         return bool(told.item())
 
 
+def speaks_for_all() -> bool:
+    """Whether this process is the leading one, also where it has not joined the others yet, or has left them."""
+    return int(os.environ.get("WORLD_SIZE", "1")) == 1 or os.environ["RANK"] == "0"
+
+
 def end_process() -> None:
     """End a process of several that has done its work, without the last moments of its interpreter.
 

@@ -108,12 +108,28 @@ def test_two_processes_train_like_one_with_twice_the_batch(
     make_tokenizer(load_config(alone))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     printed = [trained(alone), finished([*torchrun, "-m", "models", "train", str(pair)])]
+    assert printed[1].count("final checkpoint: ") == 1
     losses = [[float(x) for x in re.findall(r"loss (\d+\.\d+)", text)] for text in printed]
     assert len(losses[0]) == 6
     assert losses[1] == pytest.approx(losses[0], abs=2e-3)
     one, two = (weights(load_config(file).output / "final") for file in (alone, pair))
     for name, tensor in one.items():
         torch.testing.assert_close(two[name], tensor, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("gone", ["a full disk", "a pipe that nobody reads"])
+def test_a_run_goes_on_though_nothing_can_be_printed(make_run: MakeRun, gone: str) -> None:
+    """Without its bar and its figures: it ends with its final checkpoint, and as one that has succeeded."""
+    file = make_run("run", training={"updates": 3, "validate_every": 1})
+    make_tokenizer(load_config(file))
+    reader, nowhere = (None, os.open("/dev/full", os.O_WRONLY)) if gone == "a full disk" else os.pipe()
+    if reader is not None:
+        os.close(reader)
+    command = [sys.executable, "-m", "models", "train", str(file)]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=nowhere, stderr=nowhere, check=False)
+    os.close(nowhere)
+    assert done.returncode == 0
+    assert load_checkpoint(load_config(file).output / "final").progress.update == 3
 
 
 def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> None:

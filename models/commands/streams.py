@@ -1,0 +1,52 @@
+"""Standard output and standard error of a command that has more to do than to print."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+
+class _Outliving:
+    """A stream that takes all that is printed: from its first failure on, for nobody."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Print a text, if it can be."""
+        with self._given_up_if_not_written():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Print what is left, if it can be."""
+        with self._given_up_if_not_written():
+            self._stream.flush()
+
+    @contextmanager
+    def _given_up_if_not_written(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            # What the stream still holds would fail at the end of the process once more, and be its exit status.
+            with suppress(OSError), Path(os.devnull).open("w") as nowhere:
+                os.dup2(nowhere.fileno(), self._stream.fileno())
+
+
+@contextmanager
+def outliving_readers() -> Iterator[None]:
+    """Let no pipe that is closed (`| head`), no terminal that is gone and no full disk end what prints in between."""
+    before = sys.stdout, sys.stderr
+    with Path(os.devnull).open("w") as nowhere:  # for one that was closed from the beginning (`2>&-`)
+        sys.stdout, sys.stderr = (cast(TextIO, _Outliving(stream or nowhere)) for stream in before)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            sys.stdout, sys.stderr = before
