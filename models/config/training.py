@@ -29,6 +29,13 @@ class ScheduleConfig(Frozen):
     patience: int = Field(8, ge=1)
     """Validations for which `plateau` waits for a better dev loss."""
 
+    @model_validator(mode="after")
+    def _waits_only_on_a_plateau(self) -> Self:
+        changed = list(self.model_dump(include={"factor", "patience"}, exclude_defaults=True))
+        if self.kind != "plateau" and changed:
+            raise ValueError(f"{changed[0]} is for kind plateau: the rate of {self.kind} does not go by the dev loss")
+        return self
+
     def require_end(self, updates: int) -> None:
         """Refuse a run of so many updates if its rate would not fall.
 
@@ -134,6 +141,8 @@ class TrainingConfig(Frozen):
             raise ValueError("step document needs init: the checkpoint of step one")
         if self.step == "joint" and self.init is not None:
             raise ValueError("step joint trains everything from scratch: init is for the other steps")
+        if self.init is None and self.transfer != "both":
+            raise ValueError(f"transfer {self.transfer} needs init: the checkpoint whose parts it names")
         if self.step != "document" and self.unfreeze:
             raise ValueError(f"unfreeze is for step document: step {self.step} freezes nothing")
         return self

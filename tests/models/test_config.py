@@ -72,6 +72,12 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         ({"architecture": {"kind": "unknown"}}, "architecture"),
         ({"training": {"updates": 1, "unfreeze": True}}, "unfreeze is for step document"),
         ({"training": {"updates": 1, "backbone_rate": 0.1}}, "backbone_rate is for step document"),
+        ({"training": {"updates": 1, "transfer": "all"}}, "transfer all needs init"),
+        ({"training": {"updates": 1, "schedule": {"factor": 0.5}}}, "factor is for kind plateau"),
+        (
+            {"training": {"updates": 9, "schedule": {"kind": "linear", "warmup": 1, "patience": 2}}},
+            "patience is for kind",
+        ),
         ({"training": {"updates": 1, "deepen": True}}, "deepen needs init"),
         ({"training": {"updates": 1, "step": "joint", "init": "a"}}, "joint trains everything from scratch"),
         ({"training": {"updates": 1, "patience": 3}, "data": {"train": RUN["data"]["train"]}}, "depend on the loss"),
