@@ -59,6 +59,9 @@ class Progress:
     init: str | None = None
     """The checksum of the weights that the run began with, if it began with any; of an older checkpoint, nothing."""
 
+    processes: int | None = None
+    """That made the last update; before the first one, and of an older checkpoint, nothing."""
+
     def judge(self, loss: float, patience: int) -> None:
         """Take note of the dev loss of a validation; `patience` stale ones in a row are a plateau."""
         if self.best_loss is None or loss < self.best_loss:

@@ -115,9 +115,8 @@ def train(
         _check_tokenizer(config.tokenizer, tokenizer)
         if world.leads:
             print(f"training on {world.device.type}, in {world.size} process{'es' * (world.size > 1)}", file=sys.stderr)
-        trainer = Trainer(config, tokenizer, _corpus(config, tokenizer, world, skip_bad=skip_bad), world)
-        if resume:
-            trainer.resume()
+        corpus = _corpus(config, tokenizer, world, skip_bad=skip_bad)
+        trainer = Trainer(config, tokenizer, corpus, world, resume=resume)
         curves = Curves(config.output / "curves" if world.leads else None)
         return trainer.run(Validation(config, tokenizer, partial(candidate, config, tokenizer)), curves, minutes)
 

@@ -4,19 +4,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor
 
-from models.config import COUNTS_FROM_THE_TOP, RunConfig, TrainingConfig
+from models.config import RunConfig, TrainingConfig
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import Tokenizer
 from models.errors import CheckpointError, ConfigError
 from models.network.model import TranslationModel
 from models.training.averaging import average
+from models.training.beginning import begin, require_known_or_trained, require_same_vocabulary
 from models.training.checkpoints import (
-    Checkpoint,
     Progress,
     build_model,
     is_checkpoint,
@@ -32,11 +30,10 @@ from models.training.checkpoints import (
 from models.training.curves import Curves
 from models.training.distributed import World
 from models.training.feed import Feed, Share, deaths_told
-from models.training.growth import deepen, with_modules_of
-from models.training.meaning import members, require_fitting_modules, require_fitting_start
 from models.training.objective import learning_rate, token_losses, weighted_sum
 from models.training.optimizer import Optimizer
 from models.training.precision import computing
+from models.training.resuming import require_same_run
 
 Validate = Callable[[TranslationModel], dict[str, float]]
 """Dev-set figures of a model by name; early stopping goes by `loss`."""
@@ -45,11 +42,16 @@ Validate = Callable[[TranslationModel], dict[str, float]]
 class Trainer:
     """One run: one step of training, from a config to a final checkpoint."""
 
-    def __init__(self, config: RunConfig, tokenizer: Tokenizer, corpus: TokenizedCorpus, world: World) -> None:
+    def __init__(
+        self, config: RunConfig, tokenizer: Tokenizer, corpus: TokenizedCorpus, world: World, *, resume: bool = False
+    ) -> None:
         """Build the model, from `training.init` where there is one, and its optimiser.
 
+        To `resume`, both are those of the newest checkpoint of the run, where there is one.
+
         Raises:
-            CheckpointError: `training.init` is damaged or does not fit.
+            CheckpointError: what it is built from is damaged or does not fit; or, to resume, was made by another
+                configuration or of another corpus, or is not what the other processes of the run continue from.
             ConfigError: the step has nothing to train, or its learning rate would not fall before it ends.
         """
         self.config = config
@@ -57,26 +59,24 @@ class Trainer:
         self.tokenizer = tokenizer
         self.world = world
         self.progress = Progress(corpus=corpus.fingerprint())
-        self.model = self._new_model().to(world.device)
+        before = next(reversed(list_checkpoints(config.output)), None) if resume else None
+        self.model = self._new_model(begins=before is None).to(world.device)
         self.feed = Feed(corpus, self.model.architecture, self.settings, world)
         self.optimizer = Optimizer(self.model, self.settings, world)
         if not self.optimizer.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
+        if resume:
+            self._resume(before)
         self.updates = self.settings.updates or self.feed.updates_of(self.settings.epochs or 1)
         try:
             self.settings.schedule.require_end(self.updates)
         except ValueError as error:
             raise ConfigError(f"{config.name}: {error}") from None
 
-    def resume(self) -> None:
-        """Continue from the newest checkpoint of the run, where there is one.
-
-        Raises:
-            CheckpointError: it is damaged, was made by another configuration or of another corpus, or is not what the
-                other processes of the run continue from.
-        """
-        if checkpoints := list_checkpoints(self.config.output):
-            self._continue_from(checkpoints[-1])
+    def _resume(self, folder: Path | None) -> None:
+        """Continue from a checkpoint of the run, where there is one."""
+        if folder is not None:
+            self._continue_from(folder)
         update = self.progress.update
         leaders = self.world.sum(update if self.world.leads else 0)
         if self.world.sum(float(update != leaders)):
@@ -86,19 +86,12 @@ class Trainer:
             )
 
     def _continue_from(self, folder: Path) -> None:
-        checkpoint = load_checkpoint(folder)
-        if changed := _difference(checkpoint.config, self.config):
-            raise CheckpointError(
-                f"{folder}: was made with another configuration ({changed}); give this run another output folder"
-            )
-        self._check_vocabulary(checkpoint, folder)
-        if checkpoint.progress.corpus not in (None, self.progress.corpus):
-            raise CheckpointError(f"{folder}: was trained on another corpus; the files have changed since")
-        if checkpoint.progress.init not in (None, self.progress.init):
-            raise CheckpointError(f"{folder}: began with other weights than {self.settings.init} has now")
+        checkpoint, corpus = load_checkpoint(folder), self.progress.corpus
+        require_same_vocabulary(folder, checkpoint, self.config, self.tokenizer)
+        require_same_run(folder, checkpoint, self.config, corpus, self.world.size)
         load_weights(self.model, checkpoint.weights)
         self.optimizer.load(checkpoint.optimizer)
-        self.progress = replace(checkpoint.progress, corpus=self.progress.corpus, init=self.progress.init)
+        self.progress = replace(checkpoint.progress, corpus=corpus)
 
     def run(self, validate: Validate, curves: Curves, minutes: float | None = None) -> Path:
         """Train to the end, or for so many minutes, and give the folder of the final, averaged checkpoint.
@@ -145,7 +138,7 @@ class Trainer:
             loss.backward()
             total += loss.detach()
         self.optimizer.share_gradients()
-        progress.update += 1
+        progress.update, progress.processes = progress.update + 1, self.world.size
         rate = learning_rate(settings.schedule, progress.update, self.updates, progress.plateaus)
         self.optimizer.step(rate)
         progress.epoch, progress.position = share.reached
@@ -218,73 +211,17 @@ class Trainer:
             return False
         return (found.config, found.progress) == (self.config, self.progress)
 
-    def _new_model(self) -> TranslationModel:
+    def _new_model(self, *, begins: bool) -> TranslationModel:
+        """The model as it is before the first update, or, if it does not begin, for the weights of a checkpoint."""
         torch.manual_seed(self.settings.seed)
         model = build_model(self.config, self.tokenizer, self.settings.dropout)
         remembered = model.architecture.remember(self.config.architecture)
         self.config = self.config.model_copy(update={"architecture": remembered})
         model.initialize()
-        if self.settings.init is not None:
-            start = load_checkpoint(self.settings.init)
-            self.progress.init = start.checksum
-            self._check_vocabulary(start, self.settings.init, source_only=self.settings.transfer == "source")
-            require_fitting_start(self.settings.init, start.config, self.config)
-            known = deepen(model, start.weights) if self.settings.deepen else start.weights
-            if self.settings.modules is not None:
-                known = with_modules_of(model, known, self._modules(self.settings.modules))
-            load_weights(model, known, self._taken_over())
+        if self.settings.init is not None and begins:
+            quiet = not self.world.leads
+            self.progress.init = begin(model, self.settings.init, self.config, self.tokenizer, quiet=quiet)
         if self.settings.step == "document" and not self.settings.unfreeze:
             model.freeze()
-            self._check_taken_over(model)
+            require_known_or_trained(model, self.config)
         return model
-
-    def _modules(self, folder: Path) -> dict[str, Tensor]:
-        """The weights of a checkpoint whose context modules fit this run."""
-        found = load_checkpoint(folder)
-        self._check_vocabulary(found, folder)
-        kind, other = self.config.architecture.kind, found.config
-        if other.architecture.kind != kind:
-            raise CheckpointError(f"{folder}: has context modules of {other.architecture.kind}, not of {kind}")
-        if kind in COUNTS_FROM_THE_TOP and other.backbone.encoder_layers != self.config.backbone.encoder_layers:
-            raise CheckpointError(f"{folder}: its encoder has another depth, and {kind} counts the layers from the top")
-        require_fitting_modules(folder, other, self.config)
-        return found.weights
-
-    def _taken_over(self) -> tuple[str, ...]:
-        """What the names of the weights begin with that come from `training.init`."""
-        if self.settings.transfer == "all" or self.settings.modules is not None:
-            return ("",)
-        if self.settings.transfer == "both":
-            return ("backbone.",)
-        embedding = "target" if self.config.backbone.embeddings == "shared" else "source"
-        return f"backbone.{embedding}_embedding.", "backbone.encoder.", "backbone.encoder_norm."
-
-    def _check_vocabulary(self, checkpoint: Checkpoint, folder: Path, *, source_only: bool = False) -> None:
-        """Weights know pieces by their numbers, and would take them for others without a word."""
-        known, own = checkpoint.tokenizer, self.tokenizer
-        same_target = source_only or known.target_pieces == own.target_pieces
-        if known.source_pieces != own.source_pieces or not same_target:
-            path = self.config.tokenizer.path
-            raise CheckpointError(f"{folder}: was not trained with the tokenizer in {path}")
-
-    def _check_taken_over(self, model: TranslationModel) -> None:
-        for name, parameter in model.named_parameters():
-            if name.startswith("backbone.") and not (name.startswith(self._taken_over()) or parameter.requires_grad):
-                raise ConfigError(
-                    f"{self.config.name}: with this transfer, {name} stays random, since step two does not train it"
-                )
-
-
-def _difference(one: RunConfig, other: RunConfig) -> str | None:
-    """What two configs differ in, besides when the run ends and what it reports; nothing, if in nothing else."""
-    free = ("updates", "epochs", "patience", "log_every", "validate_every", "checkpoint_every", "keep", "average")
-    ignored: Any = {
-        "output": True,
-        "name": True,
-        "provenance": True,
-        "decoding": True,
-        "training": {*free, "dev_sentences"},
-    }
-    before, after = (dict(members(config.model_dump(exclude=ignored))) for config in (one, other))
-    names = (name for name in before | after if before.get(name) != after.get(name))
-    return next((f"{name} was {before.get(name)}, is {after.get(name)}" for name in names), None)

@@ -18,7 +18,7 @@ from models.training.objective import token_losses
 from models.training.run import make_tokenizer, read_corpus
 from models.training.trainer import Trainer
 from tests.models.conftest import BACKBONE
-from tests.support.training import train, weights
+from tests.support.training import assert_same_weights, train, weights
 
 MakeRun = Callable[..., Path]
 
@@ -188,6 +188,48 @@ def test_another_beginning_is_not_gone_on_with(make_run: MakeRun) -> None:
     train(load_config(make_run("first", training={"updates": 1, "seed": 99})))
     with pytest.raises(CheckpointError, match="began with other weights than"):
         train(run, resume=True)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_a_run_goes_on_without_what_it_began_with(make_run: MakeRun) -> None:
+    """All of it that matters is in the run's own checkpoint: somebody may have wanted the room."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    make_tokenizer(first)
+    context = {"kind": "doc_transformer"}
+    settings = {"init": str(train(first)), "step": "document", "updates": 4}
+    modules = load_config(make_run("modules", training=settings, architecture=context))
+    settings["modules"] = str(train(modules))
+    runs = [load_config(make_run(name, training=settings, architecture=context)) for name in ("whole", "broken")]
+    whole = train(runs[0])
+    train(runs[1], minutes=0)
+    shutil.rmtree(first.output)
+    shutil.rmtree(modules.output)
+    assert_same_weights(train(runs[1], resume=True), whole)
+    last = load_checkpoint(whole.parent / "checkpoints" / "update-00000004").progress
+    assert load_checkpoint(runs[1].output / "final").progress == last
+    with pytest.raises(CheckpointError, match="first/final: is not a checkpoint"):
+        train(load_config(make_run("another", training=settings, architecture=context)), resume=True)
+
+
+def test_context_modules_that_are_left_are_told_of(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the run has modules of the same kind, new ones, and its file does not say whose."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    make_tokenizer(first)
+    settings = {"step": "document", "updates": 1, "init": str(train(first))}
+    doc, other = {"kind": "doc_transformer"}, {"kind": "layer_weighting"}
+    two = str(train(load_config(make_run("two", training=settings, architecture=doc))))
+    runs = {
+        "both": (settings | {"init": two}, doc),
+        "all": (settings | {"init": two, "transfer": "all"}, doc),
+        "modules": (settings | {"init": two, "modules": two}, doc),
+        "other": (settings | {"init": two}, other),
+    }
+    assert "context modules" not in capsys.readouterr().err
+    told = {}
+    for name, (training, architecture) in runs.items():
+        train(load_config(make_run(name, training=training, architecture=architecture)))
+        told[name] = capsys.readouterr().err.count(f"{two}: its context modules are not used")
+    assert told == {"both": 1, "all": 0, "modules": 0, "other": 0}
 
 
 def test_weights_of_another_vocabulary_are_refused(make_run: MakeRun) -> None:

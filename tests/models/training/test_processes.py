@@ -1,5 +1,6 @@
 """A run comes to the same end however often its process is killed, and in however many processes it is trained."""
 
+import json
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from models.config import load_config
-from models.errors import ConfigError
+from models.errors import CheckpointError, ConfigError
 from models.training.checkpoints import list_checkpoints, load_checkpoint
 from models.training.distributed import join_world
 from models.training.run import make_tokenizer
@@ -143,9 +144,44 @@ def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> Non
     assert (progress.stale, progress.plateaus) == (5, 2)
 
 
+def test_a_run_goes_on_with_as_many_batches_in_an_update(make_run: MakeRun) -> None:
+    """In as many processes, or in fewer that do more each: else, its positions and its updates would mean others."""
+    file = make_run("run", training={"updates": 2})
+    make_tokenizer(load_config(file))
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    finished([*torchrun, "-m", "models", "train", str(file)])
+    alone = load_config(make_run("run", training={"updates": 4}))
+    with pytest.raises(CheckpointError, match=r"resume with 2, or change .* so that processes x accumulation stays 2"):
+        train(alone, resume=True)
+    more = load_config(make_run("run", training={"updates": 4, "accumulation": 2}))
+    two, four = (
+        load_checkpoint(list_checkpoints(alone.output)[-1]).progress,
+        load_checkpoint(train(more, resume=True)).progress,
+    )
+    assert (two.processes, four.processes) == (2, 1)
+    assert (two.position, four.position) == (4, 8)
+    with pytest.raises(
+        CheckpointError, match=r"made by 1 process with training\.accumulation 2, but .* 1 process with 1"
+    ):
+        train(alone, resume=True)
+
+
+def test_an_older_checkpoint_goes_on_though_it_does_not_know_its_processes(make_run: MakeRun) -> None:
+    """Nobody has counted them."""
+    run = load_config(make_run("run", training={"updates": 2}))
+    make_tokenizer(run)
+    train(run)
+    description = list_checkpoints(run.output)[-1] / "checkpoint.json"
+    values = json.loads(description.read_text(encoding="utf-8"))
+    assert values["progress"].pop("processes") == 1
+    description.write_text(json.dumps(values), encoding="utf-8")
+    longer = load_config(make_run("run", training={"updates": 3}))
+    assert load_checkpoint(train(longer, resume=True)).progress.update == 3
+
+
 def test_processes_that_do_not_see_the_same_checkpoints_do_not_train(make_run: MakeRun) -> None:
     """One of them with a folder of its own would go on from other weights, and nothing would tell."""
-    begun = load_config(make_run("run0", training={"updates": 2}))
+    begun = load_config(make_run("run0", training={"updates": 2, "accumulation": 2}))
     make_tokenizer(begun)
     train(begun)
     runs = [make_run(f"run{rank}", training={"updates": 1000}) for rank in range(2)]
