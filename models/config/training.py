@@ -86,8 +86,8 @@ class TrainingConfig(Frozen):
     """Batches of each process whose gradients are summed for one update."""
     schedule: ScheduleConfig = ScheduleConfig()
     backbone_rate: float = Field(1.0, gt=0, le=1)
-    """Share of the learning rate that applies to the backbone in `document`. It is already trained, unlike new context
-    modules (Howard and Ruder 2018, "Universal language model fine-tuning", section 3.2)."""
+    """Share of the learning rate that applies to the backbone in `document`, where it is not frozen. It is already
+    trained, unlike new context modules (Howard and Ruder 2018, "Universal language model fine-tuning", section 3.2)."""
     optimizer: Literal["adam", "muon"] = "adam"
     """`muon` updates the matrices inside the network with Muon, the rest with Adam. Both use the same learning rate."""
     adam_betas: tuple[Decay, Decay] = (0.9, 0.98)

@@ -1,6 +1,7 @@
 """What a run begins with: the weights of other runs, as far as they fit."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from torch import Tensor
@@ -65,6 +66,19 @@ def require_known_or_trained(model: TranslationModel, config: RunConfig) -> None
             raise ConfigError(
                 f"{config.name}: with this transfer, {name} stays random, since step two does not train it"
             )
+
+
+def require_backbone_to_slow_down(config: RunConfig, trained: Iterable[str]) -> None:
+    """See to it that a rate of the backbone is that of something: which parts step two trains, the architecture says.
+
+    Raises:
+        ConfigError: no parameter that is trained is one of the backbone.
+    """
+    if config.training.backbone_rate != 1 and not any(name.startswith("backbone.") for name in trained):
+        raise ConfigError(
+            f"{config.name}: backbone_rate is for a backbone that is trained, and this one is frozen: set unfreeze, or"
+            " backbone_rate to 1"
+        )
 
 
 def _leaves_modules(start: RunConfig, config: RunConfig) -> bool:

@@ -13,7 +13,12 @@ from models.data.tokenizer import Tokenizer
 from models.errors import CheckpointError, ConfigError
 from models.network.model import TranslationModel
 from models.training.averaging import average
-from models.training.beginning import begin, require_known_or_trained, require_same_vocabulary
+from models.training.beginning import (
+    begin,
+    require_backbone_to_slow_down,
+    require_known_or_trained,
+    require_same_vocabulary,
+)
 from models.training.checkpoints import (
     Progress,
     build_model,
@@ -65,6 +70,8 @@ class Trainer:
         self.optimizer = Optimizer(self.model, self.settings, world)
         if not self.optimizer.trained:
             raise ConfigError(f"{config.name}: step {self.settings.step} has nothing to train in this architecture")
+        if before is None:
+            require_backbone_to_slow_down(config, self.optimizer.trained)
         if resume:
             self._resume(before)
         self.updates = self.settings.updates or self.feed.updates_of(self.settings.epochs or 1)

@@ -211,6 +211,21 @@ def test_a_run_goes_on_without_what_it_began_with(make_run: MakeRun) -> None:
         train(load_config(make_run("another", training=settings, architecture=context)), resume=True)
 
 
+def test_a_rate_of_a_frozen_backbone_is_refused(make_run: MakeRun) -> None:
+    """It would be the rate of nothing; an architecture may train its backbone without being told to."""
+    first = load_config(make_run("first", training={"updates": 1}))
+    make_tokenizer(first)
+    settings = {"step": "document", "updates": 1, "init": str(train(first)), "backbone_rate": 0.1}
+
+    def on(name: str, kind: str, **training: object) -> Path:
+        return train(load_config(make_run(name, training=settings | training, architecture={"kind": kind})))
+
+    with pytest.raises(ConfigError, match="this one is frozen: set unfreeze, or backbone_rate to 1"):
+        on("frozen", "doc_transformer")
+    assert on("unfrozen", "doc_transformer", unfreeze=True).is_dir()
+    assert on("trained", "averaged_document").is_dir()
+
+
 def test_context_modules_that_are_left_are_told_of(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the run has modules of the same kind, new ones, and its file does not say whose."""
     first = load_config(make_run("first", training={"updates": 1}))
