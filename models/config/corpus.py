@@ -59,7 +59,7 @@ class DataConfig(Frozen):
     contrastive: Path | None = None
     """A contrastive set (JSON lines) whose accuracy each validation also measures; relative to the data folder."""
     max_tokens: int = Field(128, ge=2)
-    """Training leaves out sentence pairs with more tokens than this on either side."""
+    """Training leaves out sentence pairs with more tokens than this on either side, or than `backbone.max_length`."""
     max_context_tokens: int | None = Field(None, ge=0)
     """Training also leaves out pairs whose source context has more tokens than this, not counting control tokens."""
     cleaning: CleaningConfig = CleaningConfig()

@@ -87,13 +87,21 @@ class TokenizedCorpus:
         lengths: NDArray[np.int64] = before[np.minimum(high, self.last + 1)] - before[low] - np.diff(before)
         return lengths
 
+    def learnt_from(self, reader: ContextReader) -> int:
+        """How many of the sentences are in a pass, and not context only.
+
+        Raises:
+            DataError: none, since all have more context than may be trained on.
+        """
+        return len(self._usable_with(self._context_of(reader)))
+
     def plan(self, reader: ContextReader, budget: int, *, seed: int, epoch: int) -> list[NDArray[np.int64]]:
         """The batches of one pass, as arrays of indices; see `plan`, and `plan_blocks` where blocks are read.
 
         Raises:
             DataError: no sentence has as little context as may be trained on.
         """
-        context = self.context_lengths(reader) if reader.window != ContextWindow() else None
+        context = self._context_of(reader)
         usable = self._usable_with(context)
         if reader.window.kind == "block":
             blocks = self._blocks(usable, reader.window.size + 1)
@@ -195,6 +203,9 @@ class TokenizedCorpus:
         position = index - int(self.first[index])
         in_block = before == index - 1 and reader.window.around(position)[0] < position
         return in_block and bool(self.usable[np.searchsorted(self.usable, before)] == before)
+
+    def _context_of(self, reader: ContextReader) -> NDArray[np.int64] | None:
+        return self.context_lengths(reader) if reader.window != ContextWindow() else None
 
     def _usable_with(self, context: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """What may be trained on with contexts of these lengths."""

@@ -6,9 +6,11 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
+import numpy as np
 import torch
 
 from models.config import Corpus, RunConfig, TokenizerConfig, data_folder
+from models.data.batches import ContextReader
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import BadLines, Document, read_documents
 from models.data.tokenizer import Tokenizer, train_tokenizer
@@ -117,8 +119,10 @@ def train(
             print(f"training on {world.device.type}, in {world.size} process{'es' * (world.size > 1)}", file=sys.stderr)
         corpus = _corpus(config, tokenizer, world, skip_bad=skip_bad)
         trainer = Trainer(config, tokenizer, corpus, world, resume=resume)
-        curves = Curves(config.output / "curves" if world.leads else None)
-        return trainer.run(Validation(config, tokenizer, partial(candidate, config, tokenizer)), curves, minutes)
+        if world.leads:
+            _tell_what_is_left_out(config, corpus, trainer.model.architecture)
+        validation = Validation(config, tokenizer, partial(candidate, config, tokenizer), quiet=not world.leads)
+        return trainer.run(validation, Curves(config.output / "curves" if world.leads else None), minutes)
 
 
 def _check_output(folder: Path, *, resume: bool) -> None:
@@ -150,6 +154,17 @@ def _check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:
     if config.vocabulary not in sizes:
         has = " and ".join(map(str, sorted(sizes)))
         raise ConfigError(f"{config.path}: has {has} pieces, but tokenizer.vocabulary is {config.vocabulary}")
+
+
+def _tell_what_is_left_out(config: RunConfig, corpus: TokenizedCorpus, reader: ContextReader) -> None:
+    """Say of how many pairs nothing is learnt: of most of a corpus, by a value that was meant for another one."""
+    pairs, learnt, data = len(corpus.lengths), corpus.learnt_from(reader), config.data
+    if learnt < pairs:
+        print(f"{data.train.source}: learns from {learnt:,} of {pairs:,} pairs; `survey` says why", file=sys.stderr)
+    asked, positions = data.max_tokens, config.backbone.max_length
+    if beyond := np.count_nonzero((corpus.lengths > positions) & (corpus.lengths <= asked)):
+        limits = f"data.max_tokens is {asked}, but backbone.max_length is {positions}"
+        print(f"{limits}: {beyond:,} pairs are longer", file=sys.stderr)
 
 
 def _corpus(config: RunConfig, tokenizer: Tokenizer, world: World, *, skip_bad: bool) -> TokenizedCorpus:

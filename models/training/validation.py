@@ -1,5 +1,6 @@
 """Dev-set figures as training goes: loss, BLEU and contrastive accuracy."""
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
@@ -46,8 +47,10 @@ def mean_loss(model: TranslationModel, corpus: TokenizedCorpus) -> float:
 class Validation:
     """Gives the dev-set figures of a model in training, in evaluation mode; a set that the config lacks gives none."""
 
-    def __init__(self, config: RunConfig, tokenizer: Tokenizer, candidate: MakeCandidate) -> None:
-        """Read the dev sets that the config names.
+    def __init__(
+        self, config: RunConfig, tokenizer: Tokenizer, candidate: MakeCandidate, *, quiet: bool = False
+    ) -> None:
+        """Read the dev sets that the config names; unless `quiet`, say if the loss is not that of all pairs.
 
         Raises:
             DataError: one cannot be read, or has an item that is too long for the model. (A sentence that is too long
@@ -61,6 +64,8 @@ class Validation:
         if data.dev is not None:
             documents = read_documents(folder / data.dev.source, folder / data.dev.target)
             self._corpus = _corpus_of(documents, tokenizer, config.backbone.max_length, folder / data.dev.source)
+            if not quiet:
+                _tell_what_is_left_out(self._corpus, config.backbone.max_length, data.dev.source)
             self._documents = _first(documents, config.training.dev_sentences)
         if data.contrastive is not None:
             self._items = read_contrastive(folder / data.contrastive)
@@ -91,6 +96,16 @@ def _corpus_of(documents: list[Document], tokenizer: Tokenizer, positions: int, 
         return TokenizedCorpus(documents, tokenizer, positions)
     except DataError as error:
         raise DataError(str(error), file) from None
+
+
+def _tell_what_is_left_out(corpus: TokenizedCorpus, positions: int, file: Path) -> None:
+    usable, pairs = len(corpus.usable), len(corpus.lengths)
+    if usable < pairs:
+        print(
+            f"{file}: the dev loss is that of {usable:,} of {pairs:,} pairs; the others have more than {positions - 1}"
+            " tokens on a side, or none",
+            file=sys.stderr,
+        )
 
 
 def _first(documents: list[Document], sentences: int) -> list[Document]:

@@ -1,6 +1,7 @@
 """What a run learns from, when it ends, and what it refuses to continue."""
 
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Sequence
@@ -323,13 +324,32 @@ def test_stop_in_between_changes_no_average(make_run: MakeRun) -> None:
     assert_same_weights(train(stopped, resume=True), final)
 
 
-def test_pairs_beyond_the_position_table_are_left_out(make_run: MakeRun) -> None:
-    """They are context only, whatever `max_tokens` is."""
+def test_pairs_beyond_the_position_table_are_left_out(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are context only, whatever `max_tokens` is; of training and of the dev loss, which is told."""
     settings = {"epochs": 1, "updates": None}
     run = load_config(make_run("short", backbone=BACKBONE | {"max_length": 12}, training=settings))
     make_tokenizer(run)
     assert run.data.max_tokens > 12
     assert train(run).is_dir()
+    told = capsys.readouterr().err
+    (learnt,) = re.findall(r"source: learns from (\d+) of 160 pairs; `survey` says why\n", told)
+    assert 0 < int(learnt) < 160
+    assert f"data.max_tokens is 128, but backbone.max_length is 12: {160 - int(learnt)} pairs are longer\n" in told
+    assert f"source: the dev loss is that of {learnt} of 160 pairs; the others have more than 11 tokens" in told
+
+
+def test_pairs_with_too_much_context_are_counted(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of each document the first sentence alone has none; where nothing is left out, nothing is told."""
+    values: dict[str, Any] = {"architecture": {"kind": "doc_transformer"}}
+    whole = load_config(make_run("whole", training={"step": "joint", "updates": 1}, **values))
+    make_tokenizer(whole)
+    train(whole)
+    assert "pairs" not in capsys.readouterr().err
+    data = whole.data.model_dump(mode="json") | {"max_context_tokens": 0}
+    train(load_config(make_run("first", training={"step": "joint", "updates": 1}, data=data, **values)))
+    told = capsys.readouterr().err
+    assert "source: learns from 40 of 160 pairs" in told
+    assert "dev loss" not in told
 
 
 def test_a_corpus_too_small_for_an_update_is_an_error(make_run: MakeRun) -> None:
