@@ -14,6 +14,7 @@ from models.data.batches import ContextReader
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import BadLines, Document, read_documents
 from models.data.tokenizer import Tokenizer, train_tokenizer
+from models.data.trainer_spec import difference
 from models.errors import CheckpointError, ConfigError, DataError
 from models.network.model import TranslationModel
 from models.training.checkpoints import is_checkpoint, list_checkpoints
@@ -114,7 +115,8 @@ def train(
     _check_output(config.output, resume=resume)
     with join_world() as world:
         tokenizer = Tokenizer.load(config.tokenizer.path)
-        _check_tokenizer(config.tokenizer, tokenizer)
+        if not list_checkpoints(config.output):  # or it is that of the checkpoint, or refused as another one
+            _check_tokenizer(config.tokenizer, tokenizer)
         if world.leads:
             print(f"training on {world.device.type}, in {world.size} process{'es' * (world.size > 1)}", file=sys.stderr)
         corpus = _corpus(config, tokenizer, world, skip_bad=skip_bad)
@@ -147,6 +149,9 @@ def _check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:
 
     One of two vocabularies may have another size: they may have been made elsewhere.
     """
+    for model in (found.source, found.target):
+        if odd := difference(model.serialized_model_proto(), config):
+            raise ConfigError(f"{config.path}: {odd}")
     if found.joint != config.joint:
         holds = "one vocabulary for both languages" if found.joint else "a vocabulary for each language"
         raise ConfigError(f"{config.path}: contains {holds}, but tokenizer.joint is {str(config.joint).lower()}")

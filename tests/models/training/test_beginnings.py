@@ -331,6 +331,12 @@ def test_context_modules_that_would_mean_something_else_are_refused(make_run: Ma
     [
         ({"joint": False}, "contains one vocabulary for both languages, but tokenizer.joint is false"),
         ({"vocabulary": 60}, "has 50 pieces, but tokenizer.vocabulary is 60"),
+        ({"kind": "bpe"}, "was made with kind unigram, but tokenizer.kind is bpe"),
+        ({"byte_fallback": True}, "was made with byte_fallback false, but tokenizer.byte_fallback is true"),
+        (
+            {"character_coverage": 1.0},
+            "was made with character_coverage 0.9995, but tokenizer.character_coverage is 1.0",
+        ),
     ],
 )
 def test_tokenizer_that_the_config_does_not_ask_for_is_refused(
