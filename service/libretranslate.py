@@ -100,8 +100,10 @@ def languages_of(pairs: Iterable[tuple[str, str]]) -> list[LibreLanguage]:
     return [LibreLanguage(code=code, name=name_of(code), targets=sorted(served[code])) for code in sorted(served)]
 
 
-def likely(found: Iterable[Detected]) -> list[SourceLanguage]:
-    """Languages that are likelier than one in a hundred."""
+def likely(found: Sequence[Detected]) -> list[SourceLanguage]:
+    """Languages that are likelier than one in a hundred; or the only one, of which that says nothing."""
+    if len(found) == 1:
+        return [SourceLanguage(confidence=0, language=found[0].language)]
     return [SourceLanguage.of(each) for each in found if each.confidence > _UNLIKELY]
 
 

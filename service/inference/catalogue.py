@@ -116,7 +116,7 @@ class Catalogue:
             ModelNotFoundError, LanguagePairError: there is none.
         """
         named = None if name is None else self.named(name)
-        for pair in product(_ranges(source_lang), _ranges(target_lang)):
+        for pair in product(ranges(source_lang), ranges(target_lang)):
             model = self._by_pair.get(pair) if named is None else named
             if model is not None and model.pair == pair:
                 return model
@@ -147,7 +147,7 @@ class Catalogue:
         return model
 
 
-def _ranges(language: str) -> list[str]:
+def ranges(language: str) -> list[str]:
     """A language tag, and what is left of it without its last subtags one by one (RFC 4647, 3.4)."""
     subtags = language.split("-")
     return ["-".join(subtags[:length]) for length in range(len(subtags), 0, -1)]

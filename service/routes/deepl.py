@@ -28,7 +28,9 @@ async def translate_texts(
     body: Annotated[TextsRequest, Depends(_body)], request: Request, who: CallerDep, parts: ServicesDep
 ) -> TextsAnswer:
     """Translates each text by itself, or as the next of the document that the client names."""
-    source = await source_of(body.source_lang, body.target_lang, parts.models.catalogue.models, body.text)
+    # The language of a document is that of its first call: a guess by a word of a later one would be another document.
+    guessed_by = body.text if body.document_id is None else ()
+    source = await source_of(body.source_lang, body.target_lang, parts.models.catalogue.models, guessed_by)
     source_lang = source.language
     terms = await named_terms(parts.glossaries, who.tenant, body.glossary_id, (source_lang, body.target_lang))
     asked = asked_for(body, source_lang, terms)

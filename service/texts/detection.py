@@ -1,8 +1,11 @@
 """Which language texts are in, of those that are served: for clients that do not say it."""
 
 import asyncio
+import html
 import math
 import re
+import threading
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,14 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 from models.data.spacing import primary
 from service.errors import InvalidInputError
-from service.inference.catalogue import Model
+from service.inference.catalogue import Model, ranges
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 _READ_CHARACTERS: Final = 5_000
 """Of the texts together: more do not make it surer."""
-_TAG: Final = re.compile(r"<[^<>]*>")
+_NO_TEXT: Final = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<[a-z!/?][^<>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
+)
+"""Tags and what no page shows, which are in no language, however English they look."""
+_LOADING: Final = threading.Lock()
 _OTHER_NAMES: Final = {"fil": "tl", "nb": "no"}
 """Codes that the identifier has under another one."""
 
@@ -42,14 +49,16 @@ async def source_of(
     """
     if source_lang is not None:
         return Detected(source_lang, 0.0)
-    target = primary(target_lang)
-    sources = {model.pair[0] for model in models if primary(model.pair[1]) == target}
+    targets = ranges(target_lang)
+    sources = {model.pair[0] for model in models if model.pair[1] in targets}
     if len(sources) == 1:
         return Detected(min(sources), 0.0)
     found = await detect(texts, sources)
     if not found:
         served = ", ".join(sorted(sources)) or "none"
-        raise InvalidInputError(f"the source language is missing, and cannot be detected; served to {target}: {served}")
+        raise InvalidInputError(
+            f"the source language is missing, and cannot be detected; served to {target_lang}: {served}"
+        )
     return found[0]
 
 
@@ -58,12 +67,13 @@ async def detect(texts: Sequence[str], among: Collection[str]) -> list[Detected]
 
     Where nothing in the texts speaks for any of them, all are as likely.
     """
-    read = _TAG.sub(" ", "\n".join(text[:_READ_CHARACTERS] for text in texts)[:_READ_CHARACTERS])
-    return await asyncio.to_thread(_ranked, read, among) if texts and among else []
+    return await asyncio.to_thread(_ranked, texts, among) if texts and among else []
 
 
-def _ranked(text: str, among: Collection[str]) -> list[Detected]:
-    scores = dict(_identifier().rank(text))
+def _ranked(texts: Sequence[str], among: Collection[str]) -> list[Detected]:
+    with _LOADING:  # or each thread that came first would load one of its own
+        identifier = _identifier()
+    scores = dict(identifier.rank(_beginning(texts)))
     known = sorted(language for language in among if _named(language) in scores)
     if not known:
         return []
@@ -71,6 +81,17 @@ def _ranked(text: str, among: Collection[str]) -> list[Detected]:
     weights = [math.exp(scores[_named(language)] - best) for language in known]
     found = [Detected(language, weight / sum(weights)) for language, weight in zip(known, weights, strict=True)]
     return sorted(found, key=lambda each: -each.confidence)
+
+
+def _beginning(texts: Sequence[str]) -> str:
+    """What is read of texts, in the letters that they have in books: Japanese may be in narrow ones."""
+    read, room = list[str](), _READ_CHARACTERS
+    for text in texts:
+        read.append(html.unescape(_NO_TEXT.sub(" ", text))[: max(0, room)])
+        room -= len(read[-1])
+        if room <= 0:
+            break
+    return unicodedata.normalize("NFKC", "\n".join(read))
 
 
 def _named(language: str) -> str:

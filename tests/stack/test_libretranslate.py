@@ -91,7 +91,11 @@ def test_language_that_is_detected(shared_replicas: Replicas, redis_server: Redi
         assert answer["detectedLanguage"] == taken
         missing = {"target_lang": "EN"}
         assert "served to en: de, fr" in http.post("/v2/document", data=missing, files={"file": ("a.txt", b"a")}).text
-    found = deepl.DeepLClient("no key", server_url=both.url).translate_text(text, target_lang="EN-US")
+    client_of_deepl = deepl.DeepLClient("no key", server_url=both.url)
+    named = {"document_id": "a document"}
+    with pytest.raises(deepl.DeepLException, match="the source language is missing"):
+        client_of_deepl.translate_text(text, target_lang="EN-US", extra_body_parameters=named)
+    found = client_of_deepl.translate_text(text, target_lang="EN-US")
     assert (found.text, found.detected_source_lang) == (f"{expected(text)} (fr)", "FR")  # type: ignore[union-attr]
 
 

@@ -1,8 +1,17 @@
 """Which language texts are in, where a client does not say it."""
 
-import pytest
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import cast
 
-from service.texts.detection import detect
+import pytest
+from py3langid.langid import LanguageIdentifier
+
+from service.errors import InvalidInputError
+from service.inference.catalogue import Model
+from service.texts import detection
+from service.texts.detection import detect, source_of
 
 TEXTS = {
     "de": "Der Hund läuft durch den Garten.",
@@ -31,10 +40,57 @@ async def test_only_languages_that_are_served_are_likely() -> None:
     assert await detect([], {"ja", "de"}) == []
 
 
-async def test_tags_are_in_no_language() -> None:
-    """However many there are, and however English they look."""
-    text = f"<div class='the garden of the dog'>{TEXTS['de']}</div>" + "<span title='with the words'></span>" * 50
-    assert (await detect([text], TEXTS.keys()))[0].language == "de"
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<div class='the garden of the dog'>" + "<span title='with the words'></span>" * 50,
+        "<style>" + "body { color: the-garden; }" * 500 + "</style>",
+        "<script>" + "if (a < b) runThroughTheGarden();" * 500 + "</script>",
+        "<!-- The dog runs through the garden. <b> " * 200 + "-->",
+        "<img src='data:image/png;base64," + "TheDogRunsThroughTheGarden" * 400 + "'>",
+    ],
+)
+async def test_tags_are_in_no_language(before: str) -> None:
+    """However long they are, and however English they look; comparisons are none."""
+    assert (await detect([before + TEXTS["de"]], TEXTS.keys()))[0].language == "de"
+    assert (await detect(["1 < 2 und der Hund läuft durch den Garten, 3 > 2"], TEXTS.keys()))[0].language == "de"
+
+
+@pytest.mark.parametrize("text", ["ｺﾚﾊ ﾃｽﾄ ﾃﾞｽ｡ ﾈｺ ﾃﾞｱﾙ｡", "&#12371;&#12428;&#12399;&#29483;&#12391;&#12377;&#12290;"])
+async def test_letters_that_are_written_otherwise(text: str) -> None:
+    """Narrow kana, and the numbers of characters in HTML."""
+    assert (await detect([text], TEXTS.keys()))[0].language == "ja"
+
+
+def test_many_that_come_at_once_load_one_identifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes 90 MB."""
+    loaded: list[str] = []
+    real = LanguageIdentifier.from_model_file
+
+    def load(file: str) -> LanguageIdentifier:
+        loaded.append(file)
+        return real(file)
+
+    monkeypatch.setattr(LanguageIdentifier, "from_model_file", load)
+    detection._identifier.cache_clear()
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: asyncio.run(detect([TEXTS["ja"]], TEXTS.keys())), range(4)))
+    assert [each[0].language for each in found] == ["ja"] * 4
+    assert len(loaded) == 1
+
+
+async def test_target_is_that_of_a_model_that_would_be_chosen() -> None:
+    """A script or region that no model writes is no other one's, as where the source is said."""
+    models = [
+        SimpleNamespace(pair=("de", "zh-hans")),
+        SimpleNamespace(pair=("ja", "zh-hant")),
+        SimpleNamespace(pair=("fr", "en")),
+    ]
+    served = cast("list[Model]", models)
+    assert (await source_of(None, "zh-hant", served, [TEXTS["de"]])).language == "ja"
+    assert (await source_of(None, "en-us", served, [TEXTS["de"]])).language == "fr"
+    with pytest.raises(InvalidInputError, match="served to zh: none"):
+        await source_of(None, "zh", served, [TEXTS["de"]])
 
 
 async def test_texts_without_a_word_are_in_any() -> None:
