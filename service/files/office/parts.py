@@ -55,7 +55,8 @@ class Relations:
     def __init__(self, archive: ZipFile, suffix: str) -> None:
         self._archive = archive
         self._suffix = suffix
-        self._there = {info.filename: info for info in archive.infolist()}
+        self._there = {info.filename.casefold(): info for info in archive.infolist()}
+        """By their names, in which capitals do not matter."""
 
     def of(self, name: str) -> Iterator[Relation]:
         """What one part refers to of its own file, in the order in which that is listed.
@@ -64,9 +65,10 @@ class Relations:
             InvalidInputError: the list is damaged, or too long.
         """
         folder, own = posixpath.split(name)
-        info = self._there.get(f"{folder}/_rels/{own}.rels")
+        info = self._there.get(f"{folder}/_rels/{own}.rels".casefold())
         for listed, content in read_parts(self._archive, [] if info is None else [info]):
             for each in parsed(listed, content, self._suffix).iter(_RELATION):
                 target = posixpath.normpath(posixpath.join("/", folder, each.get("Target", "")))[1:]
-                if each.get("TargetMode") != "External" and target in self._there:
-                    yield Relation(each.get("Id", ""), posixpath.basename(each.get("Type", "")), target)
+                there = self._there.get(target.casefold())
+                if each.get("TargetMode") != "External" and there is not None:
+                    yield Relation(each.get("Id", ""), posixpath.basename(each.get("Type", "")), there.filename)

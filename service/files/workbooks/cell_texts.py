@@ -8,10 +8,10 @@ from service.files.office.dialects import Element
 from service.files.office.paragraph import Paragraph
 from service.files.workbooks.cells import CELLS, add, into_runs, out_of_runs, text_of
 from service.files.workbooks.excerpts import Excerpt, elements_of
-from service.files.workbooks.tables import MOST_CHARACTERS, Label, Names
+from service.files.workbooks.tables import MOST_IN_A_NAME, Label, Names
 
-_MOST_CHARACTERS: Final = 32_767
-"""In a cell: Excel would cut off what is more, and say that it has repaired the file."""
+_MOST_IN_A_CELL: Final = 32_767
+"""Characters: Excel would cut off what is more, and say that it has repaired the file."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,10 +30,10 @@ class CellText:
 
     def write(self, translation: str) -> None:
         """Have it say something else, unless that is nothing, or more than it may say."""
-        said = "".join(each if isinstance(each, str) else "" for each in pieces_of(translation))
-        lines = self.paragraph.html.count("<br") + translation.count("<br")
+        said = words_of(translation)
+        lines = self.paragraph.html.count("<br") + translation.count("<br")  # those that are lost are written again
         length = len(said.encode("utf-16-le", "surrogatepass")) // 2 + lines
-        if said.strip() and length <= (MOST_CHARACTERS if self.labels else _MOST_CHARACTERS):
+        if said.strip() and length <= (MOST_IN_A_NAME if self.labels else _MOST_IN_A_CELL):
             self.paragraph.write(translation)
             self.is_written = True
 
@@ -44,6 +44,11 @@ class CellText:
             add(self.paragraph.element, number)
         for label in self.labels:
             label.say(self.said)
+
+
+def words_of(translation: str) -> str:
+    """What a translation says, without its marks."""
+    return "".join(each if isinstance(each, str) else "" for each in pieces_of(translation))
 
 
 class CellTexts:

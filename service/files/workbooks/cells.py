@@ -18,7 +18,10 @@ S: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _THREADED: Final = "{http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments}"
 ITEM, INLINE, _NOTE, _RUN, _SAYS, _LOOK = (S + name for name in ("si", "is", "text", "r", "t", "rPr"))
 _REMARK: Final = _THREADED + "text"
-"""What newer programs have for comments that are answered: a text without runs."""
+"""What newer programs have for comments that are answered."""
+_VALUE: Final = S + "v"
+"""What formulas give, and what some programs write in place of a text."""
+_WITHOUT_RUNS: Final = (_REMARK, _VALUE)
 _LINE: Final = "br"  # of no namespace, as nothing in such a file is
 _MOST_LINES: Final = 100_000
 """In the texts of a part: each is kept apart."""
@@ -28,7 +31,7 @@ _LIKE_NUMBERED: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _NO_CHARACTER: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 CELLS: Final = Dialect(
-    paragraphs=(ITEM, INLINE, _NOTE, _REMARK),
+    paragraphs=(ITEM, INLINE, _NOTE, *_WITHOUT_RUNS),
     run=_RUN,
     text=_SAYS,
     look=_LOOK,
@@ -62,11 +65,12 @@ def into_runs(root: Element) -> None:
 
 def out_of_runs(text: Element) -> None:
     """Have a text that was translated as programs write it."""
-    runs = [(_look_of(run), run) for run in text.iterchildren(_RUN)]
+    runs = [(run.find(_LOOK), run) for run in text.iterchildren(_RUN)]
     text[:] = []
     pieces = [(look, "".join(map(_said, some))) for look, some in _alike(runs)]
-    if text.tag == _REMARK:
-        text.text = "".join(said for _, said in pieces)
+    if text.tag in _WITHOUT_RUNS:
+        said = "".join(said for _, said in pieces)
+        text.text = said if text.tag == _REMARK else escaped(said)
     elif len(pieces) == 1 and pieces[0][0] is None:
         text.append(CELLS.saying(escaped(pieces[0][1])))
     else:
@@ -99,7 +103,7 @@ def escaped(text: str) -> str:
 
 def _runs_of(text: Element) -> list[Element]:
     """The runs of a text, which gets one if it has none."""
-    if text.tag == _REMARK:
+    if text.tag in _WITHOUT_RUNS:
         run = etree.SubElement(text, _RUN)
         run.append(CELLS.saying(text.text or ""))
         text.text = None
@@ -119,10 +123,6 @@ def _lines(said: str) -> Iterator[Element]:
 def _said(run: Element) -> str:
     pieces = run.iterchildren(_SAYS, _LINE)
     return "".join("\n" if piece.tag == _LINE else piece.text or "" for piece in pieces)
-
-
-def _look_of(run: Element) -> Element | None:
-    return run.find(_LOOK)
 
 
 def _alike(runs: list[tuple[Element | None, Element]]) -> Iterator[tuple[Element | None, list[Element]]]:

@@ -22,11 +22,15 @@ class Excerpt:
         self._numbers: dict[bytes, int] = {}
         self._places = array("Q"), array("Q"), array("Q")
         """Where each begins and ends, and its number; a sheet may have a million."""
-        self._head = 0
+        self._head = self._tail = 0
 
     def begin(self, head: int) -> None:
         """Say where the first element within the root of the part begins."""
         self._head = head
+
+    def end(self, tail: int) -> None:
+        """Say where the tag begins that ends the root of the part."""
+        self._tail = tail
 
     def add(self, begin: int, end: int) -> int:
         """An element, by where it begins and where the tag begins that ends it; gives its number.
@@ -48,7 +52,7 @@ class Excerpt:
         """A part that has nothing but them, in the order of their numbers; nothing if there are none."""
         if not self._numbers:
             return b""
-        return b"".join((self._content[: self._head], *self._numbers, self._content[self._content.rindex(b"</") :]))
+        return b"".join((self._content[: self._head], *self._numbers, self._content[self._tail :]))
 
     def filled(self, changed: Mapping[int, bytes]) -> bytes:
         """The part with others in place of some of them, by their numbers."""

@@ -14,7 +14,7 @@ MAIN: Final = "xl/workbook.xml"
 NOTES: Final = frozenset(("comments", "threadedComment"))
 SHARED: Final = "sharedStrings"
 TABLE: Final = "table"
-DRAWINGS: Final = frozenset(("chart", "chartUserShapes", "diagramData", "diagramDrawing", "drawing"))
+DRAWINGS: Final = frozenset(("chart", "chartEx", "chartUserShapes", "diagramData", "diagramDrawing", "drawing"))
 """What has text as slides have it; charts and diagrams are in a drawing."""
 _READ: Final = NOTES | DRAWINGS | {SHARED, TABLE}
 _NAMING: Final = frozenset(("pivotCacheDefinition", "pivotTable", "slicerCache"))
@@ -39,7 +39,7 @@ class WorkbookParts:
         listed = [names.get(sheet.get(_KEY, "")) for sheet in self.main.iterfind(f"{S}sheets/{S}sheet")]
         self.sheets = list(dict.fromkeys(name for name in listed if name is not None))
         self._kinds = {each.name: each.kind for each in own}
-        """Of parts that are no sheets."""
+        """Of all parts that are referred to, by their names."""
         self._around = {sheet: list(dict.fromkeys(self._referred(sheet, 0))) for sheet in self.sheets}
         self.is_connected = "connections" in self._kinds.values()
         """Whether other programs know columns by their names, as queries and models of data do."""

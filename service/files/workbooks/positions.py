@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+_MOST_COLUMNS: Final = 1_000_000
 _CELL: Final = re.compile(r"\$?([A-Z]{1,3})\$?([1-9][0-9]{0,6})")
 
 
@@ -38,3 +39,26 @@ def _letters(column: int) -> str:
         column, letter = divmod(column - 1, 26)
         letters = chr(ord("A") + letter) + letters
     return letters
+
+
+class Filled:
+    """Cells that formulas fill which stand in others; those are read before what they fill."""
+
+    def __init__(self) -> None:
+        self._until: dict[int, int] = {}
+        """For each column the last row that one fills."""
+        self._room = _MOST_COLUMNS
+
+    def add(self, cells: str) -> None:
+        """What one fills, as A1:B3."""
+        begin, _, end = cells.partition(":")
+        (first, _), (last, row) = position(begin), position(end or begin)
+        self._room -= last - first + 1
+        if self._room > 0:
+            for column in range(first, last + 1):
+                self._until[column] = max(row, self._until.get(column, 0))
+
+    def __contains__(self, cell: str) -> bool:
+        """Whether a cell is one of them, or they are too many to tell."""
+        column, row = position(cell)
+        return row <= self._until.get(column, 0) or self._room <= 0

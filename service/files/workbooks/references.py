@@ -14,6 +14,11 @@ _COLUMN: Final = re.compile(r"\[@?((?:'.|[^\[\]'])++)\]", re.DOTALL)
 """One of a table (ECMA-376, part 1, section 18.17.2.5): what has a meaning of its own there has a ' before it."""
 _ESCAPED: Final = re.compile("'(.)", re.DOTALL)
 _MOST: Final = 100_000
+_TO_PLACES: Final = ("INDIRECT", "HYPERLINK")
+_COMPARING: Final = (
+    *("=", "<", ">", "COUNTIF", "SUMIF", "AVERAGEIF", "MAXIFS", "MINIFS"),
+    *("LOOKUP", "MATCH", "EXACT", "FILTER", "SWITCH", "UNIQUE"),
+)
 
 
 class References:
@@ -21,9 +26,14 @@ class References:
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
+        self._known: set[str] = set()
+        self.has_places = False
+        """Whether a formula makes the name of a place, such as a sheet, of what cells say."""
+        self.compares = False
+        """Whether a formula asks if two cells say the same."""
 
     def __contains__(self, text: str) -> bool:
-        return _normal(text) in self._texts
+        return normal(text) in self._texts
 
     def add(self, text: str) -> None:
         """A text that is referred to.
@@ -31,20 +41,27 @@ class References:
         Raises:
             InvalidInputError: they are too many.
         """
-        self._texts.add(_normal(text))
+        self._texts.add(normal(text))
         if len(self._texts) > _MOST:
             raise InvalidInputError(f"file: its formulas name more than {_MOST} texts")
 
     def add_formula(self, formula: str) -> None:
         """All that a formula has in quotation marks, as a whole and as a list, and the columns that it names."""
-        for literal in _LITERAL.findall(formula):
-            text = literal.replace('""', '"')
-            for each in (text, *text.split(",")):
-                self.add(each)
-        if "[" in formula:
-            for column in _COLUMN.findall(formula):
-                self.add(_ESCAPED.sub(r"\1", column))
+        capitals = formula.upper()
+        self.has_places = self.has_places or any(name in capitals for name in _TO_PLACES)
+        self.compares = self.compares or any(name in capitals for name in _COMPARING)
+        texts = (
+            {literal.replace('""', '"') for literal in set(_LITERAL.findall(formula))} if '"' in formula else set[str]()
+        )
+        columns = (
+            {_ESCAPED.sub(r"\1", column) for column in set(_COLUMN.findall(formula))} if "[" in formula else set[str]()
+        )
+        found = texts | {each for text in texts for each in text.split(",")} | columns
+        for text in found - self._known:  # many formulas say the same
+            self.add(text)
+        self._known |= found if len(self._known) <= _MOST else set()
 
 
-def _normal(text: str) -> str:
+def normal(text: str) -> str:
+    """A text as formulas compare it."""
     return " ".join(text.split()).casefold()

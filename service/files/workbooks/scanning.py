@@ -8,7 +8,7 @@ from xml.parsers import expat
 from service.errors import InvalidInputError
 from service.files.workbooks.cells import unescaped
 from service.files.workbooks.excerpts import Excerpt
-from service.files.workbooks.positions import next_cell, next_row
+from service.files.workbooks.positions import Filled, next_cell, next_row
 from service.files.workbooks.references import References
 
 _FORMULAS: Final = (
@@ -52,7 +52,7 @@ class Scan:
             self._begins[element] = self._naming(attribute)
         self._ends = _Actions[[]](dict.fromkeys(_FORMULAS, self._end_formula))
         self._text: list[str] = []
-        self._depth = 0
+        self._depth = self._root_end = 0
         self._names: dict[str, str] = {}
         self._parser = expat.ParserCreate(intern=self._names)
         self._parser.buffer_text = True
@@ -86,6 +86,8 @@ class Scan:
 
     def _end(self, name: str) -> None:
         self._depth -= 1
+        if not self._depth:
+            self._root_end = self._parser.CurrentByteIndex
         if (end := self._ends[name]) is not None:
             end()
 
@@ -102,8 +104,7 @@ class Scan:
         self._begin_text()
 
     def _end_formula(self) -> None:
-        if any(sign in (formula := self._end_text()) for sign in '"['):
-            self._references.add_formula(unescaped(formula))
+        self._references.add_formula(unescaped(self._end_text()))
 
     def _naming(self, attribute: str) -> Callable[[Attributes], None]:
         return lambda attributes: self._references.add(unescaped(attributes.get(attribute, "")))
@@ -121,6 +122,11 @@ class ExcerptScan(Scan):
         self._parser.StartElementHandler = self._begin_root
         self._begins[name] = self._begin_element
         self._ends[name] = self._end_element
+
+    def read(self, name: str, content: bytes) -> None:
+        """All of a part; see `Scan.read`."""
+        super().read(name, content)
+        self.excerpt.end(self._root_end)
 
     def _begin_root(self, name: str, attributes: Attributes) -> None:
         self._parser.StartElementHandler = self._begin_first
@@ -148,6 +154,8 @@ class SheetScan(ExcerptScan):
         self.at: dict[str, int] = {}
         """The texts of the cells that are watched."""
         self._watched = watched
+        self._filled = Filled()
+        """In all but the first of them, what a formula gives looks like a text."""
         self._cell = self._row = ""
         self._kind: str | None = None
         self._is_computed = False
@@ -164,15 +172,20 @@ class SheetScan(ExcerptScan):
 
     def _begin_formula(self, attributes: Attributes) -> None:
         self._is_computed = True
+        if attributes.get("t") in {"array", "dataTable"}:
+            self._filled.add(attributes.get("ref", ""))
         super()._begin_formula(attributes)
 
     def _begin_value(self, _attributes: Attributes) -> None:
+        self._place = self._parser.CurrentByteIndex
         if self._kind == "s":
             self._begin_text()
 
     def _end_value(self) -> None:
         if self._kind == "s" and (number := self._end_text().strip()).isdecimal() and len(number) < 10:
             self._use(int(number))
+        elif self._kind == "str" and not self._is_computed and self._cell not in self._filled:
+            self._use(~self.excerpt.add(self._place, self._parser.CurrentByteIndex))
 
     def _end_element(self) -> None:
         if self._kind == "inlineStr" and not self._is_computed:

@@ -9,8 +9,8 @@ from service.files.office.dialects import Element
 from service.files.workbooks.cells import S, escaped, unescaped
 from service.files.workbooks.positions import cell_at, position
 
-MOST_CHARACTERS: Final = 240
-"""In the name of a column, with room for a number: Excel has 255."""
+MOST_IN_A_NAME: Final = 240
+"""Characters in the name of a column, with room for a number: Excel has 255."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

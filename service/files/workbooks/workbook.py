@@ -16,10 +16,10 @@ from service.files.office.dialects import SLIDES, Element, check_looks, check_ta
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import parsed, written
 from service.files.packed import check_excerpts, opened, with_parts
-from service.files.workbooks.cell_texts import CellText, CellTexts
+from service.files.workbooks.cell_texts import CellText, CellTexts, words_of
 from service.files.workbooks.cells import S
 from service.files.workbooks.parts import DRAWINGS, MAIN, NOTES, SUFFIX, TABLE, WorkbookParts
-from service.files.workbooks.references import References
+from service.files.workbooks.references import References, normal
 from service.files.workbooks.scanning import ExcerptScan, Scan, SheetScan
 from service.files.workbooks.tables import Label, Names, labels_of
 
@@ -47,8 +47,7 @@ def with_translation(content: bytes, translation: str) -> bytes:
     translated = re.findall(r"<p>(.*?)</p>", translation, re.DOTALL)
     with opened(content, SUFFIX, MAIN) as archive:
         workbook = _Workbook(archive)
-        for text, said in zip(workbook.texts, translated, strict=True):
-            text.write(said)
+        workbook.write(translated)
         return with_parts(archive, workbook.changed())
 
 
@@ -57,6 +56,11 @@ class _Text(NamedTuple):
 
     paragraph: Paragraph
     of_cells: list[CellText]
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether formulas may look for it: it is of cells, and not told apart by a number as names of columns are."""
+        return bool(self.of_cells) and not any(text.labels for text in self.of_cells)
 
     @property
     def weight(self) -> int:
@@ -85,12 +89,24 @@ class _Workbook:
         self._sheets = {sheet: self._sheet(sheet) for sheet in parts.sheets}
         notes = [name for name in parts.of(NOTES) if not _MENTIONS.search(parts.read[name])]
         self._notes = {name: self._scan(name, "text") for name in notes}
+        if self._references.has_places:
+            self._refer_to_places()
         self._shared = {} if parts.shared is None else {parts.shared: self._scan(parts.shared, "si")}
         self._cells = dict(self._cut_out())
         self._label_texts()
         self._drawn = dict(self._drawings())
         self.texts = list(self._in_order())
         """All that is translated."""
+
+    def write(self, translations: Iterable[str]) -> None:
+        """Have all texts say something else; those of cells stay that formulas would take for others then."""
+        said = set[str]()
+        for text, translation in zip(self.texts, translations, strict=True):
+            words = normal(words_of(translation))
+            is_taken = words in self._references or (self._references.compares and words in said)
+            if not (is_taken and text.is_compared):
+                said.add(words)
+                text.write(translation)
 
     def changed(self) -> dict[str, bytes]:
         """The parts that differ by now, by their names."""
@@ -109,6 +125,13 @@ class _Workbook:
     def _table(self, name: str) -> Element:
         Scan(self._references).read(name, self._parts.read[name])
         return parsed(name, self._parts.read[name], SUFFIX)
+
+    def _refer_to_places(self) -> None:
+        """Have what cells say stay where it is the name of a sheet, a range or a table."""
+        for element in self._parts.main.iter(S + "sheet", S + "definedName"):
+            self._references.add(element.get("name", ""))
+        for table in self._tables.values():
+            self._references.add(table.get("displayName", ""))
 
     def _labels_on(self, sheet: str) -> dict[str, list[Label]]:
         found = dict[str, list[Label]]()

@@ -260,7 +260,7 @@ def test_columns_are_called_as_their_header_cells() -> None:
     ((header, *rows),) = cells(written)
     assert header == ["Name", "Name2", "N_x005F_x000D_\n", "Name22", "値"]
     assert rows[0][1] == "Name"
-    ((name, of_table),) = [each for each in _parts(written).items() if "/tables/" in each[0]]
+    (of_table,) = [content for name, content in _parts(written).items() if "/tables/" in name]
     assert re.findall('<tableColumn [^>]*name="([^"]*)"', of_table) == [
         "Name",
         "Name2",
@@ -270,7 +270,6 @@ def test_columns_are_called_as_their_header_cells() -> None:
     ]
     assert re.findall('totalsRowLabel="([^"]*)"', of_table) == ["Sum"] == [rows[1][0]]
     assert load_workbook(BytesIO(written)).active.tables["表"].column_names[:2] == ["Name", "Name2"]
-    assert name
 
 
 def _parts(content: bytes) -> dict[str, str]:
@@ -302,6 +301,82 @@ def test_what_formulas_refer_to_stays() -> None:
     written = translated(content, {"状態": "State", "計": "Total"})
     assert cells(written)[0][0] == ["State", "単価", "個数", "Total"]
     assert cells(written)[0][1:] == cells(content)[0][1:]
+
+
+def test_texts_that_some_programs_write_as_values() -> None:
+    """In cells without a formula they are texts like any other; what a formula fills several cells with is none."""
+    cell = '<c r="{}" t="str">{}<v>{}</v></c>'
+    rows = (
+        cell.format("A1", "", "か_x005F_x0041_&amp;") + cell.format("B1", "", "か_x005F_x0041_&amp;"),
+        cell.format("A2", '<f t="array" ref="A2:A3">B1:B2</f>', "き") + cell.format("B2", "<f>B1</f>", "き"),
+        cell.format("A3", "", "き") + cell.format("B3", "", "け"),
+    )
+    content = file(sheet(*rows))
+    assert html_of(content) == "<p>か_x0041_&amp;</p><p>け</p>"
+    found = part(translated(content, {"か_x0041_&amp;": "A_x0041_&amp;", "け": "E"}), SHEET)
+    assert re.findall("<v>(.*?)</v>", found) == ["A_x005F_x0041_&amp;"] * 2 + ["き"] * 3 + ["E"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("COUNTIF(A:A,&quot;ok&quot;)", ["B", "か", "さ"]),
+        ("VLOOKUP(A1,A:B,2,FALSE)", ["OK", "B", "さ"]),
+        ("A1=A2", ["OK", "B", "さ"]),
+        ("SUM(B:B)", ["OK", "B", "B"]),
+    ],
+)
+def test_no_text_becomes_one_that_formulas_take_for_another(formula: str, expected: list[str]) -> None:
+    """Neither what one names nor, where some compare cells, what another text has become."""
+    content = file(sheet(inline("<t>か</t>", "<t>き</t>", "<t>さ</t>"), f"<c><f>{formula}</f></c>"))
+    written = translated(content, {"か": "OK", "き": "B", "さ": "b" if "A1" in formula else "B"})
+    assert sorted(cells_inline(written)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "formula", ["INDIRECT(A1&amp;&quot;!B1&quot;)", "HYPERLINK(&quot;#&quot;&amp;A1,A1)", "SUM(B1)"]
+)
+def test_names_of_places_stay_where_formulas_make_them_of_cells(formula: str) -> None:
+    """Of sheets, ranges and tables; elsewhere a text that is also the name of a sheet is one like any other."""
+    names = '<definedNames><definedName name="き">A1</definedName></definedNames>'
+    main = f'<workbook {NAMESPACES}><sheets><sheet name="か" r:id="worksheet1"/></sheets>{names}</workbook>'
+    column = '<tableColumns><tableColumn name="x"/></tableColumns>'
+    table = f'<table {NAMESPACES} ref="D1:D2" displayName="く" headerRowCount="0">{column}</table>'
+    parts = {
+        "workbook.xml": main,
+        "worksheets___rels__sheet1.xml.rels": relations(table="../table.xml"),
+        "table.xml": table,
+    }
+    rows = sheet(inline(*(f"<t>{text}</t>" for text in "かきくけ")), f"<c><f>{formula}</f></c>")
+    assert html_of(file(rows, **parts)) == ("<p>か</p><p>き</p><p>く</p>" if "SUM" in formula else "") + "<p>け</p>"
+
+
+def test_titles_of_newer_charts() -> None:
+    """Which have a part of another kind, for waterfalls and the like."""
+    drawing = '<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"/>'
+    names = 'xmlns:cx="c" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+    chart = f"<cx:chart {names}><a:p><a:r><a:t>か</a:t></a:r></a:p></cx:chart>"
+    content = file(
+        sheet(),
+        **{
+            "worksheets___rels__sheet1.xml.rels": relations(drawing="../drawing.xml"),
+            "drawing.xml": drawing,
+            "_rels__drawing.xml.rels": relations(chartEx="chart.xml"),
+            "chart.xml": chart,
+        },
+    )
+    assert html_of(content) == "<p>か</p>"
+
+
+def test_names_of_parts_are_alike_in_capitals_and_small_letters() -> None:
+    """And a comment behind the texts is no end of them."""
+    strings = {"SharedStrings.xml": f"<sst {NAMESPACES}><si><t>か</t></si></sst><!-- </sst> -->"}
+    content = file(sheet(shared(0)), **strings)
+    with ZipFile(BytesIO(content)) as archive, ZipFile(renamed := BytesIO(), "w") as other:
+        for info in archive.infolist():
+            if info.filename != STRINGS:
+                other.writestr(info.filename, archive.read(info))
+    assert html_of(renamed.getvalue()) == "<p>か</p>"
 
 
 @pytest.mark.parametrize(
