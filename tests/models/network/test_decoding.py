@@ -1,10 +1,12 @@
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from models.config import ArchitectureConfig
+from models.data.batches import read_batch
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import EOS
 from models.network.decoding import ModelDecoder
@@ -32,11 +34,12 @@ def test_a_translations_score_is_what_the_model_gives_it(
     options = SearchOptions(options.beam_size, options.n_best, min_length=0)
     found = search(ModelDecoder(model), batch, options, [12] * 10)
     for index, hypotheses in enumerate(found):
+        read = model.architecture.select(corpus.example(index, model.architecture))
+        turns = corpus.batch([index], model.architecture).turns
         for hypothesis in hypotheses:
-            reference, corpus.targets[index] = corpus.targets[index], hypothesis.tokens
+            translated = read_batch([read], [hypothesis.tokens], model.architecture)
             with torch.no_grad():
-                losses = token_losses(model, corpus.batch([index], model.architecture))[0]
-            corpus.targets[index] = reference  # which others have as context
+                losses = token_losses(model, replace(translated, turns=turns))[0]
             total = -losses[: hypothesis.length].sum().item()
             assert hypothesis.log_probability == pytest.approx(total, abs=1e-4)
             assert EOS not in hypothesis.tokens
