@@ -123,6 +123,6 @@ class Attempts:
 
     def _as_whole(self, spelt: Spelt, found: list[Hypothesis], lost: int) -> list[Hypothesis]:
         """The best, in which so much is lost, and those of the others in which no more is."""
-        if not spelt.asks:
+        if not spelt.asks or len(found) == 1:
             return found
         return [each for each in found if spelt.lost(self._telling.said([each])) <= lost]
