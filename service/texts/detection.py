@@ -87,9 +87,9 @@ def _beginning(texts: Sequence[str]) -> str:
     """What is read of texts, in the letters that they have in books: Japanese may be in narrow ones."""
     read, room = list[str](), _READ_CHARACTERS
     for text in texts:
-        read.append(html.unescape(_NO_TEXT.sub(" ", text))[: max(0, room)])
+        read.append(html.unescape(_NO_TEXT.sub(" ", text))[:room])
         room -= len(read[-1])
-        if room <= 0:
+        if not room:
             break
     return unicodedata.normalize("NFKC", "\n".join(read))
 

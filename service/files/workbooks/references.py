@@ -50,12 +50,8 @@ class References:
         capitals = formula.upper()
         self.has_places = self.has_places or any(name in capitals for name in _TO_PLACES)
         self.compares = self.compares or any(name in capitals for name in _COMPARING)
-        texts = (
-            {literal.replace('""', '"') for literal in set(_LITERAL.findall(formula))} if '"' in formula else set[str]()
-        )
-        columns = (
-            {_ESCAPED.sub(r"\1", column) for column in set(_COLUMN.findall(formula))} if "[" in formula else set[str]()
-        )
+        texts = {literal.replace('""', '"') for literal in set(_LITERAL.findall(formula))}
+        columns = {_ESCAPED.sub(r"\1", column) for column in set(_COLUMN.findall(formula))}
         found = texts | {each for text in texts for each in text.split(",")} | columns
         for text in found - self._known:  # many formulas say the same
             self.add(text)
