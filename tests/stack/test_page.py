@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Page, Route, expect, sync_playwright
 
 from tests.support.roots import fresh_database, make_key
-from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually, free_port
+from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle, eventually, free_port
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PATIENT_MS = 60_000
@@ -98,7 +98,7 @@ def test_newcomer_presses_one_button(page: Page, replica: Replica) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(replica.url)
-    expect(page.get_by_label("Document")).to_have_value(Path("service/samples/ja.txt").read_text().rstrip())
+    expect(page.get_by_label("Document")).to_have_value((ROOT / "service" / "samples" / "ja.txt").read_text().rstrip())
     page.locator("#text").get_by_role("button", name="Translate").click()
     expect(page.locator("#text output")).to_contain_text("10 sentences")
     assert {url for url in asked if not url.startswith((replica.url, "data:"))} == set()
