@@ -55,13 +55,13 @@ def test_rolling() -> None:
 
 @pytest.mark.slow
 def test_capacity() -> None:
-    """Two workers of 20 ms a sentence do not bear more than 100 sentences a second."""
+    """Two workers of 20 ms a sentence bear 100 sentences a second, and a third more for as long as a stage lasts."""
     slow = replace(STAND_IN, replicas=1, workers=2, stand_in_seconds=0.02)
-    report = capacity.run(capacity.Plan(first_rate=30, seconds=4), slow, DOCUMENTS, nobody)
+    report = capacity.run(capacity.Plan(first_rate=30, seconds=6), slow, DOCUMENTS, nobody)
     assert missed(report) == []
     knee = report.figures["knee, sentences/s"]
     assert isinstance(knee, float)
-    assert knee <= 130
+    assert knee <= 150  # what waits for two seconds is in time
 
 
 @pytest.mark.slow
