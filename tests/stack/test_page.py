@@ -34,14 +34,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def replica(folder: Path, redis_server: RedisServer) -> Iterator[Replica]:
+def redis_url(redis_server: RedisServer) -> str:
+    """A database without the files of other tests, which the page would show."""
+    return fresh_database(redis_server, 6)
+
+
+@pytest.fixture(scope="module")
+def replica(folder: Path, redis_url: str) -> Iterator[Replica]:
     """A service of two pairs of languages, one of which reads translations of preceding sentences."""
     pairs = (
         bundle(folder / "ja-en"),
         bundle(folder / "fr-de", name="other", source="fr", target="de", reads_target_context=True),
     )
     replicas = Replicas(folder, pairs[0])
-    yield replicas.new(redis_url=redis_server.url, bundles=":".join(map(str, pairs))).start()
+    yield replicas.new(redis_url=redis_url, bundles=":".join(map(str, pairs))).start()
     replicas.close()
 
 
@@ -355,9 +361,9 @@ def test_correction_that_cannot_be_saved(page: Page, replica: Replica) -> None:
     expect(target).to_have_text("Eins.")
 
 
-def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_server: RedisServer) -> None:
+def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_url: str) -> None:
     """The sentence that could not be sent stays where it was written, and the session goes on with it afterwards."""
-    service = replicas.new(redis_url=redis_server.url, port=str(free_port())).start()
+    service = replicas.new(redis_url=redis_url, port=str(free_port())).start()
     page.goto(service.url)
     page.get_by_role("tab", name="Sentence by sentence").click()
     say(page, "one.")
@@ -371,11 +377,11 @@ def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_
     expect(page.locator("#session .target")).to_have_text(["ONE.", "TWO. [one.]"])
 
 
-def test_page_of_a_service_with_keys(page: Page, replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+def test_page_of_a_service_with_keys(page: Page, replicas: Replicas, redis_url: str, tmp_path: Path) -> None:
     """It asks for a key until it has one that may translate, and keeps it while its tab is open, and nowhere else."""
     settings = {"keys": "file", "keys_file": str(tmp_path / "keys.json")}
     administrators, key = make_key(settings, "admin"), make_key(settings, "translate")
-    service = replicas.new(redis_url=redis_server.url, **settings).start()
+    service = replicas.new(redis_url=redis_url, **settings).start()
     page.goto(service.url)
     for given in ("wrong", "ключ", administrators, key):
         page.get_by_label("API key").fill(given)
