@@ -28,9 +28,10 @@ export function install() {
 
 /** Show what was sent, perhaps by an earlier page, and whatever becomes of it. */
 export async function readFiles() {
+  const shown = [...lines.keys()]; // what is sent while the answer is on its way is not in it
   const { files } = await (await ask("v1/files")).json();
   const ids = new Set(files.map(({ id }) => id));
-  [...lines.keys()].filter((id) => !ids.has(id)).forEach(forget);
+  shown.filter((id) => !ids.has(id)).forEach(forget);
   files.forEach(show);
   if (!isWatching) watch();
 }

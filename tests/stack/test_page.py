@@ -85,12 +85,21 @@ class Held:
         else:
             route.continue_()
 
+    def fulfill(self, page: Page, answer: object) -> None:
+        """Have it answered by a test, and wait until the page has done what it does with that."""
+        assert self._first is not None
+        self._first.fulfill(json=answer)
+        self._wait(page)
+
     def let_go(self, page: Page) -> None:
         """Have it answered, and wait until the page has done what it does with the answer."""
         assert self._first is not None
         with page.expect_response(self._first.request.url) as answer:
             self._first.continue_()
         answer.value.finished()
+        self._wait(page)
+
+    def _wait(self, page: Page) -> None:
         for _ in range(2):
             page.evaluate("() => new Promise(requestAnimationFrame)")
 
@@ -291,6 +300,20 @@ def test_file_outlives_its_page(page: Page, replica: Replica, tmp_path: Path) ->
     expect(line).to_have_count(0)
     with replica.client() as client:
         assert client.get("/v1/files").json()["files"] == []
+
+
+def test_file_that_is_sent_while_the_others_are_looked_at(page: Page, replica: Replica) -> None:
+    """The answer that does not know it yet does not take its line away."""
+    held = Held(page, "**/v1/files")
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Files").click()
+    page.locator("#files input").set_input_files({"name": "c.txt", "mimeType": "text/plain", "buffer": b"one."})
+    line = page.locator("#files li", has_text="c.txt")
+    expect(line).to_be_visible()
+    held.fulfill(page, {"files": []})
+    expect(line).to_be_visible()
+    line.get_by_role("button", name="Delete").click()
+    expect(line).to_have_count(0)
 
 
 def test_file_that_cannot_be_translated(page: Page, replica: Replica) -> None:
