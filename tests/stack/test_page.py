@@ -87,17 +87,24 @@ class Held:
 
     def fulfill(self, page: Page, answer: object) -> None:
         """Have it answered by a test, and wait until the page has done what it does with that."""
-        assert self._first is not None
-        self._first.fulfill(json=answer)
+        self._taken(page).fulfill(json=answer)
         self._wait(page)
 
     def let_go(self, page: Page) -> None:
         """Have it answered, and wait until the page has done what it does with the answer."""
-        assert self._first is not None
-        with page.expect_response(self._first.request.url) as answer:
-            self._first.continue_()
+        first = self._taken(page)
+        with page.expect_response(first.request.url) as answer:
+            first.continue_()
         answer.value.finished()
         self._wait(page)
+
+    def _taken(self, page: Page) -> Route:
+        """What is held, once the page has asked for it."""
+        for _ in range(500):
+            if self._first is not None:
+                return self._first
+            page.wait_for_timeout(20)
+        raise AssertionError("the page has not asked for it")
 
     def _wait(self, page: Page) -> None:
         for _ in range(2):
