@@ -14,6 +14,8 @@ def layout_of(config: BackboneConfig) -> Layout:
         "decoder/embeddings/weight": (target,),
         "decoder/projection/weight": ("output.weight" if config.embeddings == "separate" else target,),
     }
+    if config.output_bias:
+        layout["decoder/projection/bias"] = ("output.bias",)
     for side, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         if config.norm == "pre":  # a post-norm stack ends without one
             layout |= _norm(f"{side}/layer_norm", f"{side}_norm")

@@ -101,6 +101,23 @@ def bert(
     end_process()
 
 
+def import_marian(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="With config.json, weights, *.spm and vocab.json, as downloaded.", show_default=False
+        ),
+    ],
+    config: Config,
+) -> None:
+    """Turn a Marian model, such as one of OPUS-MT, into a run's final checkpoint, to train context modules on."""
+    from models.marian.importing import import_marian as import_model
+
+    run = load_config(config)
+    final = import_model(folder, run)
+    typer.echo(f"checkpoint: {final}, tokenizer: {run.tokenizer.path}")
+
+
 def average(
     checkpoints: Annotated[
         list[Path], typer.Argument(metavar="CHECKPOINT...", help="Folders of checkpoints.", show_default=False)

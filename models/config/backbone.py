@@ -29,6 +29,10 @@ class BackboneConfig(Frozen):
     """Activation of the feed-forward sub-layers; `gelu_tanh` is the tanh approximation of GELU."""
     embeddings: Literal["shared", "output", "separate"] = "shared"
     """`shared`: source, target and output use one matrix; `output`: target and output do; `separate`: none do."""
+    output_bias: bool = False
+    """Whether each piece of the target has a bias in the output, as in Marian's models."""
+    positions: Literal["tensor2tensor", "marian"] = "tensor2tensor"
+    """Sinusoids, of tensor2tensor and CTranslate2 (from 1), or of Marian's models in `transformers` (from 0)."""
     max_length: int = Field(256, ge=8)
     """Number of positions: the most tokens, with the end of sentence, in a source, a joined context or a target."""
 

@@ -27,18 +27,6 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 }
 
 
-def sinusoidal_positions(length: int, width: int, first: int = 1) -> Tensor:
-    """Position table of CTranslate2 and tensor2tensor: [sin | cos] with width/2 - 1 timescales, positions from `first`.
-
-    Returns:
-        (length, width), float32.
-    """
-    half = width // 2
-    timescales = torch.exp(torch.arange(half) * (-math.log(10000.0) / max(half - 1, 1)))
-    angles = torch.arange(first, first + length)[:, None] * timescales[None]
-    return torch.cat([angles.sin(), angles.cos()], dim=1)
-
-
 class AttentionKernel(Protocol):
     """What computes attention in inference in place of torch; `inference.int8_sublayers.Int8Attention`."""
 

@@ -15,8 +15,8 @@ from models.network.layers import (
     Residual,
     final_norm,
     padding_mask,
-    sinusoidal_positions,
 )
+from models.network.positions import position_table
 from models.network.state import State
 
 
@@ -61,7 +61,7 @@ class Transformer(nn.Module):
         self.target_embedding = nn.Embedding(target_vocabulary, width)
         shared = config.embeddings == "shared"
         self.source_embedding = self.target_embedding if shared else nn.Embedding(source_vocabulary, width)
-        self.output = nn.Linear(width, target_vocabulary, bias=False)
+        self.output = nn.Linear(width, target_vocabulary, bias=config.output_bias)
         if config.embeddings != "separate":
             self.output.weight = self.target_embedding.weight
         self.encoder = nn.ModuleList(EncoderLayer(config, dropout) for _ in range(config.encoder_layers))
@@ -71,7 +71,7 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.step: Step | None = None
         """What computes one word a row through all layers of the decoder in inference, if not the layers."""
-        self.register_buffer("positions", sinusoidal_positions(config.max_length, width), persistent=False)
+        self.register_buffer("positions", position_table(config), persistent=False)
 
     def embed(self, embedding: nn.Embedding, tokens: Tensor, places: Tensor | slice) -> Tensor:
         """Scaled embeddings plus those of the positions `places`, S or (B, S): (B, S) to (B, S, D)."""

@@ -116,7 +116,7 @@ def train(
     with join_world() as world:
         tokenizer = Tokenizer.load(config.tokenizer.path)
         if not list_checkpoints(config.output):  # or it is that of the checkpoint, or refused as another one
-            _check_tokenizer(config.tokenizer, tokenizer)
+            check_tokenizer(config.tokenizer, tokenizer)
         if world.leads:
             print(f"training on {world.device.type}, in {world.size} process{'es' * (world.size > 1)}", file=sys.stderr)
         corpus = _corpus(config, tokenizer, world, skip_bad=skip_bad)
@@ -144,10 +144,13 @@ def _check_output(folder: Path, *, resume: bool) -> None:
         raise CheckpointError(f"{folder}: cannot be written to: {error.strerror}") from error
 
 
-def _check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:
-    """The folder may hold another one than the config asks for, which would train without a word.
+def check_tokenizer(config: TokenizerConfig, found: Tokenizer) -> None:
+    """Refuse a tokenizer that is another one than the config asks for, which would train without a word.
 
     One of two vocabularies may have another size: they may have been made elsewhere.
+
+    Raises:
+        ConfigError: it is another one; the message names the first value that differs.
     """
     for model in (found.source, found.target):
         if odd := difference(model.serialized_model_proto(), config):

@@ -27,8 +27,9 @@ from models.data.tokenizer import EOS, PAD
 from models.network.architectures.segment_attention import Fusion, GlobalAttention, GlobalLayer
 from models.network.architectures.transformer_xl import RelativeAttention
 from models.network.context import Architecture, Context
-from models.network.layers import Attention, Residual, sinusoidal_positions
+from models.network.layers import Attention, Residual
 from models.network.observation import NOWHERE, WatchedAttention, WatchedGate, source_tokens
+from models.network.positions import position_table
 from models.network.state import State
 from models.network.state_cache import StateCache
 from models.network.transformer import Transformer
@@ -60,7 +61,7 @@ class GlobalLocal(Architecture):
         self.memory = RelativeAttention(backbone, warm_start=self.warm) if config.target_memory else None
         self.cache = StateCache()
         if not self.resets:
-            table = sinusoidal_positions(config.block_sentences * backbone.max_length, backbone.width)
+            table = position_table(backbone, config.block_sentences * backbone.max_length)
             self.register_buffer("positions", table, persistent=False)
 
     def trains(self, parameter: str) -> bool:

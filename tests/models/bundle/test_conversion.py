@@ -29,6 +29,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"activation": "gelu_tanh", "norm": "post", "embeddings": "separate", "encoder_layers": 3},
     {"activation": "swish", "embeddings": "output", "encoder_layers": 1, "decoder_layers": 3},
     {"embeddings": "separate", "heads": 1, "width": 18},
+    {"norm": "post", "activation": "swish", "embeddings": "output", "positions": "marian", "output_bias": True},
 ]
 
 

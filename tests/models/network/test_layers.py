@@ -5,16 +5,7 @@ import torch
 from ctranslate2.specs import common_spec
 
 from models.config import Activation
-from models.network.layers import ACTIVATIONS, Attention, Residual, final_norm, padding_mask, sinusoidal_positions
-
-
-def test_positions_are_sines_then_cosines_from_one() -> None:
-    """Row p has sin and cos of p + 1 over wavelengths from 2 pi to 10000 x 2 pi."""
-    table = sinusoidal_positions(5, 8)
-    timescales = [10000 ** (-i / 3) for i in range(4)]
-    for p, row in enumerate(table.tolist()):
-        expected = [math.sin((p + 1) * t) for t in timescales] + [math.cos((p + 1) * t) for t in timescales]
-        assert row == pytest.approx(expected, abs=1e-6)
+from models.network.layers import ACTIVATIONS, Attention, Residual, final_norm, padding_mask
 
 
 def test_attention_is_the_papers() -> None:

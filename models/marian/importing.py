@@ -1,0 +1,71 @@
+"""A Marian model as the final checkpoint of a run, as if the run had trained it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from models.config import RunConfig, SentenceConfig
+from models.data.tokenizer import Tokenizer
+from models.errors import CheckpointError, ConfigError, DataError
+from models.marian.folder import MarianFolder
+from models.marian.vocabulary import vocabulary_of
+from models.marian.weights import weights_of
+from models.training.checkpoints import Progress, build_model, load_weights, save_checkpoint
+from models.training.run import check_tokenizer
+
+
+def import_marian(folder: Path, config: RunConfig) -> Path:
+    """Write the tokenizer and the final checkpoint of a run out of a Marian model in the format of `transformers`.
+
+    OPUS-MT's are such models (Tiedemann and Thottingal 2020). The checkpoint translates as the model does; context
+    modules are trained on it as on any step one.
+
+    Args:
+        folder: as it is downloaded, with `config.json`, the weights, `source.spm`, `target.spm` and `vocab.json`.
+        config: of a run of the sentence model, of the same sizes; it says where both are written.
+
+    Returns:
+        The checkpoint's folder.
+
+    Raises:
+        CheckpointError: the run has a final checkpoint or another tokenizer, or the checkpoint cannot be written.
+        ConfigError: the run is of another architecture or of other sizes; the message names all that differs.
+        DataError: a file is missing or damaged, or holds a model that cannot be imported.
+    """
+    final = config.output / "final"
+    if final.exists():
+        raise CheckpointError(f"{final}: already exists; remove it, or give the run another output folder")
+    found = MarianFolder.read(folder)
+    try:
+        source, source_rows = vocabulary_of(found.source, "source.spm")
+        target, target_rows = vocabulary_of(found.target, "target.spm")
+        weights = weights_of(found.weights, found.config.backbone, source_rows, target_rows)
+    except DataError as error:
+        raise DataError(str(error), folder) from None
+    if odd := list(_differences(config, found, len(source_rows), len(target_rows))):
+        raise ConfigError(f"the run {config.name} is not one of this model: {', '.join(odd)}")
+    tokenizer = Tokenizer(source, target)
+    check_tokenizer(config.tokenizer, tokenizer)
+    model = build_model(config, tokenizer, dropout=0.0)
+    try:
+        load_weights(model, weights)
+    except CheckpointError as error:
+        raise DataError(str(error), folder) from None
+    tokenizer.keep(config.tokenizer.path)
+    save_checkpoint(final, config, tokenizer, weights, Progress())
+    return final
+
+
+def _differences(config: RunConfig, found: MarianFolder, source: int, target: int) -> Iterator[str]:
+    """What of a run has to be changed, each as what it is and what it has to be."""
+    if not isinstance(config.architecture, SentenceConfig):
+        yield f"architecture is {config.architecture.kind}, and has to be sentence"
+    for name, theirs in found.config.backbone:
+        ours = getattr(config.backbone, name)
+        fits = ours <= theirs if name == "max_length" else ours == theirs
+        if not fits:
+            yield f"backbone.{name} is {ours}, and has to be {theirs}"
+    if config.tokenizer.joint:
+        yield "tokenizer.joint is true, and has to be false"
+    if config.tokenizer.vocabulary not in {source, target}:
+        sizes = str(source) if source == target else f"{source} or {target}"
+        yield f"tokenizer.vocabulary is {config.tokenizer.vocabulary}, and has to be {sizes}"

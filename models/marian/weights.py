@@ -1,0 +1,117 @@
+"""The weights of a Marian model by the names of ours."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from models.config import BackboneConfig
+from models.data.tokenizer import BOS, PAD
+from models.errors import DataError
+from models.network.positions import position_table
+
+_SAID_BY_NOBODY: Final = -100.0
+"""Bias in the output of what no translation has: of a probability that is lost in rounding."""
+_SHARED: Final = "model.shared.weight"
+_BIAS: Final = "final_logits_bias"
+_POSITIONS: Final = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+_EMBEDDINGS: Final[Mapping[str, Sequence[str]]] = {
+    "source": ("model.encoder.embed_tokens.weight", _SHARED),
+    "target": ("model.decoder.embed_tokens.weight", _SHARED, "lm_head.weight"),
+}
+"""Names that each matrix may have; those that are tied are not always stored under all of them."""
+_PARTS: Final[Mapping[str, Sequence[str]]] = {
+    "self_attention.query": ("self_attn.q_proj",),
+    "self_attention.key_value": ("self_attn.k_proj", "self_attn.v_proj"),
+    "self_attention.output": ("self_attn.out_proj",),
+    "self_residual.norm": ("self_attn_layer_norm",),
+    "feed_forward.inner": ("fc1",),
+    "feed_forward.outer": ("fc2",),
+    "feed_residual.norm": ("final_layer_norm",),
+}
+"""Parts of a layer, and what each of them is made of, row after row."""
+_DECODER_PARTS: Final[Mapping[str, Sequence[str]]] = {
+    **_PARTS,
+    "source_attention.query": ("encoder_attn.q_proj",),
+    "source_attention.key_value": ("encoder_attn.k_proj", "encoder_attn.v_proj"),
+    "source_attention.output": ("encoder_attn.out_proj",),
+    "source_residual.norm": ("encoder_attn_layer_norm",),
+}
+
+
+def weights_of(
+    stored: Mapping[str, Tensor],
+    config: BackboneConfig,
+    source_rows: Sequence[int | None],
+    target_rows: Sequence[int | None],
+) -> dict[str, Tensor]:
+    """The weights of a sentence model, by their names in `TranslationModel`.
+
+    Decoding begins with a vector of zeros, as Marian has it, which here is the embedding of BOS.
+
+    Args:
+        stored: Marian's, by the names that `transformers` has for them.
+        config: of the model.
+        source_rows: row in Marian's embeddings for each id of the source, or none.
+        target_rows: the same of the target.
+
+    Raises:
+        DataError: a tensor is missing or has another shape, there is one more, or positions are not Marian's.
+    """
+    left = dict(stored)
+    target = _embedding(left, "target")
+    weights = {
+        "source_embedding.weight": _rows(_embedding(left, "source"), source_rows),
+        "target_embedding.weight": _rows(target, target_rows),
+        "output.bias": _output_bias(left.pop(_BIAS, torch.zeros(1, len(target))), target_rows),
+    }
+    for names in _EMBEDDINGS.values():
+        for name in names:
+            left.pop(name, None)
+    _check_positions(left, config)
+    for side, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        for index in range(depth):
+            weights |= _layer(left, side, index)
+    if left:
+        raise DataError(f"the weights have {min(left)}, which no model of this kind has")
+    return {f"backbone.{name}": tensor for name, tensor in weights.items()}
+
+
+def _embedding(stored: Mapping[str, Tensor], side: str) -> Tensor:
+    for name in _EMBEDDINGS[side]:
+        if name in stored:
+            return stored[name]
+    raise DataError(f"the weights have no embeddings of the {side}")
+
+
+def _rows(matrix: Tensor, rows: Sequence[int | None]) -> Tensor:
+    """Those rows of a matrix, (len(rows), D), zero where there is none."""
+    if (most := max(row for row in rows if row is not None)) >= len(matrix):
+        raise DataError(f"a piece has the number {most}, but there are embeddings for {len(matrix)} pieces")
+    return torch.stack([matrix.new_zeros(matrix.size(1)) if row is None else matrix[row] for row in rows])
+
+
+def _output_bias(bias: Tensor, rows: Sequence[int | None]) -> Tensor:
+    """Of each piece of the target, (V,), out of (1, V of both)."""
+    found = _rows(bias.T, rows)[:, 0]
+    found[[PAD, BOS]] = _SAID_BY_NOBODY
+    return found
+
+
+def _check_positions(left: dict[str, Tensor], config: BackboneConfig) -> None:
+    """Files of older versions hold the table, too."""
+    for name in _POSITIONS:
+        table = left.pop(name, None)
+        if table is not None and not torch.allclose(table, position_table(config, len(table)), atol=1e-4):
+            raise DataError(f"the weights have {name}, which are not Marian's sinusoids")
+
+
+def _layer(left: dict[str, Tensor], side: str, index: int) -> Iterator[tuple[str, Tensor]]:
+    parts = _PARTS if side == "encoder" else _DECODER_PARTS
+    for ours, theirs in parts.items():
+        for kind in ("weight", "bias"):
+            names = [f"model.{side}.layers.{index}.{part}.{kind}" for part in theirs]
+            if missing := next((name for name in names if name not in left), None):
+                raise DataError(f"the weights have no {missing}")
+            yield f"{side}.{index}.{ours}.{kind}", torch.cat([left.pop(name) for name in names])

@@ -1,0 +1,267 @@
+"""A Marian model imported: what it computes is what `transformers` computes of it."""
+
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import MarianTokenizer
+
+from models.data.batches import make_batch
+from models.data.tokenizer import BOS, PAD
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from models.errors import CheckpointError, ConfigError, DataError
+from models.export.export import export_bundle
+from models.marian.importing import import_marian
+from models.network.positions import marian_positions
+from models.training.checkpoints import load_checkpoint, load_model
+from tests.support.bundles import documents
+from tests.support.command_line import run
+from tests.support.marian import BACKBONE, PIECES, make_marian, marian_run
+
+SENTENCES = [sentence for document in documents() for sentence in document.sentences]
+SOURCES, TARGETS = [s.source for s in SENTENCES], [s.target or "" for s in SENTENCES]
+
+
+@pytest.fixture(scope="module")
+def marian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A folder, and the model of `transformers` that it holds."""
+    folder = tmp_path_factory.mktemp("marian") / "opus-mt"
+    return folder, make_marian(folder, SOURCES, TARGETS)
+
+
+@pytest.fixture(scope="module")
+def imported(marian: tuple[Path, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkpoint of it."""
+    return import_marian(marian[0], marian_run(tmp_path_factory.mktemp("imported")))
+
+
+@pytest.fixture
+def copy(marian: tuple[Path, Any], tmp_path: Path) -> Path:
+    """A copy of the folder, to change."""
+    return Path(shutil.copytree(marian[0], tmp_path / "copy"))
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+def test_pieces_are_those_of_transformers(marian: tuple[Path, Any], imported: Path) -> None:
+    """Text of both languages is cut as its tokenizer cuts it, apart from the end of the sentence."""
+    theirs, ours = MarianTokenizer.from_pretrained(marian[0]), load_checkpoint(imported).tokenizer
+    for text, target in zip(SOURCES, TARGETS, strict=True):
+        found = [ours.source_pieces[i] for i in ours.encode_source(text)]
+        assert [*found, "</s>"] == theirs.convert_ids_to_tokens(theirs(text).input_ids)
+        found = [ours.target_pieces[i] for i in ours.encode_target(target)]
+        assert [*found, "</s>"] == theirs.convert_ids_to_tokens(theirs(text_target=target).input_ids)
+        assert ours.decode_target(ours.encode_target(target)) == target
+
+
+@torch.inference_mode()
+def test_logits_are_those_of_transformers(marian: tuple[Path, Any], imported: Path) -> None:
+    """Of every piece that a target may have, at every place of it; padding and beginning are out of the question."""
+    numbers, theirs = json.loads((marian[0] / "vocab.json").read_text(encoding="utf-8")), marian[1]
+    checkpoint = load_checkpoint(imported)
+    tokenizer, ours = checkpoint.tokenizer, load_model(checkpoint)
+    rows = [numbers[piece] for piece in tokenizer.target_pieces[BOS + 1 :]]
+    for source, target in zip(SOURCES, TARGETS, strict=True):
+        read, said = tokenizer.encode_source(source), tokenizer.encode_target(target)
+        batch = make_batch([read], [said], {})
+        assert batch.target is not None
+        found = ours.logits(ours.hidden(batch, batch.target[:, :-1]))[0]
+        ids = [numbers[piece] for piece in tokenizer.source.encode(source, out_type=str)] + [numbers["</s>"]]
+        began = [numbers["<pad>"], *(rows[i - BOS - 1] for i in said)]
+        expected = theirs(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([began])).logits[0]
+        assert torch.allclose(found[:, BOS + 1 :], expected[:, rows], atol=1e-4)
+        assert (found.softmax(1)[:, [PAD, BOS]] < 1e-20).all()
+
+
+def test_it_is_exported_and_served(imported: Path, tmp_path: Path) -> None:
+    """The bundle is one like any other: CTranslate2 and the engine give the checkpoint's scores, in int8 nearly."""
+    export_bundle(imported, tmp_path / "float32", "float32", documents=documents())
+    export_bundle(imported, tmp_path / "int8", documents=documents())
+    requests = [TranslationRequest(source) for source in SOURCES[:8]]
+    expected = Runtime.open(imported, compute_type="float32").score(requests, TARGETS[:8])
+    for kind, strategy, bound in (("float32", "sentence", 1e-3), ("float32", "direct", 1e-3), ("int8", "direct", 0.5)):
+        runtime = Runtime.load(tmp_path / kind, compute_type=kind)
+        found = runtime.score(requests, TARGETS[:8], Options(strategy))
+        assert found == pytest.approx(expected, abs=bound)
+
+
+def test_command_line(marian: tuple[Path, Any], tmp_path: Path) -> None:
+    """The command says where the checkpoint is, and a run of another size is one line and status 2."""
+    run_file = tmp_path / "run.yaml"
+    values = marian_run(tmp_path).model_dump(mode="json")
+    run_file.write_text(json.dumps(values), encoding="utf-8")
+    done = run("import-marian", marian[0], run_file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"checkpoint: {tmp_path / 'run' / 'final'}, tokenizer: {tmp_path / 'tokenizer'}\n"
+    values["backbone"]["heads"], values["output"] = 2, str(tmp_path / "other")
+    run_file.write_text(json.dumps(values), encoding="utf-8")
+    refused = run("import-marian", marian[0], run_file)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "error: the run imported is not one of this model: backbone.heads is 2, and has to be 4\n"
+
+
+def test_older_files_are_the_same(copy: Path, imported: Path, tmp_path: Path) -> None:
+    """As OPUS-MT was published: torch's format, every name of what is tied, and the positions."""
+    weights = load_file(copy / "model.safetensors")
+    tied = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+    weights |= dict.fromkeys(tied, weights["model.shared.weight"])
+    table = marian_positions(BACKBONE.max_length, BACKBONE.width)
+    weights |= {f"model.{side}.embed_positions.weight": table for side in ("encoder", "decoder")}
+    torch.save(weights, copy / "pytorch_model.bin")
+    (copy / "model.safetensors").unlink()
+    found, expected = (
+        load_checkpoint(import_marian(copy, marian_run(tmp_path))).weights,
+        load_checkpoint(imported).weights,
+    )
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_each_language_may_have_numbers_of_its_own(tmp_path: Path, marian: tuple[Path, Any], imported: Path) -> None:
+    """With `target_vocab.json`, encoder and decoder have embeddings of their own."""
+    folder = Path(shutil.copytree(marian[0], tmp_path / "separate"))
+    numbers = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    turned = {piece: len(numbers) - 1 - number for piece, number in numbers.items()}
+    (folder / "target_vocab.json").write_text(json.dumps(turned), encoding="utf-8")
+    weights = load_file(folder / "model.safetensors")
+    shared = weights.pop("model.shared.weight")
+    weights["model.encoder.embed_tokens.weight"] = shared
+    weights["model.decoder.embed_tokens.weight"] = shared.flip(0)
+    weights["final_logits_bias"] = weights["final_logits_bias"].flip(1)
+    save_file({name: tensor.contiguous().clone() for name, tensor in weights.items()}, folder / "model.safetensors")
+    found, expected = load_checkpoint(import_marian(folder, marian_run(tmp_path))), load_checkpoint(imported)
+    assert all(torch.equal(found.weights[name], expected.weights[name]) for name in expected.weights)
+
+
+def test_a_piece_without_a_number_is_cut_into_others(copy: Path, imported: Path, tmp_path: Path) -> None:
+    """Such a piece would be an unknown word; its letters are none."""
+    before = load_checkpoint(imported).tokenizer
+    longest = max(before.source_pieces[4:], key=len)
+    text = longest.replace("▁", "")
+    numbers = json.loads((copy / "vocab.json").read_text(encoding="utf-8"))
+    del numbers[longest]
+    numbers["of nothing"] = len(numbers)
+    (copy / "vocab.json").write_text(json.dumps(numbers), encoding="utf-8")
+    found = load_checkpoint(import_marian(copy, marian_run(tmp_path, tokenizer=_tokenizer(tmp_path, PIECES)))).tokenizer
+    assert longest not in found.source_pieces
+    assert found.source.unk_id() not in found.encode_source(text)
+    assert found.source.decode(found.encode_source(text)) == text
+
+
+def test_unknown_words_are_left_out_of_a_translation(imported: Path) -> None:
+    """As `transformers` does, and not written as question marks."""
+    target = load_checkpoint(imported).tokenizer
+    said = target.encode_target(TARGETS[0])
+    assert target.decode_target([*said[:1], target.target.unk_id(), *said[1:]]) == TARGETS[0]
+
+
+def test_all_that_a_run_has_to_change_is_said_at_once(marian: tuple[Path, Any], tmp_path: Path) -> None:
+    """Each size by its name in the run's file; nothing is written."""
+    backbone = BACKBONE.model_copy(update={"width": 64, "norm": "pre", "max_length": 64})
+    run = marian_run(tmp_path, backbone=backbone, tokenizer=_tokenizer(tmp_path, 500))
+    with pytest.raises(ConfigError) as error:
+        import_marian(marian[0], run)
+    message = str(error.value)
+    assert "backbone.width is 64, and has to be 32" in message
+    assert "backbone.norm is pre, and has to be post" in message
+    assert f"tokenizer.vocabulary is 500, and has to be {PIECES + 1}" in message
+    assert "max_length" not in message  # fewer positions than it was trained with are enough
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_final_checkpoint_stays(marian: tuple[Path, Any], tmp_path: Path) -> None:
+    """What a run has already is not replaced."""
+    run = marian_run(tmp_path)
+    import_marian(marian[0], run)
+    with pytest.raises(CheckpointError, match="already exists"):
+        import_marian(marian[0], run)
+
+
+def _tokenizer(folder: Path, vocabulary: int) -> Any:
+    return marian_run(folder).tokenizer.model_copy(update={"vocabulary": vocabulary})
+
+
+def _change_json(name: str, **values: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        found = json.loads((folder / name).read_text(encoding="utf-8"))
+        (folder / name).write_text(json.dumps(found | values), encoding="utf-8")
+
+    return change
+
+
+def _change_weights(change: Callable[[dict[str, Tensor]], Any]) -> Callable[[Path], None]:
+    def changed(folder: Path) -> None:
+        weights = load_file(folder / "model.safetensors")
+        change(weights)
+        save_file(weights, folder / "model.safetensors")
+
+    return changed
+
+
+def _write(name: str, content: bytes) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes(content) and None
+
+
+def _without_weights(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+
+
+class _Runs:
+    """What runs a command when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("has-run",)
+
+
+def _with_code(folder: Path) -> None:
+    _without_weights(folder)
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(_Runs(), protocol=2))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (lambda folder: (folder / "config.json").unlink(), "config.json: cannot be read"),
+        (_write("config.json", b"{"), "is no Marian model that can be imported"),
+        (_change_json("config.json", model_type="bert"), "model_type: Input should be 'marian'"),
+        (_change_json("config.json", normalize_before=True), "normalize_before: Input should be False"),
+        (_change_json("config.json", decoder_ffn_dim=24), "encoder and decoder have layers of different sizes"),
+        (_change_json("config.json", decoder_layers=2), "the weights have model.decoder.layers.2"),
+        (_change_json("config.json", decoder_layers=4), "the weights have no model.decoder.layers.3"),
+        (_change_json("vocab.json", **{">>fra<<": 3}), "translates into several languages"),
+        (_change_json("vocab.json", **{"<unk>": 5000}), "a piece has the number 5000"),
+        (_change_json("vocab.json", **{"<unk>": "1"}), "is not an object of pieces and their numbers"),
+        (_write("vocab.json", b"{}"), "no piece of source.spm has a number"),
+        (_write("vocab.json", b"no"), "is not JSON"),
+        (_write("target.spm", b"no model"), "target.spm is damaged, or is not a SentencePiece model"),
+        (_without_weights, "has neither model.safetensors nor pytorch_model.bin"),
+        (_write("model.safetensors", b"no"), "model.safetensors: cannot be read"),
+        (_with_code, "pytorch_model.bin: cannot be read"),
+        (_change_weights(lambda w: w.pop("model.shared.weight")), "the weights have no embeddings of the target"),
+        (
+            _change_weights(lambda w: w.update({"model.encoder.embed_positions.weight": torch.zeros(96, 32)})),
+            "sinusoids",
+        ),
+        (_change_weights(lambda w: w.update({"model.shared.weight": torch.zeros(500, 16)})), "has the shape"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], Any], problem: str
+) -> None:
+    """With one sentence that names the file or its folder; nothing is written, and nothing in a file is run."""
+    monkeypatch.chdir(tmp_path)
+    spoil(copy)
+    with pytest.raises(DataError, match=problem) as error:
+        import_marian(copy, marian_run(tmp_path / "out"))
+    assert str(copy) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "has-run").exists()

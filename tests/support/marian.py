@@ -1,0 +1,102 @@
+"""A small random Marian model in the format of `transformers`, with the files that one of OPUS-MT has."""
+
+import io
+import json
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from transformers import MarianConfig, MarianMTModel
+
+from models.config import BackboneConfig, Corpus, DataConfig, Languages, RunConfig, TokenizerConfig, TrainingConfig
+from models.data.tokenizer import SPECIAL_PIECES
+
+PIECES = 40
+"""Of each language, as SentencePiece counts them."""
+BACKBONE = BackboneConfig(
+    width=32,
+    feed_forward=48,
+    heads=4,
+    encoder_layers=2,
+    decoder_layers=3,
+    norm="post",
+    activation="swish",
+    embeddings="output",
+    output_bias=True,
+    positions="marian",
+    max_length=96,
+)
+"""What it is called here."""
+_SHAPE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "max_position_embeddings": 96} | {
+    f"{side}_{name}": value
+    for side in ("encoder", "decoder")
+    for name, value in (("attention_heads", 4), ("ffn_dim", 48))
+}
+
+
+def make_marian(folder: Path, sources: Sequence[str], targets: Sequence[str]) -> MarianMTModel:
+    """Write a random model whose vocabularies are learnt from these texts, each of some hundred characters at least.
+
+    Args:
+        folder: that is not there yet.
+        sources: of the source language.
+        targets: of the target language.
+
+    Returns:
+        The model, in evaluation mode.
+    """
+    folder.mkdir(parents=True)
+    pieces = _vocabulary(folder / "source.spm", sources) + _vocabulary(folder / "target.spm", targets)
+    random.Random(1).shuffle(pieces)
+    known = dict.fromkeys(["</s>", "<unk>", *pieces, "<pad>"])
+    numbers = {piece: number for number, piece in enumerate(known)}
+    (folder / "vocab.json").write_text(json.dumps(numbers), encoding="utf-8")
+    padding = numbers["<pad>"]
+    ids = {"vocab_size": len(numbers), "pad_token_id": padding, "decoder_start_token_id": padding, "eos_token_id": 0}
+    config = MarianConfig(**(_SHAPE | ids | {"activation_function": "swish", "scale_embedding": True}))
+    model = MarianMTModel(config).eval()
+    _randomize(model)
+    model.save_pretrained(folder)
+    return model
+
+
+def marian_run(folder: Path, **values: Any) -> RunConfig:
+    """The run that such a model can be imported for, with its files in a folder."""
+    config = {
+        "name": "imported",
+        "languages": Languages(source="ja", target="en"),
+        "data": DataConfig(train=Corpus(source=Path("a"), target=Path("b")), max_tokens=60),
+        "tokenizer": TokenizerConfig(
+            path=folder / "tokenizer", vocabulary=PIECES + 1, kind="bpe", joint=False, byte_fallback=False
+        ),
+        "backbone": BACKBONE,
+        "training": TrainingConfig(step="sentence", updates=1),
+        "output": folder / "run",
+    }
+    return RunConfig.model_validate(config | values)
+
+
+def _vocabulary(file: Path, texts: Iterable[str]) -> list[str]:
+    """Write a SentencePiece model, with the ids that it has by default, and give its pieces."""
+    with io.BytesIO() as model:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(texts), model_writer=model, vocab_size=PIECES, model_type="bpe", minloglevel=2
+        )
+        file.write_bytes(model.getvalue())
+    found = sentencepiece.SentencePieceProcessor(model_file=str(file))
+    pieces = [found.id_to_piece(i) for i in range(found.get_piece_size())]
+    return [piece for piece in pieces if piece not in SPECIAL_PIECES]
+
+
+def _randomize(model: MarianMTModel) -> None:
+    """Weights for which every word matters; padding has zeros, as in Marian."""
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in filter(lambda parameter: parameter.requires_grad, model.parameters()):  # not the positions
+            parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.2)
+        model.model.shared.weight[-1] = 0.0
+        model.final_logits_bias.copy_(torch.randn(model.final_logits_bias.shape, generator=generator))
+        model.final_logits_bias[:, -1] = 0.0
