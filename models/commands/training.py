@@ -109,12 +109,20 @@ def import_marian(
         ),
     ],
     config: Config,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which language a model of several is to translate into, such as jpn.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Turn a Marian model, such as one of OPUS-MT, into a run's final checkpoint, to train context modules on."""
     from models.marian.importing import import_marian as import_model
 
     run = load_config(config)
-    final = import_model(folder, run)
+    final = import_model(folder, run, language)
     typer.echo(f"checkpoint: {final}, tokenizer: {run.tokenizer.path}")
 
 

@@ -1,13 +1,17 @@
 """Text to token ids and back: SentencePiece models, one for both languages or one for each.
 
 The ids 0 to 3 are the same in every model. Encoding adds no boundary tokens, and no text can produce them:
-SentencePiece does not parse control symbols, so that `</s>` in a sentence is characters like any other.
+SentencePiece does not parse control symbols, so that `</s>` in a sentence is characters like any other. Where the
+source's model has the name of a target language as a control symbol, such as `>>jpn<<` at id 4, every source begins
+with it: a model of several target languages is told so into which to translate.
 """
 
 import io
 import random
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -23,6 +27,8 @@ BOS: Final = 1
 EOS: Final = 2
 UNK: Final = 3
 SPECIAL_PIECES: Final = ("<pad>", "<s>", "</s>", "<unk>")
+TARGET_LANGUAGE: Final = re.compile(r">>[^<>]+<<")
+"""The piece by which a source says into which of several languages it is to be translated."""
 
 JOINT_FILE: Final = "tokenizer.model"
 SOURCE_FILE: Final = "tokenizer.source.model"
@@ -86,8 +92,15 @@ class Tokenizer:
         return self.encode_targets([text])[0]
 
     def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give the ids of each source sentence, without BOS and EOS."""
-        return _encode(self.source, texts)
+        """Give the ids of each source sentence, without BOS and EOS; of an empty one, none."""
+        found = _encode(self.source, texts)
+        return [self._into + ids if ids else ids for ids in found] if self._into else found
+
+    @cached_property
+    def _into(self) -> list[int]:
+        """What every source begins with: the piece of its target language, if there is one."""
+        ids = range(len(SPECIAL_PIECES), min(len(SPECIAL_PIECES) + 1, self.source.get_piece_size()))
+        return [i for i in ids if self.source.is_control(i) and TARGET_LANGUAGE.fullmatch(self.source.id_to_piece(i))]
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
         """Give the ids of each target sentence, without BOS and EOS."""

@@ -7,13 +7,13 @@ from models.config import RunConfig, SentenceConfig
 from models.data.tokenizer import Tokenizer
 from models.errors import CheckpointError, ConfigError, DataError
 from models.marian.folder import MarianFolder
-from models.marian.vocabulary import vocabulary_of
+from models.marian.vocabulary import language_piece, vocabulary_of
 from models.marian.weights import weights_of
 from models.training.checkpoints import Progress, build_model, load_weights, save_checkpoint
 from models.training.run import check_tokenizer
 
 
-def import_marian(folder: Path, config: RunConfig) -> Path:
+def import_marian(folder: Path, config: RunConfig, language: str | None = None) -> Path:
     """Write the tokenizer and the final checkpoint of a run out of a Marian model in the format of `transformers`.
 
     OPUS-MT's are such models (Tiedemann and Thottingal 2020). The checkpoint translates as the model does; context
@@ -22,6 +22,8 @@ def import_marian(folder: Path, config: RunConfig) -> Path:
     Args:
         folder: as it is downloaded, with `config.json`, the weights, `source.spm`, `target.spm` and `vocab.json`.
         config: of a run of the sentence model, of the same sizes; it says where both are written.
+        language: which of the languages that the model translates into, by its own name for it, such as `jpn`; of a
+            model of one pair, none.
 
     Returns:
         The checkpoint's folder.
@@ -36,7 +38,8 @@ def import_marian(folder: Path, config: RunConfig) -> Path:
         raise CheckpointError(f"{final}: already exists; remove it, or give the run another output folder")
     found = MarianFolder.read(folder)
     try:
-        source, source_rows = vocabulary_of(found.source, "source.spm")
+        into = language_piece(found.source.numbers, language)
+        source, source_rows = vocabulary_of(found.source, "source.spm", into)
         target, target_rows = vocabulary_of(found.target, "target.spm")
         weights = weights_of(found.weights, found.config.backbone, source_rows, target_rows)
     except DataError as error:

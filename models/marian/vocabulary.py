@@ -5,24 +5,46 @@ pieces that only the source has never were in one: each language gets its own pi
 widest product of decoding and takes nothing from what the model can say.
 """
 
-import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
-from models.data.tokenizer import BOS, EOS, PAD, SPECIAL_PIECES, UNK
+from models.data.tokenizer import BOS, EOS, PAD, SPECIAL_PIECES, TARGET_LANGUAGE, UNK
 from models.errors import DataError
 from models.marian.folder import Side
 
 _UNKNOWN, _CONTROL, _UNUSED = 2, 3, 5
 """Kinds of pieces, in SentencePiece's format."""
 _TYPES: Final = {PAD: _CONTROL, BOS: _CONTROL, EOS: _CONTROL, UNK: _UNKNOWN}
-_LANGUAGE: Final = re.compile(r">>[^<>]+<<")
-"""The piece by which a source says into which of several languages it is to be translated."""
+_NAMED: Final = 10
+"""Languages, at most, that a message names."""
 
 
-def vocabulary_of(side: Side, name: str) -> tuple[SentencePieceProcessor, list[int | None]]:
+def language_piece(numbers: Mapping[str, int], language: str | None) -> str | None:
+    """The piece that tells a model of several target languages which one is asked for; none for a model of one.
+
+    Args:
+        numbers: of the source's pieces.
+        language: as in the piece, without its brackets, such as `jpn`.
+
+    Raises:
+        DataError: the model has several and none is asked for, or it does not have the one that is.
+    """
+    known = sorted(piece[2:-2] for piece in numbers if TARGET_LANGUAGE.fullmatch(piece))
+    if language in known:
+        return f">>{language}<<"
+    if known:
+        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+        asked = "choose one" if language is None else f"{language} is none of them"
+        raise DataError(f"translates into several languages: {', '.join(known[:_NAMED])}{more}; {asked}")
+    if language is not None:
+        raise DataError(f"translates into one language, and has no piece for {language}")
+    return None
+
+
+def vocabulary_of(side: Side, name: str, into: str | None = None) -> tuple[SentencePieceProcessor, list[int | None]]:
     """A SentencePiece model with the special pieces first, as `Tokenizer` wants it, and the row of each piece.
 
     Pieces that have no row are left out, so their text is cut into others.
@@ -30,35 +52,35 @@ def vocabulary_of(side: Side, name: str) -> tuple[SentencePieceProcessor, list[i
     Args:
         side: the language's.
         name: of it in messages, such as `source.spm`.
+        into: the piece of the target language that every text of this one begins with, if it does with any.
 
     Returns:
         The model, and for each of its ids the row in Marian's weights; none for those that Marian has no row for.
 
     Raises:
-        DataError: it is no SentencePiece model, has nothing in common with the numbers, or the model translates into
-            several languages.
+        DataError: it is no SentencePiece model, or has nothing in common with the numbers.
     """
-    if several := next((piece for piece in side.numbers if _LANGUAGE.fullmatch(piece)), None):
-        raise DataError(
-            f"translates into several languages, which the source chooses by a piece such as {several}; "
-            "only models of one pair can be imported"
-        )
     try:
         proto: Any = sentencepiece_model_pb2.ModelProto.FromString(side.model)  # type: ignore[attr-defined]
     except DecodeError:
         raise DataError(f"{name} is damaged, or is not a SentencePiece model") from None
-    kept = [p for p in proto.pieces if p.type not in (_UNKNOWN, _CONTROL, _UNUSED) and p.piece in side.numbers]
+    kept = [piece for piece in proto.pieces if _is_text(piece) and piece.piece in side.numbers]
     if not kept:
         raise DataError(f"no piece of {name} has a number")
-    specials = [type(kept[0])(piece=SPECIAL_PIECES[i], score=0.0, type=kind) for i, kind in _TYPES.items()]
+    first = [(SPECIAL_PIECES[i], kind) for i, kind in _TYPES.items()] + ([] if into is None else [(into, _CONTROL)])
+    specials = [type(kept[0])(piece=piece, score=0.0, type=kind) for piece, kind in first]
     del proto.pieces[:]
     proto.pieces.extend(specials + kept)
     _number_specials(proto.trainer_spec, len(proto.pieces))
-    rows = [None, None, *(side.numbers.get(SPECIAL_PIECES[i]) for i in (EOS, UNK))]
-    return SentencePieceProcessor(model_proto=proto.SerializeToString()), rows + [side.numbers[p.piece] for p in kept]
+    rows = [None, None, *(side.numbers.get(piece.piece) for piece in proto.pieces[EOS:])]
+    return SentencePieceProcessor(model_proto=proto.SerializeToString()), rows
 
 
-def _number_specials(spec: Any, size: int) -> None:  # noqa: ANN401 - protobuf makes its classes at run time
+def _is_text(piece: Any) -> bool:  # noqa: ANN401 - protobuf makes its classes at run time
+    return piece.type not in (_UNKNOWN, _CONTROL, _UNUSED) and not TARGET_LANGUAGE.fullmatch(piece.piece)
+
+
+def _number_specials(spec: Any, size: int) -> None:  # noqa: ANN401
     spec.pad_id, spec.bos_id, spec.eos_id, spec.unk_id = PAD, BOS, EOS, UNK
     spec.pad_piece, spec.bos_piece, spec.eos_piece, spec.unk_piece = SPECIAL_PIECES
     spec.unk_surface = ""  # as `transformers` leaves it out of a translation

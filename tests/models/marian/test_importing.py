@@ -141,6 +141,60 @@ def test_each_language_may_have_numbers_of_its_own(tmp_path: Path, marian: tuple
     assert all(torch.equal(found.weights[name], expected.weights[name]) for name in expected.weights)
 
 
+@pytest.fixture
+def several(copy: Path) -> Path:
+    """A folder of a model of several languages."""
+    numbers = json.loads((copy / "vocab.json").read_text(encoding="utf-8"))
+    learnt = [piece for piece in numbers if piece.isascii() and "<" not in piece]
+    numbers |= {">>fra<<": numbers["<unk>"], ">>jpn<<": numbers.pop(max(learnt, key=len))}
+    (copy / "vocab.json").write_text(json.dumps(numbers), encoding="utf-8")
+    return copy
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+def test_every_source_says_into_which_language(several: Path, tmp_path: Path) -> None:
+    """It begins with the language's piece, as with `transformers`; what says so in a text is only text."""
+    run_of_jpn = marian_run(tmp_path, tokenizer=_tokenizer(tmp_path, PIECES + 2))
+    checkpoint = load_checkpoint(import_marian(several, run_of_jpn, "jpn"))
+    ours, theirs = checkpoint.tokenizer, MarianTokenizer.from_pretrained(several)
+    for text in SOURCES:
+        found = [ours.source_pieces[i] for i in ours.encode_source(text)]
+        assert [*found, "</s>"] == theirs.convert_ids_to_tokens(theirs(f">>jpn<< {text}").input_ids)
+    piece = ours.source.piece_to_id(">>jpn<<")
+    assert ours.encode_source("") == []
+    assert ours.encode_source(">>jpn<<").count(piece) == 1
+    assert ">>jpn<<" not in ours.target_pieces
+    number = json.loads((several / "vocab.json").read_text(encoding="utf-8"))[">>jpn<<"]
+    stored = load_file(several / "model.safetensors")["model.shared.weight"]
+    assert torch.equal(checkpoint.weights["backbone.source_embedding.weight"][piece], stored[number])
+
+
+def test_the_language_stays_with_the_model(several: Path, tmp_path: Path) -> None:
+    """Its bundle asks for the same one, and is served without a word of it."""
+    run_of_jpn = marian_run(tmp_path, tokenizer=_tokenizer(tmp_path, PIECES + 2))
+    checkpoint = import_marian(several, run_of_jpn, "jpn")
+    export_bundle(checkpoint, tmp_path / "bundle", "float32", documents=documents())
+    requests = [TranslationRequest(SOURCES[0])]
+    expected, found = (
+        Runtime.open(folder, compute_type="float32").translate(requests, Options())[0]
+        for folder in (checkpoint, tmp_path / "bundle")
+    )
+    assert found.text == expected.text
+    assert found.score == pytest.approx(expected.score, abs=1e-4)
+
+
+def test_a_language_that_the_model_does_not_have(several: Path, tmp_path: Path) -> None:
+    """The message names those that it has."""
+    with pytest.raises(DataError, match="several languages: fra, jpn; deu is none of them"):
+        import_marian(several, marian_run(tmp_path), "deu")
+
+
+def test_a_model_of_one_pair_is_told_nothing(marian: tuple[Path, Any], tmp_path: Path) -> None:
+    """A language that it has no piece for is a mistake."""
+    with pytest.raises(DataError, match="translates into one language, and has no piece for jpn"):
+        import_marian(marian[0], marian_run(tmp_path), "jpn")
+
+
 def test_a_piece_without_a_number_is_cut_into_others(copy: Path, imported: Path, tmp_path: Path) -> None:
     """Such a piece would be an unknown word; its letters are none."""
     before = load_checkpoint(imported).tokenizer
@@ -236,7 +290,7 @@ def _with_code(folder: Path) -> None:
         (_change_json("config.json", decoder_ffn_dim=24), "encoder and decoder have layers of different sizes"),
         (_change_json("config.json", decoder_layers=2), "the weights have model.decoder.layers.2"),
         (_change_json("config.json", decoder_layers=4), "the weights have no model.decoder.layers.3"),
-        (_change_json("vocab.json", **{">>fra<<": 3}), "translates into several languages"),
+        (_change_json("vocab.json", **{">>fra<<": 3, ">>jpn<<": 4}), "into several languages: fra, jpn; choose one"),
         (_change_json("vocab.json", **{"<unk>": 5000}), "a piece has the number 5000"),
         (_change_json("vocab.json", **{"<unk>": "1"}), "is not an object of pieces and their numbers"),
         (_write("vocab.json", b"{}"), "no piece of source.spm has a number"),
