@@ -25,7 +25,16 @@ def _names(value: Any) -> Any:  # noqa: ANN401 - what a client has sent
 Tags = Annotated[tuple[Text, ...], BeforeValidator(_names), Field(max_length=MOST_TAGS)]
 
 
-class TextsRequest(Body):
+class _Asked(Body):
+    """What is asked for. A member without a value is not said: Mastodon sends one where it knows no source language."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_is_empty(cls, members: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in members.items() if value is not None and value != ""}
+
+
+class TextsRequest(_Asked):
     """Texts to translate: each is a document of its own, or all of them go on with one that the client names."""
 
     text: Annotated[Texts, Field(min_length=1, max_length=MOST_TEXTS)]
@@ -140,7 +149,7 @@ class OfferedLanguage(Body):
     supports_formality: bool = False
 
 
-class FileRequest(Body):
+class FileRequest(_Asked):
     """What comes with a file to translate."""
 
     target_lang: Language

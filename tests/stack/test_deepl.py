@@ -265,6 +265,22 @@ def test_forms_are_read_too(server: Replica) -> None:
         assert http.post("/v2/translate", content=b"text=%ff&target_lang=EN", headers=FORM).status_code == 400
 
 
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        {"content": f"text={SENTENCES[0]}&source_lang&target_lang=en&tag_handling=html", "headers": FORM},
+        {"data": {"text": SENTENCES[0], "source_lang": "", "target_lang": "en", "formality": "", "tag_handling": ""}},
+        {"json": {"text": SENTENCES[:1], "target_lang": "EN", "formality": None, "ignore_tags": None, "context": ""}},
+    ],
+    ids=["as Mastodon", "a form", "JSON"],
+)
+def test_what_is_empty_is_not_said(server: Replica, request_of: dict[str, object]) -> None:
+    """Mastodon sends the source language without a value where a post does not say its own."""
+    with server.client() as http:
+        answer = http.post("/v2/translate", **request_of)  # type: ignore[arg-type]
+    assert [each["text"] for each in answer.json().get("translations", ())] == [expected(SENTENCES[0])]
+
+
 def test_keys_are_shown_as_to_deepl(replicas: Replicas, redis_server: RedisServer) -> None:
     """A client finds out that its key is wrong, and a limit that it has reached."""
     stored = {"keys": "redis", "redis_url": redis_server.url}

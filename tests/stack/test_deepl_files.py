@@ -218,6 +218,13 @@ def test_what_cannot_be_translated_is_refused_at_once(
         send(clients[0], content, name, **members)
 
 
+def test_what_is_empty_is_not_said(servers: list[Replica]) -> None:
+    """A form has every field that a program has, perhaps without a value."""
+    with servers[0].client() as client:
+        empty = {"target_lang": "EN", "source_lang": "", "formality": "", "glossary_id": "", "output_format": ""}
+        assert client.post("/v2/document", data=empty, files=FILE).status_code == 200
+
+
 def test_what_fails_says_why(clients: list[deepl.Translator]) -> None:
     """In the status; who asks for the translation all the same does not get one."""
     handle = send(clients[0], "か。\nrefuse")
