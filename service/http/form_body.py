@@ -1,7 +1,8 @@
 """Bodies of requests that may be forms, as the clients of other services send them."""
 
+from collections.abc import Iterable
 from typing import Any, Final, TypeVar
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from service.http.json_body import StrictRequest, is_json
+from service.http.multipart import MULTIPART, fields_of
 from service.http.origins import media_type
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -31,26 +33,49 @@ def body_of(kind: type[_Body], members: dict[str, Any]) -> _Body:
         raise RequestValidationError(error.errors()) from None
 
 
-async def members_of(request: Request, *, lists: frozenset[str] = frozenset()) -> dict[str, Any]:
+async def members_of(
+    request: Request, *, lists: frozenset[str] = frozenset(), in_address: bool = False
+) -> dict[str, Any]:
     """The members of a body that is JSON or a form, in which those of `lists` may be there several times.
+
+    Args:
+        in_address: those of a form may stand in the address as well, and then there need be no body.
 
     Raises:
         HTTPException: it is neither, or not well-formed.
     """
-    strict = StrictRequest(request.scope, request.receive)
     if is_json(request.headers.get("content-type", "")):
-        members = await strict.json()
+        members = await StrictRequest(request.scope, request.receive).json()
         if not isinstance(members, dict):
             raise HTTPException(400, "the body must be an object")
         return members
-    if media_type(request.headers) != _FORM:
-        raise HTTPException(415, f"the body must be JSON, with Content-Type: application/json, or {_FORM}")
+    fields = _fields(request.scope["query_string"]) if in_address else []
+    if not fields or media_type(request.headers):
+        fields += await _fields_of_body(request)
+    return _grouped(fields, lists)
+
+
+async def _fields_of_body(request: Request) -> list[tuple[str, str]]:
+    kind = media_type(request.headers)
+    if kind == MULTIPART:
+        return await fields_of(request, _MOST_FIELDS)
+    if kind != _FORM:
+        raise HTTPException(415, f"the body must be JSON, with Content-Type: application/json, {_FORM} or {MULTIPART}")
+    return _fields(await StrictRequest(request.scope, request.receive).body())
+
+
+def _fields(form: bytes) -> list[tuple[str, str]]:
     try:
-        form = (await strict.body()).decode()
-        fields = parse_qs(form, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+        return parse_qsl(form.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise HTTPException(400, "the body is not UTF-8, or has too many fields") from None
-    return {name: values if name in lists else _single(values) for name, values in fields.items()}
+
+
+def _grouped(fields: Iterable[tuple[str, str]], lists: frozenset[str]) -> dict[str, Any]:
+    grouped: dict[str, list[str]] = {}
+    for name, value in fields:
+        grouped.setdefault(name, []).append(value)
+    return {name: values if name in lists else _single(values) for name, values in grouped.items()}
 
 
 def _single(values: list[str]) -> str:

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from service.errors import ClientLeftError
 from service.http.origins import media_type
 
-_KIND: Final = "multipart/form-data"
+MULTIPART: Final = "multipart/form-data"
 _MOST_FIELDS: Final = 32
 _MOST_FILES: Final = 2
 """One more than there may be, so that what is wrong can be said."""
@@ -41,23 +41,44 @@ async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
         HTTPException: the body is no such form, or not well-formed.
         ClientLeftError: the client has left before its end.
     """
-    if media_type(request.headers) != _KIND:
-        raise HTTPException(415, f"the body must be {_KIND}, with the file as `file`")
-    parser = _InMemory(
-        request.headers, request.stream(), max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD
-    )
-    try:
-        form = await parser.parse()
-    except ClientDisconnect:
-        raise ClientLeftError from None
-    except (MultiPartException, LookupError, UnicodeError) as error:  # of an encoding that there is not, too
-        reason = error.message if isinstance(error, MultiPartException) else "its charset is not known"
-        raise HTTPException(400, f"the body is no {_KIND}: {reason}") from None
+    if media_type(request.headers) != MULTIPART:
+        raise HTTPException(415, f"the body must be {MULTIPART}, with the file as `file`")
+    form = await _parsed(request, _MOST_FIELDS)
     try:
         upload = await _upload(form)
         return _members(form), upload
     finally:
         await form.close()
+
+
+async def fields_of(request: Request, most: int) -> list[tuple[str, str]]:
+    """The fields of a form that has no file, of which there may be so many.
+
+    Raises:
+        HTTPException: the body is no such form, or not well-formed.
+        ClientLeftError: the client has left before its end.
+    """
+    form = await _parsed(request, most)
+    try:
+        fields = form.multi_items()
+        if any(isinstance(value, UploadFile) for _, value in fields):
+            raise HTTPException(400, "the body has a file: send text as a field (with curl, `<` and not `@`)")
+        return [(name, str(value)) for name, value in fields]
+    finally:
+        await form.close()
+
+
+async def _parsed(request: Request, most_fields: int) -> FormData:
+    parser = _InMemory(
+        request.headers, request.stream(), max_files=_MOST_FILES, max_fields=most_fields, max_part_size=_LONGEST_FIELD
+    )
+    try:
+        return await parser.parse()
+    except ClientDisconnect:
+        raise ClientLeftError from None
+    except (MultiPartException, LookupError, UnicodeError) as error:  # of an encoding that there is not, too
+        reason = error.message if isinstance(error, MultiPartException) else "its charset is not known"
+        raise HTTPException(400, f"the body is no {MULTIPART}: {reason}") from None
 
 
 def _members(form: FormData) -> dict[str, Any]:

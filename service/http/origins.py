@@ -15,7 +15,8 @@ from service.errors import OriginNotAllowedError
 from service.http.handlers import refuse
 from service.telemetry.metrics import Metrics
 
-_FORMS: Final = {"application/x-www-form-urlencoded", "multipart/form-data"}
+_FORMS: Final = {"application/x-www-form-urlencoded", "multipart/form-data", ""}
+"""Bodies that browsers let any page POST without asking; with none at all, members may be in the address."""
 
 
 def media_type(headers: Headers) -> str:
@@ -45,7 +46,7 @@ class OriginMiddleware:
         """Serve one request, or one WebSocket."""
         if scope["type"] in {"http", "websocket"}:
             headers = Headers(scope=scope)
-            unasked = scope["type"] == "websocket" or media_type(headers) in _FORMS
+            unasked = scope["type"] == "websocket" or (scope["method"] == "POST" and media_type(headers) in _FORMS)
             if unasked and not may_ask(headers.get("origin"), headers.get("host", ""), self._allowed):
                 await refuse(OriginNotAllowedError(), self._metrics, scope, receive, send)
                 return

@@ -1,8 +1,8 @@
 """LibreTranslate's interface: for programs that have a client of it, and take another address.
 
 Such clients put their key among the members of the body. So here a body is read before anybody is known, up to a
-limit of its own (`http/guards.py`) and not for long; a key in a header is taken as well. They ask for the languages
-without a key.
+limit of its own (`http/guards.py`) and not for long; a key in a header is taken as well. Some have no body, and all
+members in the address. They ask for the languages without a key.
 """
 
 import asyncio
@@ -32,7 +32,8 @@ from service.texts.reading import Asked
 from service.texts.tagged import HTML
 
 _TEXTS: Final = "q"
-_KEY: Final = "api_key"
+_KEYS: Final = ("api_key", "apiKey")
+"""The second is what the client of that name for Node.js calls it."""
 BODY_SECONDS: Final = 5.0
 """For the whole body of somebody who is not known yet: longer, it would hold its memory for as long as it likes."""
 
@@ -48,19 +49,16 @@ async def _members(request: Request, parts: ServicesDep) -> dict[str, Any]:
     """
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            members = await members_of(request, lists=frozenset({_TEXTS}))
+            members = await members_of(request, lists=frozenset({_TEXTS}), in_address=True)
     except TimeoutError:
         late = f"the body has not come within {BODY_SECONDS:.0f} seconds"
         raise HTTPException(400, late, headers={"Connection": "close"}) from None
     if not is_json(request.headers.get("content-type", "")) and len(texts := members.get(_TEXTS, ())) == 1:
         members[_TEXTS] = texts[0]  # in a form, a list of one and a text are the same
-    in_body = members.pop(_KEY, None)
-    request.state.caller = parts.access.identify(_text(in_body) or presented_key(request.scope))
+    in_body = [members.pop(name, None) for name in _KEYS]
+    sent = next((key for key in in_body if isinstance(key, str) and key), None)
+    request.state.caller = parts.access.identify(sent or presented_key(request.scope))
     return members
-
-
-def _text(key: Any) -> str | None:  # noqa: ANN401 - what a client has sent
-    return key if isinstance(key, str) and key else None
 
 
 MembersDep = Annotated[dict[str, Any], Depends(_members)]

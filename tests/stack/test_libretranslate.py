@@ -63,6 +63,24 @@ def test_several_fields_of_a_form_are_a_list(server: Replica) -> None:
     assert found == {"translatedText": [*map(expected, SENTENCES[:2])]}
 
 
+def test_every_way_in_which_clients_send_members(server: Replica) -> None:
+    """In the address, as deep-translator; in a form of several parts, as cURL from PHP; the key under another name."""
+    members = PAIR | {"q": SENTENCES[0], "api_key": ""}
+    with server.client() as http:
+        answers = [
+            http.post(PATH, params=members),
+            http.post(PATH, files={name: (None, value) for name, value in members.items()}),
+            http.post(PATH, params={"q": SENTENCES[0]}, data=PAIR),
+            http.post(PATH, json=PAIR | {"q": SENTENCES[0], "apiKey": ""}),
+        ]
+        twice = http.post(PATH, params=members, data={"source": "ja"})
+        no_text = http.post(f"{PATH}?q=%ff")
+        of_a_page = http.post(PATH, params=members, headers={"Origin": "https://example.org"})
+        a_file = http.post(PATH, files={"q": ("a.txt", b"a")})
+    assert [answer.json() for answer in answers] == [{"translatedText": expected(SENTENCES[0])}] * len(answers)
+    assert [answer.status_code for answer in (twice, no_text, of_a_page, a_file)] == [400, 400, 403, 400]
+
+
 def test_language_that_is_not_said(server: Replica) -> None:
     """It is the one from which the target is translated, in which nobody has any confidence; else it is asked for."""
     with server.client() as http:
