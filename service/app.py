@@ -32,6 +32,7 @@ from service.routes import (
     deepl,
     deepl_files,
     deepl_glossaries,
+    deepl_multilingual,
     documents,
     files,
     health,
@@ -99,6 +100,7 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
         deepl,
         deepl_files,
         deepl_glossaries,
+        deepl_multilingual,
         libretranslate,
     ):
         app.include_router(routes.router)

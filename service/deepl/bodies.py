@@ -1,4 +1,4 @@
-"""Bodies of requests and answers as DeepL's clients send and read them, version 2 of its interface.
+"""Bodies of requests and answers as DeepL's clients send and read them.
 
 What we could not do as asked, such as a style, is no member here, and so refused by its name.
 """
@@ -12,6 +12,8 @@ from service.schemas import Body, FileName, Language, Text, Texts
 MOST_TEXTS = 50
 """Of a request, as DeepL has it."""
 MOST_TAGS = 1000
+MOST_DICTIONARIES = 50
+"""Of a request."""
 
 
 def _names(value: Any) -> Any:  # noqa: ANN401 - what a client has sent
@@ -86,18 +88,78 @@ class TextsRequest(_Asked):
         return self
 
 
-class GlossaryRequest(Body):
-    """A glossary to keep; its entries are lines of two terms."""
+class DictionaryRequest(Body):
+    """The terms of a glossary for a pair of languages; its entries are lines of two terms."""
 
-    name: Annotated[Text, Field(min_length=1, max_length=1024)]
     source_lang: Language
     target_lang: Language
     entries: Text
     entries_format: Literal["tsv", "csv"]
 
 
-class GlossaryAnswer(Body):
+GlossaryName = Annotated[Text, Field(min_length=1, max_length=1024)]
+
+
+class GlossaryRequest(DictionaryRequest):
+    """A glossary to keep, of one pair of languages."""
+
+    name: GlossaryName
+
+
+class MultilingualRequest(Body):
+    """A glossary to keep, of any pairs of languages."""
+
+    name: GlossaryName
+    dictionaries: Annotated[list[DictionaryRequest], Field(min_length=1, max_length=MOST_DICTIONARIES)]
+
+
+class GlossaryChange(_Asked):
+    """What is to be another in a glossary: its name, or terms for pairs of languages, which come to those there are."""
+
+    name: GlossaryName | None = None
+    dictionaries: Annotated[tuple[DictionaryRequest, ...], Field(max_length=MOST_DICTIONARIES)] = ()
+
+
+class DictionaryAnswer(Body):
+    """A pair of languages of a glossary."""
+
+    source_lang: str
+    target_lang: str
+    entry_count: int
+
+
+class DictionaryEntries(Body):
+    """The terms of a glossary for a pair of languages."""
+
+    source_lang: str
+    target_lang: str
+    entries: str
+    entries_format: Literal["tsv"] = "tsv"
+
+
+class DictionariesAnswer(Body):
+    """A list of one such, as DeepL has it."""
+
+    dictionaries: list[DictionaryEntries]
+
+
+class MultilingualAnswer(Body):
     """What there is to know of a glossary but its terms."""
+
+    glossary_id: str
+    name: str
+    creation_time: str
+    dictionaries: list[DictionaryAnswer]
+
+
+class MultilingualList(Body):
+    """All glossaries of a tenant, the oldest first."""
+
+    glossaries: list[MultilingualAnswer]
+
+
+class GlossaryAnswer(Body):
+    """What there is to know of a glossary of one pair of languages but its terms."""
 
     glossary_id: str
     name: str
@@ -109,7 +171,7 @@ class GlossaryAnswer(Body):
 
 
 class GlossariesAnswer(Body):
-    """All glossaries of a tenant, the oldest first."""
+    """All of a tenant, the oldest first."""
 
     glossaries: list[GlossaryAnswer]
 

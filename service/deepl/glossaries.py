@@ -2,60 +2,167 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from io import StringIO
 
 from models.data.spacing import primary
-from service.deepl.bodies import GlossaryAnswer, GlossaryPair, GlossaryRequest
+from service.deepl.bodies import (
+    DictionaryAnswer,
+    DictionaryRequest,
+    GlossaryAnswer,
+    GlossaryChange,
+    GlossaryPair,
+    MultilingualAnswer,
+    MultilingualRequest,
+)
 from service.documents import beside_others
-from service.errors import InvalidInputError
+from service.errors import GlossaryNotFoundError, InvalidInputError
 from service.glossary import terms_of, written
 from service.inference.catalogue import Model
+from service.limits import check_terms
 from service.schemas import GlossaryTerm, Limits
-from service.store.glossaries import Glossaries, KeptGlossary
+from service.store.glossaries import Glossaries, KeptDictionary, KeptGlossary, Terms
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
 
 _COLUMNS = {2, 4}
 """Of a line of CSV: both terms, and perhaps both languages."""
+_Read = tuple[GlossaryPair, Sequence[GlossaryTerm]]
 
 
 async def keep(
-    glossaries: Glossaries, tenant: str, request: GlossaryRequest, new_id: str, models: Iterable[Model], limits: Limits
-) -> GlossaryAnswer:
+    glossaries: Glossaries,
+    tenant: str,
+    request: MultilingualRequest,
+    new_id: str,
+    models: Iterable[Model],
+    limits: Limits,
+) -> KeptGlossary:
     """Keep the glossary that a client has made.
 
     Raises:
         InvalidInputError: its entries are none, or too many, or of languages that are not served.
         AntecedentError: see `Glossaries.keep`.
     """
-    asked = GlossaryPair(source_lang=primary(request.source_lang), target_lang=primary(request.target_lang))
-    if asked not in (served := pairs(models)):
-        offered = ", ".join(f"{pair.source_lang}-{pair.target_lang}" for pair in served)
-        raise InvalidInputError(
-            f"a glossary for {asked.source_lang}-{asked.target_lang} would be of no use; served: {offered}"
-        )
-    terms = await beside_others(lambda: _entries(request, limits), [request.entries])
+    terms = await _read(request.dictionaries, models, limits)
     created = datetime.now(UTC).isoformat(timespec="microseconds")
-    kept = KeptGlossary(new_id, request.name, asked.source_lang, asked.target_lang, created, len(terms))
-    await glossaries.keep(tenant, kept, written(terms))
-    return shown(kept)
+    kept, written_terms = _with_terms(KeptGlossary(new_id, request.name, created, []), {}, terms)
+    await glossaries.keep(tenant, kept, written_terms)
+    return kept
+
+
+async def change(
+    glossaries: Glossaries,
+    tenant: str,
+    glossary_id: str,
+    request: GlossaryChange,
+    models: Iterable[Model],
+    limits: Limits,
+    *,
+    anew: bool = False,
+) -> KeptGlossary:
+    """Give a glossary another name, or terms, which come to those of their languages; or, `anew`, instead of them.
+
+    Raises:
+        InvalidInputError: entries are none, or with those that are there too many, or of languages that are not served.
+        AntecedentError: see `Glossaries.change`.
+    """
+    new = await _read(request.dictionaries, models, limits)
+
+    def changed(kept: KeptGlossary, terms: Terms) -> tuple[KeptGlossary, Terms]:
+        named = kept if request.name is None else replace(kept, name=request.name)
+        return _with_terms(named, terms, new if anew else [together(pair, found, terms) for pair, found in new])
+
+    def together(pair: GlossaryPair, found: Sequence[GlossaryTerm], terms: Terms) -> _Read:
+        by_source = {term.source: term for term in (*terms_of(terms.get(_named(pair), "")), *found)}
+        check_terms(all_terms := list(by_source.values()), limits)
+        return pair, all_terms
+
+    return await glossaries.change(tenant, glossary_id, changed)
+
+
+async def remove(glossaries: Glossaries, tenant: str, glossary_id: str, pair: GlossaryPair) -> None:
+    """Forget the terms of a glossary for a pair of languages.
+
+    Raises:
+        GlossaryNotFoundError: it has none, or there is no such glossary.
+        AntecedentError: see `Glossaries.change`.
+    """
+
+    def changed(kept: KeptGlossary, terms: Terms) -> tuple[KeptGlossary, Terms]:
+        one = dictionary_of(kept, pair)
+        others = [each for each in kept.dictionaries if each != one]
+        return replace(kept, dictionaries=others), {each.pair: terms[each.pair] for each in others}
+
+    await glossaries.change(tenant, glossary_id, changed)
+
+
+def dictionary_of(glossary: KeptGlossary, pair: GlossaryPair) -> KeptDictionary:
+    """What there is to know of a glossary's terms for a pair of languages.
+
+    Raises:
+        GlossaryNotFoundError: it has none.
+    """
+    for each in glossary.dictionaries:
+        if each.pair == _named(pair):
+            return each
+    raise GlossaryNotFoundError
+
+
+def only_one(glossary: KeptGlossary) -> KeptDictionary:
+    """The only pair of languages of a glossary: version 2 of the interface knows of no glossary that has several.
+
+    Raises:
+        GlossaryNotFoundError: it has several, or none.
+    """
+    if len(glossary.dictionaries) != 1:
+        raise GlossaryNotFoundError
+    return glossary.dictionaries[0]
 
 
 def shown(glossary: KeptGlossary) -> GlossaryAnswer:
-    """A glossary as a client reads it."""
+    """A glossary of one pair of languages as a client of version 2 reads it.
+
+    Raises:
+        GlossaryNotFoundError: it has several, or none.
+    """
+    only = only_one(glossary)
     return GlossaryAnswer(
         glossary_id=glossary.id,
         name=glossary.name,
-        source_lang=glossary.source_lang,
-        target_lang=glossary.target_lang,
+        source_lang=only.source_lang,
+        target_lang=only.target_lang,
         creation_time=glossary.created,
-        entry_count=glossary.terms,
+        entry_count=only.terms,
+    )
+
+
+def shown_whole(glossary: KeptGlossary) -> MultilingualAnswer:
+    """A glossary as a client of version 3 reads it."""
+    return MultilingualAnswer(
+        glossary_id=glossary.id,
+        name=glossary.name,
+        creation_time=glossary.created,
+        dictionaries=[shown_dictionary(each) for each in glossary.dictionaries],
+    )
+
+
+def shown_dictionary(dictionary: KeptDictionary) -> DictionaryAnswer:
+    """One of its pairs of languages, likewise."""
+    return DictionaryAnswer(
+        source_lang=dictionary.source_lang, target_lang=dictionary.target_lang, entry_count=dictionary.terms
     )
 
 
 def as_lines(terms: str) -> str:
     """Terms as they are kept, one on each line, with a tab between."""
     return "\n".join(f"{term.source}\t{term.target}" for term in terms_of(terms))
+
+
+def pair_of(source_lang: str, target_lang: str) -> GlossaryPair:
+    """Languages without their regions, as a glossary has them."""
+    return GlossaryPair(source_lang=primary(source_lang), target_lang=primary(target_lang))
 
 
 def pairs(models: Iterable[Model]) -> list[GlossaryPair]:
@@ -75,13 +182,41 @@ async def named_terms(
     """
     if glossary_id is None:
         return []
-    kept = await glossaries.find(tenant, glossary_id)
-    if (kept.source_lang, kept.target_lang) != (primary(pair[0]), primary(pair[1])):
-        raise InvalidInputError(f"the glossary is for {kept.source_lang}-{kept.target_lang}")
-    return terms_of(await glossaries.terms(tenant, glossary_id))
+    _, terms = await glossaries.find(tenant, glossary_id)
+    asked = _named(pair_of(*pair))
+    if asked not in terms:
+        raise InvalidInputError(f"the glossary is for {', '.join(sorted(terms)) or 'no languages'}")
+    return terms_of(terms[asked])
 
 
-def _entries(request: GlossaryRequest, limits: Limits) -> Sequence[GlossaryTerm]:
+async def _read(dictionaries: Sequence[DictionaryRequest], models: Iterable[Model], limits: Limits) -> list[_Read]:
+    served = pairs(models)
+    asked = [pair_of(each.source_lang, each.target_lang) for each in dictionaries]
+    for place, pair in enumerate(asked):
+        if pair not in served:
+            offered = ", ".join(map(_named, served))
+            raise InvalidInputError(f"a glossary for {_named(pair)} would be of no use; served: {offered}")
+        if pair in asked[:place]:
+            raise InvalidInputError(f"dictionaries: there are several for {_named(pair)}")
+    return [
+        (pair, await beside_others(partial(_entries, each, limits), [each.entries]))
+        for pair, each in zip(asked, dictionaries, strict=True)
+    ]
+
+
+def _with_terms(kept: KeptGlossary, terms: Terms, new: Sequence[_Read]) -> tuple[KeptGlossary, Terms]:
+    of_new = [KeptDictionary(pair.source_lang, pair.target_lang, len(found)) for pair, found in new]
+    replaced = {each.pair for each in of_new}
+    others = [each for each in kept.dictionaries if each.pair not in replaced]
+    written_terms = terms | {_named(pair): written(found) for pair, found in new}
+    return replace(kept, dictionaries=[*others, *of_new]), written_terms
+
+
+def _named(pair: GlossaryPair) -> str:
+    return f"{pair.source_lang}-{pair.target_lang}"
+
+
+def _entries(request: DictionaryRequest, limits: Limits) -> Sequence[GlossaryTerm]:
     rows = _csv if request.entries_format == "csv" else rows_of_tsv
     terms = terms_of_rows("entries", rows("entries", request.entries), limits)
     if not terms:

@@ -8,7 +8,7 @@ from starlette.types import Scope
 
 from service.http.problems import PROBLEM_TYPE
 
-_DEEPL: Final = "/v2/"
+_DEEPL: Final = ("/v2/", "/v3/")
 """What each path of DeepL's interface begins with."""
 _LIBRETRANSLATE: Final = "/libretranslate"
 """And of LibreTranslate's."""

@@ -12,7 +12,7 @@ from service.errors import ServiceError
 from service.http.handlers import refuse
 from service.telemetry.metrics import Metrics
 
-PROTECTED = ("/v1/", "/v2/")
+PROTECTED = ("/v1/", "/v2/", "/v3/")
 """What every path begins with that needs a key, whether there is such a path or not; the others need none."""
 _SCHEMES = ("bearer", "deepl-auth-key")
 KEY_SUBPROTOCOL = "antecedent.key."

@@ -1,5 +1,6 @@
 """Bodies of requests that may be forms, as the clients of other services send them."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
@@ -16,6 +17,7 @@ from service.http.origins import media_type
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 128
 """More than any form that is read has; each that is not known costs an error."""
+_OF_AN_ELEMENT: Final = re.compile(r"(\w+)\[(\d{1,2})\]\.(\w+)")
 
 
 _Body = TypeVar("_Body", bound=BaseModel)
@@ -53,6 +55,18 @@ async def members_of(
     if not fields or media_type(request.headers):
         fields += await _fields_of_body(request)
     return _grouped(fields, lists)
+
+
+def with_elements(members: dict[str, Any]) -> dict[str, Any]:
+    """Members of a form, in which `name[0].member` is a member of an element of the list `name`."""
+    lists: dict[str, dict[int, dict[str, Any]]] = {}
+    others = {}
+    for name, value in members.items():
+        if found := _OF_AN_ELEMENT.fullmatch(name):
+            lists.setdefault(found[1], {}).setdefault(int(found[2]), {})[found[3]] = value
+        else:
+            others[name] = value
+    return others | {name: [elements[place] for place in sorted(elements)] for name, elements in lists.items()}
 
 
 async def _fields_of_body(request: Request) -> list[tuple[str, str]]:

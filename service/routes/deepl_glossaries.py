@@ -1,11 +1,17 @@
-"""Glossaries by DeepL's interface, which its clients make once and name in each call that translates."""
+"""Glossaries by version 2 of DeepL's interface, which knows those of one pair of languages alone."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response, status
 
-from service.deepl.bodies import GlossariesAnswer, GlossaryAnswer, GlossaryPairs, GlossaryRequest
-from service.deepl.glossaries import as_lines, keep, pairs, shown
+from service.deepl.bodies import (
+    GlossariesAnswer,
+    GlossaryAnswer,
+    GlossaryPairs,
+    GlossaryRequest,
+    MultilingualRequest,
+)
+from service.deepl.glossaries import as_lines, keep, only_one, pairs, shown
 from service.http.form_body import body_of, members_of
 from service.routes.dependencies import CallerDep, KeyHolderDep, ServicesDep, admitted
 
@@ -23,27 +29,31 @@ async def create_glossary(
 ) -> GlossaryAnswer:
     """Keeps terms under a new id, until they are deleted. It counts as one sentence."""
     async with admitted(request, parts, who, 1):
+        whole = MultilingualRequest(name=body.name, dictionaries=[body])
         models = parts.models.catalogue.models
-        return await keep(parts.glossaries, who.tenant, body, parts.new_id(), models, parts.limits)
+        return shown(await keep(parts.glossaries, who.tenant, whole, parts.new_id(), models, parts.limits))
 
 
 @router.api_route("/glossaries", methods=_READ)
 async def list_glossaries(who: CallerDep, parts: ServicesDep) -> GlossariesAnswer:
     """All of the caller's tenant."""
-    return GlossariesAnswer(glossaries=[shown(each) for each in await parts.glossaries.all(who.tenant)])
+    return GlossariesAnswer(
+        glossaries=[shown(each) for each in await parts.glossaries.all(who.tenant) if len(each.dictionaries) == 1]
+    )
 
 
 @router.api_route("/glossaries/{glossary_id}", methods=_READ)
 async def read_glossary(glossary_id: str, who: CallerDep, parts: ServicesDep) -> GlossaryAnswer:
     """What there is to know of one, but its terms."""
-    return shown(await parts.glossaries.find(who.tenant, glossary_id))
+    glossary, _ = await parts.glossaries.find(who.tenant, glossary_id)
+    return shown(glossary)
 
 
 @router.api_route("/glossaries/{glossary_id}/entries", methods=_READ)
 async def read_entries(glossary_id: str, who: CallerDep, parts: ServicesDep) -> Response:
     """Its terms."""
-    terms = await parts.glossaries.terms(who.tenant, glossary_id)
-    return Response(as_lines(terms), media_type="text/tab-separated-values; charset=utf-8")
+    glossary, terms = await parts.glossaries.find(who.tenant, glossary_id)
+    return Response(as_lines(terms[only_one(glossary).pair]), media_type="text/tab-separated-values; charset=utf-8")
 
 
 @router.delete("/glossaries/{glossary_id}", status_code=status.HTTP_204_NO_CONTENT)

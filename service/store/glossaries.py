@@ -1,5 +1,6 @@
 """Glossaries that a tenant keeps, in Redis until they are deleted. Holds text only, and looks for no terms."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import orjson
@@ -11,62 +12,85 @@ from service.store.connection import RedisClient
 
 
 @dataclass(frozen=True, slots=True)
+class KeptDictionary:
+    """A pair of languages of a glossary, and how many terms it has for them."""
+
+    source_lang: str
+    target_lang: str
+    terms: int
+
+    @property
+    def pair(self) -> str:
+        """Its name, as `ja-en`."""
+        return f"{self.source_lang}-{self.target_lang}"
+
+
+@dataclass(frozen=True, slots=True)
 class KeptGlossary:
     """What there is to know of a glossary but its terms; `created` is a time as ISO 8601 has it."""
 
     id: str
     name: str
-    source_lang: str
-    target_lang: str
     created: str
-    terms: int
+    dictionaries: list[KeptDictionary]
 
 
+Terms = dict[str, str]
+"""What `service.glossary` has written of the terms of each pair of languages, by its name."""
 _KEPT = TypeAdapter(KeptGlossary)
 
 
 class Glossaries:
     """Those of all tenants, each of which keeps at most so many.
 
-    All operations raise StoreUnavailableError while Redis is away, and none changes the terms of a glossary.
+    All operations raise StoreUnavailableError while Redis is away.
     """
 
     def __init__(self, commands: Commands, most: int) -> None:
         self._commands = commands
         self._most = most
         self._keep = read_script("service.store", "keep_glossary")
+        self._get = read_script("service.store", "read_glossary")
+        self._change = read_script("service.store", "change_glossary")
 
-    async def keep(self, tenant: str, glossary: KeptGlossary, terms: str) -> None:
-        """Keep one more, with what `service.glossary` has written of its terms.
+    async def keep(self, tenant: str, glossary: KeptGlossary, terms: Terms) -> None:
+        """Keep one more.
 
         Raises:
             TooManyGlossariesError: the tenant keeps as many as it may.
         """
-        args = [glossary.id, orjson.dumps(glossary), terms, self._most]
+        args = [glossary.id, orjson.dumps(glossary), orjson.dumps(terms), self._most]
         if not await self._commands.evaluate("keep_glossary", self._keep, _names(tenant), args):
             raise TooManyGlossariesError(self._most)
+
+    async def change(
+        self, tenant: str, glossary_id: str, changed: Callable[[KeptGlossary, Terms], tuple[KeptGlossary, Terms]]
+    ) -> KeptGlossary:
+        """Keep what `changed` makes of one; it is asked again where somebody else has changed it meanwhile.
+
+        Raises:
+            GlossaryNotFoundError: the tenant has none of this id.
+        """
+        while True:
+            read = await self._read(tenant, glossary_id)
+            glossary, terms = changed(*_parsed(*read))
+            args = [glossary_id, *read, orjson.dumps(glossary), orjson.dumps(terms)]
+            if await self._commands.evaluate("change_glossary", self._change, _names(tenant), args):
+                return glossary
 
     async def all(self, tenant: str) -> list[KeptGlossary]:
         """All of a tenant, the oldest first."""
         of_each, _ = _names(tenant)
         found = await self._commands.run("list_glossaries", lambda redis: redis.hgetall(of_each), key=of_each)
-        return sorted(map(_KEPT.validate_json, found.values()), key=lambda glossary: (glossary.created, glossary.id))
+        return sorted(map(_glossary, found.values()), key=lambda glossary: (glossary.created, glossary.id))
 
-    async def find(self, tenant: str, glossary_id: str) -> KeptGlossary:
+    async def find(self, tenant: str, glossary_id: str) -> tuple[KeptGlossary, Terms]:
         """One of a tenant.
 
         Raises:
             GlossaryNotFoundError: it has none of this id.
         """
-        return _KEPT.validate_json(await self._read(_names(tenant)[0], glossary_id))
-
-    async def terms(self, tenant: str, glossary_id: str) -> str:
-        """Its terms as they were written.
-
-        Raises:
-            GlossaryNotFoundError: the tenant has none of this id.
-        """
-        return await self._read(_names(tenant)[1], glossary_id)
+        return _parsed(*await self._read(tenant, glossary_id))
 
     async def delete(self, tenant: str, glossary_id: str) -> None:
         """Forget one; sessions that have begun with it keep its terms.
@@ -87,11 +111,25 @@ class Glossaries:
         if not found and asked == 1:  # a repetition may find what the call before it, whose reply was lost, has left
             raise GlossaryNotFoundError
 
-    async def _read(self, name: str, glossary_id: str) -> str:
-        found = await self._commands.run("read_glossary", lambda redis: redis.hget(name, glossary_id), key=name)
-        if found is None:
+    async def _read(self, tenant: str, glossary_id: str) -> tuple[str, str]:
+        known, terms = await self._commands.evaluate("read_glossary", self._get, _names(tenant), [glossary_id])
+        if known is None or terms is None:
             raise GlossaryNotFoundError
-        return str(found)
+        return str(known), str(terms)
+
+
+def _parsed(known: str, terms: str) -> tuple[KeptGlossary, Terms]:
+    glossary = _glossary(known)
+    if terms.startswith("["):
+        (only,) = glossary.dictionaries
+        return glossary, {only.pair: terms}
+    return glossary, orjson.loads(terms)
+
+
+def _glossary(known: str | bytes) -> KeptGlossary:
+    """One that a client has made before glossaries had several pairs of languages has its only one in itself."""
+    found = orjson.loads(known)
+    return _KEPT.validate_python({"dictionaries": [found]} | found)
 
 
 def _names(tenant: str) -> list[str]:

@@ -121,7 +121,7 @@ def test_routes_lead_to_the_service(folder: str) -> None:
         for port in service["spec"]["ports"]
         for field in ("name", "port")
     ]
-    assert set(paths) in (set(), {"/v1", "/v2", "/libretranslate"})
+    assert set(paths) in (set(), {"/v1", "/v2", "/v3", "/libretranslate"})
     assert set(backends) <= set(ports)
 
 

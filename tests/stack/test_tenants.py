@@ -31,7 +31,8 @@ NOBODYS = "A" * 22
 SENTENCES = ("彼女は来た。", "座った。")
 DEEPLS = {"source_lang": "JA", "target_lang": "EN"}
 FILE = {"file": ("a.txt", "座った。".encode())}
-GLOSSARY = PAIR | {"name": "names", "entries": "彼女\tthe lady", "entries_format": "tsv"}
+TERMS = PAIR | {"entries": "彼女\tthe lady", "entries_format": "tsv"}
+GLOSSARY = TERMS | {"name": "names"}
 
 OPEN: dict[Route, str] = {
     ("GET", "/openapi.json"): "the description of the API, which is in the repository as well",
@@ -78,6 +79,10 @@ OF_A_TENANT: dict[Route, Call] = {
     ),
     ("POST", "/v2/glossaries"): lambda client, _: client.post("/v2/glossaries", json=GLOSSARY),
     ("GET", "/v2/glossaries"): lambda client, _: client.get("/v2/glossaries"),
+    ("POST", "/v3/glossaries"): lambda client, _: client.post(
+        "/v3/glossaries", json={"name": "x", "dictionaries": [TERMS]}
+    ),
+    ("GET", "/v3/glossaries"): lambda client, _: client.get("/v3/glossaries"),
     ("POST", "/v2/document"): lambda client, _: client.post("/v2/document", data=DEEPLS, files=FILE),
     ("GET", "/v1/sessions/{session_id}/stream"): lambda client, session: client.get(f"/v1/sessions/{session}/stream"),
 }
@@ -89,6 +94,20 @@ OF_A_GLOSSARY: dict[Route, Call] = {
         f"/v2/glossaries/{glossary}/entries"
     ),
     ("DELETE", "/v2/glossaries/{glossary_id}"): lambda client, glossary: client.delete(f"/v2/glossaries/{glossary}"),
+    ("GET", "/v3/glossaries/{glossary_id}"): lambda client, glossary: client.get(f"/v3/glossaries/{glossary}"),
+    ("PATCH", "/v3/glossaries/{glossary_id}"): lambda client, glossary: client.patch(
+        f"/v3/glossaries/{glossary}", json={"dictionaries": [TERMS]}
+    ),
+    ("DELETE", "/v3/glossaries/{glossary_id}"): lambda client, glossary: client.delete(f"/v3/glossaries/{glossary}"),
+    ("GET", "/v3/glossaries/{glossary_id}/entries"): lambda client, glossary: client.get(
+        f"/v3/glossaries/{glossary}/entries", params=PAIR
+    ),
+    ("PUT", "/v3/glossaries/{glossary_id}/dictionaries"): lambda client, glossary: client.put(
+        f"/v3/glossaries/{glossary}/dictionaries", json=TERMS
+    ),
+    ("DELETE", "/v3/glossaries/{glossary_id}/dictionaries"): lambda client, glossary: client.delete(
+        f"/v3/glossaries/{glossary}/dictionaries", params=PAIR
+    ),
 }
 """Routes that name a glossary."""
 
@@ -126,8 +145,8 @@ OF_AN_ADMINISTRATOR: dict[Route, Call] = {
 }
 """Routes that change the service."""
 
-NO_KEY = {"v1": 401, "v2": 403, "libretranslate": 403}
-"""What is answered without a key; in the second and third, as DeepL and LibreTranslate do."""
+NO_KEY = {"v1": 401, "v2": 403, "v3": 403, "libretranslate": 403}
+"""What is answered without a key; but for the first, as DeepL and LibreTranslate do."""
 _OF_THE_MOMENT = {"connection", "date", "x-request-id"}
 PROTECTED = OF_A_SESSION | OF_A_TENANT | OF_A_GLOSSARY | OF_A_FILE | OF_OUR_FILE | OF_ANY_KEY | OF_AN_ADMINISTRATOR
 
