@@ -59,13 +59,13 @@ async def _in_its_document(
 
 
 async def _kind(request: Request) -> str | None:
-    """Source or target; DeepL's own client says it in a body, although it asks with GET."""
+    """Source or target; DeepL's own clients say it in a body: that of Python asks with GET, that of Java with POST."""
     if "type" in request.query_params or request.headers.get("content-length", "0") == "0":
         return request.query_params.get("type")
     return (await members_of(request)).get("type")
 
 
-@router.api_route("/languages", methods=["GET", "HEAD"])
+@router.api_route("/languages", methods=["GET", "HEAD", "POST"])
 async def list_languages(
     kind: Annotated[str | None, Depends(_kind)], _who: KeyHolderDep, parts: ServicesDep
 ) -> list[OfferedLanguage]:

@@ -222,6 +222,15 @@ def test_languages_and_usage(client: deepl.DeepLClient) -> None:
     assert not client.get_usage().any_limit_reached
 
 
+def test_languages_are_asked_for_with_post_too(server: Replica) -> None:
+    """As DeepL's client for Java does, with a form that is empty for the languages that are read."""
+    with server.client() as http:
+        read = http.post("/v2/languages", headers=FORM)
+        written = http.post("/v2/languages", data={"type": "target"})
+    assert [each["language"] for each in read.json()] == ["JA"]
+    assert [each["language"] for each in written.json()] == ["EN-GB", "EN-US"]
+
+
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [

@@ -134,6 +134,7 @@ OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v1/models"): lambda client, _: client.get("/v1/models"),
     ("GET", "/v1/info"): lambda client, _: client.get("/v1/info"),
     ("GET", "/v2/languages"): lambda client, _: client.get("/v2/languages"),
+    ("POST", "/v2/languages"): lambda client, _: client.post("/v2/languages", data={"type": "target"}),
     ("GET", "/v2/usage"): lambda client, _: client.get("/v2/usage"),
     ("GET", "/v2/glossary-language-pairs"): lambda client, _: client.get("/v2/glossary-language-pairs"),
 }
