@@ -1,6 +1,8 @@
 """Bodies of requests that bring a file: forms in several parts (RFC 7578)."""
 
 from dataclasses import dataclass
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
 from typing import Any, Final
 
 from fastapi import Request
@@ -94,4 +96,12 @@ async def _upload(form: FormData) -> Upload:
     found = form.getlist("file")
     if len(found) != 1 or not isinstance(file := found[0], UploadFile):
         raise HTTPException(400, "the body has no file named `file`, or several")
-    return Upload(file.filename or "", await file.read())
+    return Upload(_name(file.filename or ""), await file.read())
+
+
+def _name(sent: str) -> str:
+    """A file's name, which .NET writes as a header of a mail has it, if not all of its letters are ASCII."""
+    try:
+        return str(make_header(decode_header(sent))) if sent.startswith("=?") else sent
+    except (HeaderParseError, LookupError, UnicodeError):
+        return sent

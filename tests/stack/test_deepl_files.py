@@ -471,6 +471,19 @@ def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], client
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("=?utf-8?B?57Sr5byPLnR4dA==?=", 200), ("=?utf-8?B?5?=", 400), ("=?x?B?57Sr?=.txt", 200), ("=?.txt", 200)],
+)
+def test_names_are_read_as_dotnet_writes_them(servers: list[Replica], name: str, status: int) -> None:
+    """Like a header of a mail, if not all letters are ASCII; what only looks so is a name."""
+    part = f'--b\r\nContent-Disposition: form-data; name=file; filename="{name}"\r\n\r\na\r\n'.encode()
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    with servers[0].client() as client:
+        sent = client.post("/v2/document", content=part + PART, headers=headers)
+    assert sent.status_code == status, sent.text
+
+
 def test_metrics_count_files(servers: list[Replica], clients: list[deepl.Translator]) -> None:
     """By what has become of them."""
 
