@@ -26,6 +26,7 @@ from loadtests.commands.options import (
 )
 from loadtests.direct import Budget
 from loadtests.stage import Setting
+from models.commands.options import finite
 
 
 def order(
@@ -73,7 +74,9 @@ def throughput(
 
 
 def sizing(
-    seconds: Annotated[float, typer.Option(min=1, help="Seconds for each of the two measurements of speed.")] = 30,
+    seconds: Annotated[
+        float, typer.Option(min=1, callback=finite, help="Seconds for each of the two measurements of speed.")
+    ] = 30,
     sessions: Annotated[int, typer.Option(min=1, help="Sessions, to measure their memory in Redis.")] = 200,
     streams: Annotated[int, typer.Option(min=1, help="Streams, to measure their memory in the HTTP process.")] = 300,
     documents: Count = 60,

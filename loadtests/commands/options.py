@@ -22,6 +22,7 @@ from loadtests.processes import ROOT
 from loadtests.report import Report
 from loadtests.stage import Setting
 from models.bundle.manifest import Manifest
+from models.commands.options import finite
 from models.data.documents import decode_line, read_lines
 from models.errors import DataError
 
@@ -57,10 +58,15 @@ Count = Annotated[int, typer.Option("--documents", min=1, help="Number of docume
 Replicas = Annotated[int, typer.Option(min=1, help="Number of service processes.")]
 StandIn = Annotated[
     float | None,
-    typer.Option("--stand-in-ms", min=0, help="Replace the model by a stand-in that takes this long per sentence."),
+    typer.Option(
+        "--stand-in-ms",
+        min=0,
+        callback=finite,
+        help="Replace the model by a stand-in that takes this long per sentence.",
+    ),
 ]
-Rate = Annotated[float, typer.Option(min=0.1, help="Sentences per second that users send.")]
-Seconds = Annotated[float, typer.Option(min=1, help="How long users keep coming.")]
+Rate = Annotated[float, typer.Option(min=0.1, callback=finite, help="Sentences per second that users send.")]
+Seconds = Annotated[float, typer.Option(min=1, callback=finite, help="How long users keep coming.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from loadtests import disturbance, endurance
 from loadtests import overload as overload_test
 from loadtests.commands.options import Common, Rate, Seconds, profile, shares
 from loadtests.report import Report
+from models.commands.options import finite
 
 
 @profile(documents=10)
@@ -24,7 +25,7 @@ def smoke(common: Common, rate: Rate = 10, seconds: Seconds = 30) -> Report:
 def soak(
     common: Common,
     rate: Rate = 30,
-    minutes: Annotated[float, typer.Option(min=0.5, help="How long users keep coming.")] = 60,
+    minutes: Annotated[float, typer.Option(min=0.5, callback=finite, help="How long users keep coming.")] = 60,
 ) -> Report:
     """Sustainable load for a long time: neither memory nor file descriptors may grow."""
     plan = endurance.Plan(rate, 60 * minutes, sample_seconds=5, seed=common.seed)
@@ -35,10 +36,15 @@ def soak(
 @profile()
 def capacity(
     common: Common,
-    first_rate: Annotated[float, typer.Option(min=0.1, help="Sentences per second to begin with.")] = 20,
-    seconds: Annotated[float, typer.Option(min=1, help="Seconds at each rate.")] = 30,
+    first_rate: Annotated[
+        float, typer.Option(min=0.1, callback=finite, help="Sentences per second to begin with.")
+    ] = 20,
+    seconds: Annotated[float, typer.Option(min=1, callback=finite, help="Seconds at each rate.")] = 30,
     within: Annotated[
-        float, typer.Option(min=0.1, help="Seconds within which 99 % of the live sentences must be answered.")
+        float,
+        typer.Option(
+            min=0.1, callback=finite, help="Seconds within which 99 % of the live sentences must be answered."
+        ),
     ] = 2,
 ) -> Report:
     """Find the knee: the highest arrival rate at which users still get their answers in time."""
@@ -54,8 +60,12 @@ def capacity(
 @profile()
 def overload(
     common: Common,
-    seconds: Annotated[float, typer.Option(min=1, help="Seconds for each of the two measurements.")] = 30,
-    excess: Annotated[float, typer.Option(min=1, help="Arrival rate as a multiple of the capacity.")] = 3,
+    seconds: Annotated[
+        float, typer.Option(min=1, callback=finite, help="Seconds for each of the two measurements.")
+    ] = 30,
+    excess: Annotated[
+        float, typer.Option(min=1, callback=finite, help="Arrival rate as a multiple of the capacity.")
+    ] = 3,
 ) -> Report:
     """Overload: the excess is refused at once, what is admitted is served, and throughput must not drop."""
     plan = overload_test.Plan(seconds=seconds, excess=excess, seed=common.seed)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from loadtests.__main__ import main
+from loadtests.__main__ import app, main
 from loadtests.processes import ROOT
 from tests.support.command_line import run_here
 
@@ -78,3 +80,21 @@ def test_report_that_could_not_be_written_is_status_2_at_once(tmp_path: Path, co
     assert (done.returncode, "Not a directory" in done.stderr, len(done.stderr.splitlines())) == (2, True, 1)
     run_here(main, *nothing, "--report", str(tmp_path / "new" / "reports"))
     assert [*(tmp_path / "new" / "reports").iterdir()] == []
+
+
+def _numbers() -> list[tuple[str, str]]:
+    """Every option that takes a number that need not be whole, with its command."""
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    options = [(name, option) for name, command in group.commands.items() for option in command.params]
+    return [(name, option.opts[0]) for name, option in options if option.type.name == "float range"]
+
+
+@pytest.mark.parametrize(("command", "option"), _numbers())
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_number_that_is_on_no_side_of_a_bound_is_refused(
+    tmp_path: Path, command: str, option: str, number: str
+) -> None:
+    """Users of such a rate, or for such a time, would never come, or never end."""
+    done = run_here(main, command, option, number, "--bundle", str(tmp_path / "nowhere"))
+    assert (done.returncode, f"{number} is not a finite number" in done.stderr) == (2, True), done.stderr
