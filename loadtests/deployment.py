@@ -26,6 +26,7 @@ _UNFORESEEN = (
     "error_of_nobody",
     "worker_crashed",
     "dispatcher_failed",
+    "file_failed",
     "not_followed",
     "not_asked",
     "place_not_renewed",

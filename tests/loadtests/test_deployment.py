@@ -1,5 +1,6 @@
 """What a deployment finds in the logs of its replicas."""
 
+import re
 import signal
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from loadtests import processes
 from loadtests.deployment import Deployment
 from loadtests.faults import Fault, evenly, strike_all, worker_killed
-from loadtests.processes import RedisServer, Replica, eventually
+from loadtests.processes import ROOT, RedisServer, Replica, eventually
 from tests.support.servers import Replicas
 
 
@@ -30,6 +31,16 @@ def test_errors_that_nobody_has_foreseen(line: str, found: bool, tmp_path: Path)
     (tmp_path / "stderr").write_text(line + "\n")
     deployment = Deployment(cast(RedisServer, None), [Replica(tmp_path, "service", {})], [])
     assert deployment.unforeseen() == [line] * found
+
+
+def test_every_exception_that_the_service_logs_is_unforeseen(tmp_path: Path) -> None:
+    """Whatever is caught as something that nobody has foreseen is logged with its exception."""
+    modules = [file.read_text(encoding="utf-8") for file in (ROOT / "service").rglob("*.py")]
+    events = [event for module in modules for event in re.findall(r'_log\.exception\("(\w+)"', module)]
+    (tmp_path / "stderr").write_text("".join(f'{{"event": "{event}", "level": "error"}}\n' for event in events))
+    deployment = Deployment(cast(RedisServer, None), [Replica(tmp_path, "service", {})], [])
+    assert [event for event in events if not any(event in line for line in deployment.unforeseen())] == []
+    assert "dispatcher_failed" in events
 
 
 def test_workers_that_died_are_counted(tmp_path: Path) -> None:
