@@ -18,6 +18,7 @@ from loadtests.clock import Clock
 from loadtests.errors import LoadTestError
 from loadtests.processes import RedisServer, Replica, eventually, free_port
 from service.settings import PREFIX
+from service.store.redis_process import carried_redis_server
 
 REAL: Final = "service"
 """The service on the runtime that it is made for."""
@@ -184,7 +185,13 @@ def deployed(
     """
     clocks = [Clock(folder / f"clock-{number}") for number in range(count + 1)] if own_clocks else []
     *timed, redis_timed = [clock.environment() for clock in clocks] or [{}] * (count + 1)
-    redis = RedisServer(_made(folder / "redis"), "--appendfsync", appendfsync, environment=redis_timed)
+    redis = RedisServer(
+        _made(folder / "redis"),
+        "--appendfsync",
+        appendfsync,
+        environment=redis_timed,
+        program=carried_redis_server() if own_clocks else None,  # Debian's own hangs under libfaketime as it starts
+    )
     shared = {"redis_url": redis.url, "log_level": "error", **settings}
     variables = {f"{PREFIX}{name.upper()}": value for name, value in shared.items()} | dict(environment or {})
     ports = [free_port() for _ in range(count)]

@@ -70,15 +70,23 @@ def hold_port(port: int) -> int:
 class RedisServer:
     """A Redis on loopback with its append-only file on; the data survives `kill` and `start`.
 
-    `options` are further arguments of `redis-server`, `environment` is added to its environment.
+    `options` are further arguments of `redis-server`, `environment` is added to its environment; `program` is
+    another Redis than the one that the service would start.
     """
 
-    def __init__(self, folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        program: Path | None = None,
+    ) -> None:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         self._folder = folder
         self._options = options
         self._environment = os.environ | dict(environment or {})
+        self._program = program
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -91,7 +99,7 @@ class RedisServer:
         # What was answered is in the file when Redis is killed. With `everysec` a write waits until the fsync before it
         # is done, on a slow disk for up to two seconds.
         options += ["--appendfsync", "no"]
-        command = [str(find_redis_server()), *options, "--logfile", "redis.log", *self._options]
+        command = [str(self._program or find_redis_server()), *options, "--logfile", "redis.log", *self._options]
         # Signals that Python ignores stay ignored: a file that cannot grow is an error of writing then, not an end.
         self._process = subprocess.Popen(  # noqa: S603 - our own command
             command, env=self._environment, stdin=subprocess.DEVNULL, restore_signals=False

