@@ -90,11 +90,11 @@ class Deployment:
         """Wait until every replica reaches Redis and has all of its workers.
 
         Raises:
-            LoadTestError: one does not for longer than anybody would wait.
+            LoadTestError: one has ended, or does not for longer than anybody would wait.
         """
         for replica in self._replicas:
             with replica.client() as client:
-                eventually(partial(_is_well, client), "a replica reaches Redis and has all of its workers")
+                eventually(partial(_is_well, replica, client), "a replica reaches Redis and has all of its workers")
 
     def services(self) -> list[psutil.Process]:
         """The HTTP processes, so far as they are alive."""
@@ -127,7 +127,9 @@ class Deployment:
         return [line for replica in self._replicas for line in replica.log.splitlines()]
 
 
-def _is_well(client: httpx.Client) -> bool:
+def _is_well(replica: Replica, client: httpx.Client) -> bool:
+    if not replica.alive:
+        raise LoadTestError("a replica has ended")  # also all of them, where whoever interrupts a run ends them with it
     answer = _ask(client, "/health/dependencies")
     if answer is None:
         return False
