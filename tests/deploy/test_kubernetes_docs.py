@@ -181,6 +181,22 @@ def test_addresses_that_are_made_up_are_named() -> None:
     assert "there are six replicas" in TEXT
 
 
+@pytest.mark.parametrize("folder", JOBS)
+def test_images_of_jobs_come_from_a_registry(folder: str) -> None:
+    """The page says which image a job takes; an overlay with the name of a registry does for every container."""
+    made = ROOT / "build" / "kustomizations" / Path(folder).name
+    overlay = {
+        "resources": [os.path.relpath(DEPLOY / folder, made)],
+        "images": [{"name": "antecedent", "newName": "registry.example.com/antecedent"}],
+    }
+    found = pods(render_text(yaml.safe_dump(overlay), made))
+    (image,) = {container["image"] for pod in found for container in pod.containers}
+    assert image.startswith("registry.example.com/antecedent:")
+    (section,) = re.findall(r"^## Jobs\n(.*?)^## ", TEXT, re.MULTILINE | re.DOTALL)
+    assert "your registry" in section
+    assert f"`make image FLAVOUR={image.rpartition('-')[2]}`" in section
+
+
 @needs_kubectl
 @pytest.mark.parametrize("folder", JOBS)
 def test_command_that_lets_a_job_go(folder: str, tmp_path: Path) -> None:
