@@ -8,8 +8,16 @@ from typing import Final
 
 from models.data.words import CODE, TAG, beside
 
-SIGNS: Final = ("<", "*", "_", "~~", "](")
-"""One of them is in each pair of marks."""
+SIGNS: Final = ("<", "*", "_", "~~", "](", "][", "[^")
+"""One of them is in each pair of marks, and in each mark without a partner."""
+_ADDRESS: Final = r"[!\#-'*-;=?-~\xa1-\u2fff\u3003-\U000effff]"
+"""A character of one; the first has to be of ASCII: [name](かな) is no link."""
+_TO: Final = rf"""(?:
+      \( (?![^\x00-\x7f]) {_ADDRESS}++ (?: \( {_ADDRESS}*+ \) {_ADDRESS}*+ )?+   # (https://example.org/a_(b) "Title")
+        (?: [ ]++ (?: "[^"\n\U000f0000-\U0010ffff]*+" | '[^'\n\U000f0000-\U0010ffff]*+' ) )?+ \)
+    | (?<= [^\[\]] [^\[\]0-9] \]) \[ [A-Za-z0-9] [^\[\]\n\U000f0000-\U0010ffff]{{0,60}}+ \]   # [name], but not [1][2]
+)"""
+"""Where a link leads to."""
 _MARK: Final = re.compile(
     rf"""
       (?P<word> {CODE} | (?i:https?|ftp):// [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )     # no marks, but a word
@@ -17,9 +25,11 @@ _MARK: Final = re.compile(
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
         </sup (?:\s[^<>]*+)? > )
     | < (?P<closes>/?) (?P<tag>{TAG}) >
+    | (?P<foot> \[\^ [^\[\]\s\U000f0000-\U0010ffff]{{1,40}}+ \] )            # [^1], of a note in Markdown
     | (?P<stress> (?<!\*) \*{{1,3}} (?!\*) | (?<!_) _ (?!_) | (?<!~) ~~ (?!~) )   # *a* **b** _c_ ~~d~~
-    | (?P<text> !?+ \[ ) (?= [^\[\]\n]*+ \]\( [!\#-'*-;=?-~]++ \) )   # [text](https://example.org), ![picture](a.png)
-    | \]\( [!\#-'*-;=?-~]++ \)
+    | (?P<text> !?+ \[ )                                             # [text](https://example.org), ![picture](a.png)
+        (?= [^\[\]\n]*+ (?: (?<=!) \[ [^\[\]\n]*+ \] {_TO} [^\[\]\n]*+ )?+ \] {_TO} )   # [![picture](a.png)](b.html)
+    | \] {_TO}
     """,
     re.VERBOSE | re.ASCII,
 )
@@ -51,7 +61,7 @@ class Mark:
     @property
     def is_tag(self) -> bool:
         """Whether it may do without a partner."""
-        return self.text.startswith("<")
+        return self.text.startswith(("<", "[^"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +147,7 @@ def _around_words(text: str, marks: Sequence[Mark], partners: Mapping[int, int])
         number: other
         for number, other in partners.items()
         if marks[number].is_tag
+        or marks[number].name == "["
         or marks[other].begin - marks[number].end > _LONGEST_FACE
         or any(map(str.isalnum, text[marks[number].end : marks[other].begin]))
     }
@@ -168,7 +179,7 @@ def _at_end(text: str, marks: Sequence[Mark], paired: Container[int]) -> Iterabl
 def _mark(found: re.Match[str]) -> Mark:
     if found["tag"] is not None:
         return _tag(found)
-    if found["note"] is not None:
+    if found["note"] is not None or found["foot"] is not None:
         return Mark(*found.span(), found[0], "<sup", opens=False, closes=True)  # a name that no tag has
     if found["stress"] is not None:
         return Mark(*found.span(), found[0], found[0], *_flanks(found), says=found[0] == "_")  # of _name, too

@@ -62,9 +62,11 @@ ENTITY: Final = r"&(?: \# (?: [xX]0{0,8}+[0-9A-Fa-f]{1,6} | 0{0,8}+[0-9]{1,7} ) 
 """A character of HTML or XML: &amp; &#38; &#x26;"""
 
 _ADDRESS: Final = re.compile(ADDRESS, re.VERBOSE | re.ASCII)
-_NO_WORDS: Final = re.compile(f"{ADDRESS}|{PLACEHOLDER}|{ENTITY}", re.VERBOSE | re.ASCII)
+_PICTURE: Final = r"!\[\]\( [!\#-'*-;=?-~]++ \)"
+"""One that Markdown has no words for: ![](a.png)"""
+_NO_WORDS: Final = re.compile(f"{ADDRESS}|{PLACEHOLDER}|{ENTITY}|{_PICTURE}", re.VERBOSE | re.ASCII)
 """What has letters for programs alone."""
-_SIGNS: Final = (*SIGNS, "&")
+_SIGNS: Final = (*SIGNS, "&", "![](")
 
 _MAY_BE_LETTER: Final = re.compile(r"([^\W\d_])\1*+")
 """Quickly past digits, and past one letter over and over, of which a document may have megabytes."""

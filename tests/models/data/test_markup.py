@@ -33,6 +33,19 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
             "<c.yellow>a</c> <00:05.500>b",
             Unmarked("a b", (Pair("<c.yellow>", "</c>", 0, 1), Pair("<00:05.500>", "", 2, 2))),
         ),
+        ('a [b](c "d e") f', Unmarked("a b f", (Pair("[", '](c "d e")', 2, 3),))),
+        (
+            "[京都](#京都)と[b](c/寺.md)",
+            Unmarked("京都とb", (Pair("[", "](#京都)", 0, 2), Pair("[", "](c/寺.md)", 3, 4))),
+        ),
+        ("a [b](https://c.d/e_(f)) g", Unmarked("a b g", (Pair("[", "](https://c.d/e_(f))", 2, 3),))),
+        ("a [bc][d] e", Unmarked("a bc e", (Pair("[", "][d]", 2, 4),))),
+        (
+            "[![A](a.svg)](b) ![c](d)",
+            Unmarked("A c", (Pair("[![", "](a.svg)](b)", 0, 1), Pair("![", "](d)", 2, 3))),
+        ),
+        ("a![](b.png)c", Unmarked("ac", (Pair("![](b.png)", "", 1, 1),))),
+        ("a[^1] b.[^c]", Unmarked("a b.", (Pair("[^1]", "", 1, 1),), after="[^c]")),
         ("see [a b](https://b.c/d?e).", Unmarked("see a b.", (Pair("[", "](https://b.c/d?e)", 4, 7),))),
         ("<a href='x' id=y><i>a</i></a>", Unmarked("a", (Pair("<a href='x' id=y><i>", "</i></a>", 0, 1),))),
         ("<u>a <i>b</i></u>", Unmarked("a b", (Pair("<u>", "</u>", 0, 3), Pair("<i>", "</i>", 2, 3)))),
@@ -75,6 +88,9 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
         "run <code>ls -l</code>, <var id='1'>x</var>",
         "2 ** 3",
         "[a] (b)",
+        "[注](これは)",
+        "a[1][2]",
+        "[a 1][b 2]",
         "[a](",
         "a](b) c",
         "a ** b",
@@ -123,7 +139,7 @@ def test_what_crosses_is_no_pair() -> None:
     assert (found.text, [pair.opens for pair in found.pairs]) == ("a b c d", ["<b>", "<i>", "</i>"])
 
 
-PIECES = ["a", "b ", "<b>", "</b>", "<i>", "</i>", "<br/>", "<n>", "**", "[", "](c)", " "]
+PIECES = ["a", "b ", "<b>", "</b>", "<i>", "</i>", "<br/>", "<n>", "**", "[", "![", "](c)", "][d]", "[^1]", " "]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
@@ -148,6 +164,7 @@ def test_what_is_taken_out_can_be_put_back(text: str) -> None:
         "A.|<br/>B.",
         "A.<sup>1</sup>|B.<sup>[2]</sup>|C",
         "[A.|B.](c.d)|E",
+        "A.[^1]|B.",
         '<a title="b. c">A.</a>|B',
         "A.|B",
         "<b><i></i></b>",
@@ -181,7 +198,11 @@ def test_places_are_nested_as_pairs_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "run", ["<b>", "<b></i>", "**", "[a](b)", "[a]", "[", "<a b=c ", "<", "](", "</b>", "<x/>", "<code>", "<code>a"]
+    "run",
+    [
+        *("<b>", "<b></i>", "**", "[a](b)", "[a]", "[", "<a b=c ", "<", "](", "</b>", "<x/>", "<code>", "<code>a"),
+        *("![", "[![a](b)", "![a](b)", '[a](b "', "](b(", "[ab][", "[^"),
+    ],
 )
 def test_no_run_of_characters_takes_long(run: str) -> None:
     """Of the same, a million: a time that grew with their square would never end here."""

@@ -13,7 +13,7 @@ from models.data.words import has_words
         *("a@b.example", "info+news@mail.example.com, b@c.example"),
         *("<br/>", "</p>", '<g id="1" >', "<i class='b'>", "<img src=a.png />", "&nbsp;", "&#x41;&amp;"),
         *("{name}", "{{ user.name }}", "${name}", "{}", "%{count}", "{0}", "%s", "%1$s: %d", "%(name)s", "%.2f %"),
-        *("`make demo`", "``make demo``"),
+        *("`make demo`", "``make demo``", "![](a/b.png)", "[![](https://a.b/c.svg)](https://d.e)"),
         *('<a href="https://example.com">{name}</a>', "1. {name}"),
     ],
 )
@@ -28,7 +28,7 @@ def test_what_has_no_words(text: str) -> None:
         *("a", "彼", "ко", "See https://example.com.", "https://example.comを見る", "write to a@b.example"),
         *("@name", "a @ b", "<She left.>", "<彼>", "a<b", "1 < 2 and 3 > 2", "<b>bold</b>", "AT&T", "R&D; etc"),
         *("{彼}", "{two words}", "{a", "x{name}", "Hello, {name}!", "100%sure", "50 % des", "5%de", "%は", "%s files"),
-        *("`make demo` ends", "``quoted''", "`a"),
+        *("`make demo` ends", "``quoted''", "`a", "![a](b.png)"),
     ],
 )
 def test_what_has_words(text: str) -> None:
