@@ -1,7 +1,7 @@
 """Lines that a text has for programs alone, although there are letters in them: they stay, and are no context.
 
-Code between fences, comments and definitions of links in Markdown (CommonMark 0.31, sections 4.5 to 4.7), what a page
-begins with (front matter), and all of subtitles but what is shown (WebVTT, section 4).
+Code between fences, comments and definitions of links in Markdown (CommonMark 0.31, sections 4.5 to 4.7), the names of
+GitHub's alerts, what a page begins with (front matter), and all of subtitles but what is shown (WebVTT, section 4).
 """
 
 import re
@@ -27,6 +27,8 @@ _LINK: Final = re.compile(
         (?:[ \t]++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?+ \s*+""",
     re.VERBOSE,
 )
+_ALERT: Final = re.compile(r"[ \t>]*> ?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*")
+"""What GitHub shows a quotation as."""
 _TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[ \t]+-->.*\s*")
 """When a subtitle is shown, and where."""
 _SUBTITLES: Final = re.compile(r"[\s\ufeff]*WEBVTT(?:[ \t].*)?\s*")
@@ -69,7 +71,7 @@ class _Lines:
     def _end(self, place: int) -> int:
         """Behind the last line of a block that begins here; here, if none does."""
         line = self._lines[place]
-        if _LINK.fullmatch(line) or _SUBTITLES.fullmatch(line):
+        if _LINK.fullmatch(line) or _ALERT.fullmatch(line) or _SUBTITLES.fullmatch(line):
             return place + 1
         if _TIMES.fullmatch(line):
             if self._is_cue(place - 1):
