@@ -152,6 +152,15 @@ def test_other_sentences_keep_what_stood_around_them(text: str, language: str, d
         ("ja", "●一つ。", "●"),
         ("ja", "※一つ。", "※"),
         ("ja", "･一つ。", "･"),
+        ("ja", "ⅳ）一つ。", "ⅳ）"),
+        ("ja", "Ⅳ．一つ。", "Ⅳ．"),
+        ("ja", "（ⅳ）一つ。", "（ⅳ）"),
+        ("en", "2.1.1 One", "2.1.1 "),
+        ("ja", "10.3.2.　一つ。", "10.3.2.　"),
+        ("ja", "2024-05-03 一つ。", "2024-05-03 "),
+        ("en", "[1] One", "[1] "),
+        ("ja", "[00:12:34] 一つ。", "[00:12:34] "),
+        ("en", "- [2024-05-03 10:11:12] One", "- [2024-05-03 10:11:12] "),
     ],
 )
 def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: str, line: str, mark: str) -> None:
@@ -174,6 +183,11 @@ def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: 
         ("en", "A. Smith came"),
         ("en", "I. Newton came"),
         ("en", "IV drips help"),
+        ("en", "2.5 million people"),
+        ("en", "[a] is a letter"),
+        ("ja", "[2019]年の例だ。"),
+        ("ja", "2024-05-03に来た。"),
+        ("ja", "Ⅳ章を読む。"),
         ("ja", "（株）京都が来た。"),
         ("ja", "一、二の例だ。"),
         ("ja", "アは母音だ。"),
@@ -272,7 +286,7 @@ def test_cells_are_texts_of_their_own(text: str, cells: tuple[str, ...]) -> None
     assert found.join(["x"] * len(cells), gap=" ").count("\t") == text.count("\t")
 
 
-@pytest.mark.parametrize("run", [" ", " \t", "\u3000", "a", " |", "> ", "…", "」", "-", "1."])
+@pytest.mark.parametrize("run", [" ", " \t", "\u3000", "a", " |", "> ", "…", "」", "-", "1.", "1.1-", "[1:"])
 @pytest.mark.parametrize("beginning", ["|a", "A", ""])
 def test_no_run_of_characters_takes_long(beginning: str, run: str) -> None:
     """Of the same, a million: a body may have as many, and while one is searched nobody else is served."""
