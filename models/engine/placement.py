@@ -219,7 +219,9 @@ def _alone(marks: Unmarked, pieces: Pieces, spans: Mapping[int, Span]) -> tuple[
         before = {other: span for other, span in spans.items() if other < number or not pair.wide}
         outer, room = room_of(marks.pairs, before, pair, len(pieces.text))
         if not pair.wide:
-            gaps[number] = gap_in_proportion(pair, _part_of(marks, outer), room, pieces, least.get(outer, 0))
+            gaps[number] = gap_in_proportion(
+                marks.text, pair, _part_of(marks, outer), room, pieces, least.get(outer, 0)
+            )
             least[outer] = gaps[number][0]
         if outer is not None:
             within[number] = outer

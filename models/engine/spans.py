@@ -142,9 +142,14 @@ def in_proportion(pair: Pair, outer: Span, room: Room, pieces: Pieces) -> Span:
     return at, at
 
 
-def gap_in_proportion(pair: Pair, outer: Span, room: Room, pieces: Pieces, least: int) -> Span:
-    """The place between words for what is around nothing, as in proportion; not before that of another, `least`."""
+def gap_in_proportion(text: str, pair: Pair, outer: Span, room: Room, pieces: Pieces, least: int) -> Span:
+    """The place between words for what is around nothing, as in proportion; not before that of another, `least`.
+
+    Behind the last word, where no word follows in the source, as the mark of a note is before a full stop.
+    """
     wanted = _share(pair.begin, outer, room)
+    if not any(map(str.isalnum, text[pair.end : outer[1]])):
+        wanted = max((at for at in pieces.ends if at <= room.end), default=room.end)
     (at,) = _near(wanted, [at for at in room.gaps(pieces.gaps) if at >= least] or [room.end])[:1]
     return at, at
 

@@ -111,6 +111,15 @@ def test_a_tag_without_a_partner_is_between_words(japanese: Runtime, source: str
     assert not (before[-1:].isalnum() and after[:1].isalnum())
 
 
+@pytest.mark.parametrize("mark", ["[^1]", "<sup>1</sup>", '<img src="a.png">', "<x></x>"])
+def test_what_follows_the_last_word_follows_the_last_word(japanese: Runtime, mark: str) -> None:
+    """And is before the full stop, as in the sentence."""
+    (plain, text) = translated(japanese, "本堂は国宝である。", f"本堂は国宝である{mark}。")
+    assert text == f"{plain.removesuffix('.')}{mark}."
+    (bold,) = translated(japanese, f"本堂は<b>国宝である{mark}。</b>")
+    assert bold.replace(".", "").endswith(f"{mark}</b>".replace(".", ""))
+
+
 def test_a_tag_that_is_a_word_is_in_its_place(english: Runtime) -> None:
     """As the subject or the object that it stands for, with the particle of one."""
     assert translated(english, "He moved to <city> in 1867 and built <building> there.")[0].endswith(
