@@ -47,6 +47,7 @@ PLACEHOLDER: Final = (
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
     | &lt;/? [A-Za-z0-9][A-Za-z0-9.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
+    | (?<![A-Za-z0-9._%+/@-]) @ [A-Za-z_][A-Za-z0-9_]*+ (?:[./@-][A-Za-z0-9_]++)*+   # @name @user@host.org @scope/name
     | <%=? [^%<>\n\U000f0000-\U0010ffff]{1,80}+ %> | <!-- [^\n\U000f0000-\U0010ffff]{0,400}? -->
     """
     rf"| {TICKED} | {CODE} | </? {TAG} >"

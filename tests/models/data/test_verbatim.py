@@ -51,6 +51,7 @@ def japanese() -> Spelling:
         '<x id="1"/>',
         "<code class='a'>ls -l</code>",
         "&lt;br/&gt;",
+        *("@name", "@name_2", "@scope/a-b.c", "@name@host.example.org"),
     ],
 )
 @pytest.mark.parametrize("around", ["See {} for details.", "({})", "{}, then {}!", "詳細は{}を参照。", "{}。"])
@@ -85,7 +86,7 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "`one' and `other'",
         "` a `",
         f"`{'a' * 81}`",
-        "@name",
+        *("a@b", "@ 100 yen", "@5 pm", "@@"),
         "R&D; AT&T, a & b",
         "&unheardof;",
         "x = &timestamp; &region;",

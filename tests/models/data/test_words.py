@@ -13,6 +13,7 @@ from models.data.words import has_words
         *("a@b.example", "info+news@mail.example.com, b@c.example"),
         *("<br/>", "</p>", '<g id="1" >', "<i class='b'>", "<img src=a.png />", "&nbsp;", "&#x41;&amp;"),
         *("{name}", "{{ user.name }}", "${name}", "{}", "%{count}", "{0}", "%s", "%1$s: %d", "%(name)s", "%.2f %"),
+        *("@name", "@name @other."),
         *("`make demo`", "``make demo``", "![](a/b.png)", "[![](https://a.b/c.svg)](https://d.e)"),
         *('<a href="https://example.com">{name}</a>', "1. {name}"),
     ],
@@ -26,7 +27,18 @@ def test_what_has_no_words(text: str) -> None:
     "text",
     [
         *("a", "彼", "ко", "See https://example.com.", "https://example.comを見る", "write to a@b.example"),
-        *("@name", "a @ b", "<She left.>", "<彼>", "a<b", "1 < 2 and 3 > 2", "<b>bold</b>", "AT&T", "R&D; etc"),
+        *(
+            "@ name",
+            "a @ b",
+            "@名前",
+            "<She left.>",
+            "<彼>",
+            "a<b",
+            "1 < 2 and 3 > 2",
+            "<b>bold</b>",
+            "AT&T",
+            "R&D; etc",
+        ),
         *("{彼}", "{two words}", "{a", "x{name}", "Hello, {name}!", "100%sure", "50 % des", "5%de", "%は", "%s files"),
         *("`make demo` ends", "``quoted''", "`a", "![a](b.png)"),
     ],
@@ -36,7 +48,9 @@ def test_what_has_words(text: str) -> None:
     assert has_words(text)
 
 
-@pytest.mark.parametrize("run", ["a", "@", "a@", "<a ", "<a b=", "{a", "{ ", "%0", "%1", "&a", "www", "http://a ", '"'])
+@pytest.mark.parametrize(
+    "run", ["a", "@", "a@", "@a.", " @a", "<a ", "<a b=", "{a", "{ ", "%0", "%1", "&a", "www", "http://a ", '"']
+)
 def test_no_run_of_characters_takes_long(run: str) -> None:
     """Of the same, a million: a time that grew with their square would never end here."""
     has_words(run * (1_000_000 // len(run)) + "<")
