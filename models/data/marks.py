@@ -21,7 +21,7 @@ _TO: Final = rf"""(?:
 _MARK: Final = re.compile(
     rf"""
       (?P<word> {CODE} | (?i:https?|ftp):// [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )     # no marks, but a word
-    | (?P<note> (?<![A-Za-z0-9)\]\s])                                 # <sup>1</sup>, of a note; not of a power
+    | (?P<note> (?: (?<![A-Za-z0-9)\]\s]) | (?<=[a-z]{{4}}) )       # <sup>1</sup>, of a note; not of a power, as in km
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
         </sup (?:\s[^<>]*+)? > )
     | < (?P<closes>/?) (?P<tag>{TAG}) >

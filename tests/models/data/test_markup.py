@@ -65,6 +65,7 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
             Unmarked("One.", after='<sup id="r1"><a href="#n1">2</a></sup>'),
         ),
         ("<bpt i='1'/>a<ept i='1'/> b", Unmarked("a b", (Pair("<ept i='1'/>", "", 1, 1),), before="<bpt i='1'/>")),
+        ("the name<sup>2</sup> is", Unmarked("the name is", (Pair("<sup>2</sup>", "", 8, 8),))),
         ("1 m<sup>2</sup>.", Unmarked("1 m2.", (Pair("<sup>", "</sup>", 3, 4),))),
         ("(a)<sup>2</sup>", Unmarked("(a)2", (Pair("<sup>", "</sup>", 3, 4),))),
         (
