@@ -32,6 +32,8 @@ _ALERT: Final = re.compile(r"[ \t>]*> ?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)
 _TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[ \t]+-->.*\s*")
 """When a subtitle is shown, and where."""
 _SUBTITLES: Final = re.compile(r"[\s\ufeff]*WEBVTT(?:[ \t].*)?\s*")
+_ABOUT_ALL: Final = re.compile(r"(?:Kind|Language|Region|X-TIMESTAMP-MAP)\s*[:=].*\s*")
+"""What follows the first line of them, for programs."""
 _ABOUT_SUBTITLES: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?", re.DOTALL)
 _RULE: Final = re.compile(r"\ufeff?---\s*")
 _RULE_END: Final = re.compile(r"(?:---|\.\.\.)\s*")
@@ -62,7 +64,7 @@ class _Lines:
         """By their signs, blocks that were begun and not ended."""
 
     def read(self) -> None:
-        place = self._end_of_matter()
+        place = self._end_of_header() if self._subtitles else self._end_of_matter()
         while place < len(self._lines):
             end = self._end(place) if _MAY_BE.match(self._lines[place]) else place
             self.kept[place:end] = [True] * (end - place)
@@ -114,6 +116,11 @@ class _Lines:
                 return number + 1
             self._endless[sign] += 1  # or its last line has words behind it
         return place
+
+    def _end_of_header(self) -> int:
+        end = next(self._where(0, lambda each: not _ABOUT_ALL.fullmatch(each)), len(self._lines))
+        self.kept[:end] = [True] * end
+        return end
 
     def _end_of_matter(self) -> int:
         if len(self._lines) < 2 or not (_RULE.fullmatch(self._lines[0]) and _KEY.fullmatch(self._lines[1])):

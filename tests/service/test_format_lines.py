@@ -37,6 +37,8 @@ Four.[^1]
 """
 SUBTITLES = """\
 WEBVTT - Kyoto
+Kind: captions
+Language: en
 
 NOTE
 A remark
@@ -94,6 +96,7 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
         ("---\nSee: a\nOne two.\n---\n", ["See: a", "One two."]),
         ("NOTE\nOne.\n", ["NOTE", "One."]),
         ("[1]: One.\n", ["[1]: One."]),
+        ("Kind: One\nWEBVTT\nTwo: three\n", ["Kind: One", "Two: three"]),
         ("One:\n00:01 --> two\n", ["One:", "00:01 --> two"]),
         ("", []),
         ("---\n", []),
