@@ -48,7 +48,7 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 """What may stand at the beginning of a line, before its first sentence; anything else there is part of the sentence."""
-_CELLS_OF_ROW = re.compile(r"(\t+|(?:(?<![ \t])[ \t]+)?\|[ \t]*|(?<![!-;=?-{}~])[!-;=?-{}~]{200,})")
+_CELLS_OF_ROW = re.compile(r"(\t+|(?:(?<![ \t])[ \t]+)?\\?\|[ \t]*|(?<![!-;=?-{}~])[!-;=?-{}~]{200,})")
 _CELLS = re.compile(r"(\t+|(?<![!-;=?-~])[!-;=?-~]{200,})")
 """What stands between the cells of a line that begins with |, and of any other: also what is no word of any language,
 such as an image in base64 or a long address, and would be too long for a model. A tag beside it is none of it.
