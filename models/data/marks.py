@@ -34,9 +34,10 @@ _MARK: Final = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _FOR_THE_EYE: Final = re.compile(
-    "a|abbr|address|b|bd[io]|big|blockquote|bpt|br|bx|center|cite|code|dd|del|dfn|div|d[lt]|em|ept|ex|fig(?:caption|ure)"
-    "|font|footer|g|h[1-6r]|header|i|img|ins|it|kbd|li|main|mark|mrk|nav|ol|p|q|r[bpt]|ruby|s|samp|section|small|span"
-    "|strike|strong|su[bp]|table|tbody|t[dhr]|tfoot|thead|tt|u|ul|v|var|wbr|lang|[0-9]+:[0-9:]+"
+    "a|abbr|address|article|aside|b|bd[io]|big|blockquote|bpt|br|bx|caption|center|cite|code|dd|del|details|dfn|div"
+    "|d[lt]|em|ept|ex|fig(?:caption|ure)|font|footer|g|h[1-6r]|header|i|img|ins|it|kbd|li|main|mark|mrk|nav|ol|p"
+    "|picture|q|r[bpt]|ruby|s|samp|section|small|span|strike|strong|su[bp]|summary|table|tbody|t[dhr]|tfoot|thead|tt|u"
+    "|ul|v|var|wbr|lang|[0-9]+:[0-9:]+"
 )
 """Elements of HTML, subtitles and translation memories that are no words, as <name> and <x id="1"/> may be."""
 _LONGEST_FACE: Final = 10

@@ -50,6 +50,10 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ("<a href='x' id=y><i>a</i></a>", Unmarked("a", (Pair("<a href='x' id=y><i>", "</i></a>", 0, 1),))),
         ("<u>a <i>b</i></u>", Unmarked("a b", (Pair("<u>", "</u>", 0, 3), Pair("<i>", "</i>", 2, 3)))),
         ("<p>One.", Unmarked("One.", before="<p>")),
+        (
+            "<details><summary>One</summary>",
+            Unmarked("One", (Pair("<summary>", "</summary>", 0, 3),), before="<details>"),
+        ),
         (" <br/> <b>Two</b></p> ", Unmarked("  Two ", (Pair("<b>", "</b>", 2, 5),), before="<br/>", after="</p>")),
         ('a <i class="x"></i>b', Unmarked("a b", (Pair('<i class="x"></i>', "", 2, 2),))),
         ("a<br/>b", Unmarked("ab", (Pair("<br/>", "", 1, 1),))),
