@@ -48,11 +48,12 @@ PLACEHOLDER: Final = (
       (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
     | &lt;/? [A-Za-z0-9][A-Za-z0-9.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
     | (?<![A-Za-z0-9._%+/@-]) @ [A-Za-z_][A-Za-z0-9_]*+ (?:[./@-][A-Za-z0-9_]++)*+   # @name @user@host.org @scope/name
+    | (?<![A-Za-z0-9&\#/]) \# [0-9]++ (?![A-Za-z0-9_])                                # of an issue: #123
     | <%=? [^%<>\n\U000f0000-\U0010ffff]{1,80}+ %> | <!-- [^\n\U000f0000-\U0010ffff]{0,400}? -->
     """
     rf"| {TICKED} | {CODE} | </? {TAG} >"
 )
-SIGNS: Final = ("://", "www.", "WWW.", "@", "{", "%", "`", "<", "&lt;")
+SIGNS: Final = ("://", "www.", "WWW.", "@", "#", "{", "%", "`", "<", "&lt;")
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"

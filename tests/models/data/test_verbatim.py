@@ -52,6 +52,7 @@ def japanese() -> Spelling:
         "<code class='a'>ls -l</code>",
         "&lt;br/&gt;",
         *("@name", "@name_2", "@scope/a-b.c", "@name@host.example.org"),
+        "#123",
     ],
 )
 @pytest.mark.parametrize("around", ["See {} for details.", "({})", "{}, then {}!", "詳細は{}を参照。", "{}。"])
@@ -87,6 +88,7 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "` a `",
         f"`{'a' * 81}`",
         *("a@b", "@ 100 yen", "@5 pm", "@@"),
+        *("C#", "a#1", "#1a", "# 1", "##1", "#京都"),
         "R&D; AT&T, a & b",
         "&unheardof;",
         "x = &timestamp; &region;",
