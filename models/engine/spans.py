@@ -9,7 +9,6 @@ from models.data.glossary import Glossary, Term
 from models.data.markup import Pair
 from models.data.spelt import Spelt
 from models.data.word_edges import places_of
-from models.data.words import has_words
 
 Span = tuple[int, int]
 _TRIED: Final = 6
@@ -84,8 +83,8 @@ def room_of(pairs: Sequence[Pair], spans: Mapping[int, Span], pair: Pair, size: 
 
 
 def around_all(text: str, pair: Pair, outer: Span, room: Room, ends: Iterable[int]) -> Span | None:
-    """All of the room, for a pair without a word beside it; a full stop stays outside if it is outside."""
-    if room.taken or has_words(text[outer[0] : pair.begin] + text[pair.end : outer[1]]) or not pair.wide:
+    """All of the room, for a pair with nothing but signs beside it; a full stop stays outside if it is outside."""
+    if room.taken or any(map(str.isalnum, text[outer[0] : pair.begin] + text[pair.end : outer[1]])) or not pair.wide:
         return None
     inside = room.end if pair.end == outer[1] else max(room.ends(ends), default=room.end)
     return room.begin, inside

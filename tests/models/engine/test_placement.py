@@ -111,6 +111,14 @@ def test_a_tag_without_a_partner_is_between_words(japanese: Runtime, source: str
     assert not (before[-1:].isalnum() and after[:1].isalnum())
 
 
+@pytest.mark.parametrize("rest", ["https://example.org", "2024", "{name}"])
+def test_what_no_word_is_beside_marks_stays_beside_them(japanese: Runtime, rest: str) -> None:
+    """An address, a number or a placeholder behind a name in bold."""
+    (text,) = translated(japanese, f"**清水寺**：{rest}")
+    assert text.startswith("**Kiyomizu-dera")
+    assert "**" in text.partition(rest)[0].removeprefix("**")
+
+
 @pytest.mark.parametrize("mark", ["[^1]", "<sup>1</sup>", '<img src="a.png">', "<x></x>"])
 def test_what_follows_the_last_word_follows_the_last_word(japanese: Runtime, mark: str) -> None:
     """And is before the full stop, as in the sentence."""
