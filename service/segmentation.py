@@ -59,8 +59,8 @@ _WITH_ORDINALS = frozenset(
     ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
 )
 _MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
-_ASIDE = re.compile(rf"[\s\u200b-\u200f\u202a-\u202e\u2066-\u2069\u2190-\u21ff{PICTURES}\ufe0e\ufe0f]")
-"""White space, emoji, pictures, arrows and marks of direction: around a sentence they stay as they are.
+_ASIDE = re.compile(rf"[\s\u200b-\u200f\u202a-\u202e\u2066-\u2069\u2190-\u21ff\u25c6\u25c7{PICTURES}\ufe0e\ufe0f]")
+"""White space, emoji, pictures, arrows, ◆◇◆ and marks of direction: around a sentence they stay as they are.
 
 A model knows none of them, and drops them, or makes something up. Not so signs of arithmetic, which belong to a number.
 """

@@ -245,7 +245,7 @@ def test_emoji_on_a_line_of_its_own_stays_between_the_sentences() -> None:
     assert document.join(["Done 🙂.", "Really."]) == "Done 🙂.\n🎉\nReally."
 
 
-@pytest.mark.parametrize("aside", ["🎉", "😀 ", "★", "👨‍👩‍👧 ", "☀️", "→", "\u202b", "\u2066"])
+@pytest.mark.parametrize("aside", ["🎉", "😀 ", "★", "◇◆◇", "👨‍👩‍👧 ", "☀️", "→", "\u202b", "\u2066"])
 def test_emoji_around_a_sentence_stay_where_they_are(aside: str) -> None:
     """Before it as after it: a model would drop them, or make something up."""
     found = split(f"{aside}彼は来た。{aside}\n彼女は{aside}帰った。", "ja", longest=1000, most=100)
