@@ -33,7 +33,9 @@ _MARKS = re.compile(
     )?
     (?:
         (?: (?P<number>[0-9]{1,3}) [.)] (?=\s|$|[^\x00-\x7f])                # 1.  2)
-          | [0-9]{1,4} (?:[.-][0-9]{1,4}){2,8}+ \.? (?=\s)                       # 2.1.1   2.1 may be an amount
+          | [0-9]{1,4} (?:[./-][0-9]{1,4}){2,8}+ \.?                              # 2.1.1   2.1 may be an amount
+            (?: [T ] [0-9]{1,2}:[0-9]{2} (?: :[0-9]{2} (?:[.,][0-9]{1,6}+)? )?+ Z? )?+ (?=\s)   # 2024/05/03 10:11
+          | (?:[0-9０-９]{1,3}|[ア-ン]|[一二三四五六七八九十]{1,3}) (?=\u3000)           # ２　前項の  一　寺の  of laws
           | \[ [0-9][0-9:./,TZ +-]{0,40}+ \] (?=\s)                             # [1]  [00:12:34]
           | \( (?:[0-9]{1,3}|[A-Za-z]|[ivxIVX]{2,5}|[ア-ンⅰ-ⅻ]) \) (?=\s|$|[^\x00-\x7f])   # (1)  (a)  (iv)  (ア)
           | [A-Za-z] \) (?=\s|$) | [A-Za-zＡ-Ｚａ-ｚ]）                              # a)  Ａ）
@@ -48,8 +50,10 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 """What may stand at the beginning of a line, before its first sentence; anything else there is part of the sentence."""
-_CELLS_OF_ROW = re.compile(r"(\t+|(?:(?<![ \t])[ \t]+)?\\?\|[ \t]*|(?<![!-;=?-{}~])[!-;=?-{}~]{200,})")
-_CELLS = re.compile(r"(\t+|(?<![!-;=?-~])[!-;=?-~]{200,})")
+_LEADER = r"(?<![ \u3000.…‥・．·])[ \u3000]*+[.…‥・．·](?: ?[.…‥・．·]){3,}+[ \u3000]*+(?=[0-9０-９]{1,4}\s*\Z)"
+"""What leads to the number of a page, in a table of contents."""
+_CELLS_OF_ROW = re.compile(rf"(\t+|{_LEADER}|(?:(?<![ \t])[ \t]+)?\\?\|[ \t]*|(?<![!-;=?-{{}}~])[!-;=?-{{}}~]{{200,}})")
+_CELLS = re.compile(rf"(\t+|{_LEADER}|(?<![!-;=?-~])[!-;=?-~]{{200,}})")
 """What stands between the cells of a line that begins with |, and of any other: also what is no word of any language,
 such as an image in base64 or a long address, and would be too long for a model. A tag beside it is none of it.
 

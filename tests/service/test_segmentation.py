@@ -158,6 +158,11 @@ def test_other_sentences_keep_what_stood_around_them(text: str, language: str, d
         ("en", "2.1.1 One", "2.1.1 "),
         ("ja", "10.3.2.　一つ。", "10.3.2.　"),
         ("ja", "2024-05-03 一つ。", "2024-05-03 "),
+        ("ja", "2024/05/03 10:11 一つ。", "2024/05/03 10:11 "),
+        ("en", "2024-05-03T10:11:12.123Z One", "2024-05-03T10:11:12.123Z "),
+        ("ja", "２　一つ。", "２　"),
+        ("ja", "　十二　一つ。", "　十二　"),
+        ("ja", "イ　一つ。", "イ　"),
         ("en", "[1] One", "[1] "),
         ("ja", "[00:12:34] 一つ。", "[00:12:34] "),
         ("en", "- [2024-05-03 10:11:12] One", "- [2024-05-03 10:11:12] "),
@@ -184,6 +189,9 @@ def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: 
         ("en", "I. Newton came"),
         ("en", "IV drips help"),
         ("en", "2.5 million people"),
+        ("en", "1/2 cup"),
+        ("en", "10:30 to 11:00 it is open"),
+        ("ja", "一 度来た。"),
         ("en", "[a] is a letter"),
         ("ja", "[2019]年の例だ。"),
         ("ja", "2024-05-03に来た。"),
@@ -275,6 +283,8 @@ def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
         ("| 名前 | 説明 |\n|---|:-:|\n| 紫式部 | 歌人。女性。 |\n", ("名前", "説明", "紫式部", "歌人。", "女性。")),
         ("|彼  \t | \t 彼女\t|\t\t|  彼 等  |\n", ("彼", "彼女", "彼 等")),
         ("|彼 \\| 彼女|\n", ("彼", "彼女")),
+        ("一章　寺…………12\n二章 城 . . . . . . ３", ("一章　寺", "二章 城")),
+        ("彼は…………2人", ("彼は…………2人",)),
         ("彼|彼女\n", ("彼|彼女",)),
         ("- 一つ\t二つ", ("一つ", "二つ")),
     ],
@@ -287,7 +297,9 @@ def test_cells_are_texts_of_their_own(text: str, cells: tuple[str, ...]) -> None
     assert found.join(["x"] * len(cells), gap=" ").count("\t") == text.count("\t")
 
 
-@pytest.mark.parametrize("run", [" ", " \t", "\u3000", "a", " |", "> ", "…", "」", "-", "1.", "1.1-", "[1:"])
+@pytest.mark.parametrize(
+    "run", [" ", " \t", "\u3000", "a", " |", "> ", "…", "」", "-", "1.", "1.1-", "[1:", "…1", ". "]
+)
 @pytest.mark.parametrize("beginning", ["|a", "A", ""])
 def test_no_run_of_characters_takes_long(beginning: str, run: str) -> None:
     """Of the same, a million: a body may have as many, and while one is searched nobody else is served."""
