@@ -194,6 +194,20 @@ def test_group_counts_all_sentences_but_the_first_by_their_tokens() -> None:
 
     assert accuracy("group") == 1  # -10 / 8 against -8 / 4
     assert accuracy("last") == 0  # -5 against -4
+    scores |= {"b b b": -10.0, "c c c": -10.0}
+    assert accuracy("group") == 0  # -20 / 8 against -8 / 4; without ends, -20 / 6 against -8 / 2
+
+
+def test_replaced_contexts_of_a_group_are_of_their_own_sentences() -> None:
+    """Each translation is scored with the source that it is of."""
+    judge = Judge(len)
+    items = [passage(("a", "b", "c"), ("a", "b", "d"))]
+    contrast(judge, items, ContextWindow(size=2), rule="group", replacement=Replacement("empty"))
+    assert [(window.current.source, target) for window, target in judge.seen] == [
+        ("two", "b"),
+        ("three", "c"),
+        ("three", "d"),
+    ]
 
 
 def test_what_variants_share_is_scored_once() -> None:

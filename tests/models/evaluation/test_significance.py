@@ -86,6 +86,14 @@ def test_a_class_that_a_sample_lacks_is_no_error() -> None:
     assert compare_outcomes(both, both)["macro"].system == 0.5
 
 
+def test_a_class_that_a_sample_lacks_does_not_count_in_it() -> None:
+    """Of forty documents all are better but for a class that only one has: 1 in 3 samples lack it, and lie far off."""
+    worse, better = (outcomes({f"d{i}": [True, right, False] for i in range(40)}) for right in (False, True))
+    found = compare_outcomes([*worse, Outcome("d0", "it", True)], [*better, Outcome("d0", "it", False)])["macro"]
+    assert (found.baseline, found.system) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert found.p_value == pytest.approx((39 / 40) ** 40, abs=0.05)
+
+
 def test_other_items_are_refused() -> None:
     """Also none at all."""
     one, other = outcomes({"a": [True]}), outcomes({"b": [True]})
