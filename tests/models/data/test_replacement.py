@@ -117,6 +117,15 @@ def test_random_context_is_drawn_from_the_vocabulary() -> None:
     assert len(set(contexts)) > 1
 
 
+def test_random_context_is_as_long_as_the_real_one_on_each_side() -> None:
+    """A translation four times as long as its sentence is replaced by as long a one."""
+    real = Window(Sentence("now"), (Sentence("ten words.", "forty " * 7),))
+    ((found,),) = (window.preceding for window in Replacement("random", 1, VOCABULARY).apply([real], [0]))
+    assert len(found.source) < 15
+    assert found.target is not None
+    assert len(found.target) > 35
+
+
 def test_random_context_needs_a_vocabulary() -> None:
     """It is refused at once, not when the first sentence is replaced."""
     with pytest.raises(ConfigError, match="vocabulary"):
