@@ -1,7 +1,8 @@
 """Every usable sentence takes part once a pass, in an order that the seed decides, with context of its own document."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from torch import Tensor
 
-from models.config import ContextWindow, TokenizerConfig
-from models.data.batches import Example, latest, make_batch, pad, plan
+from models.config import ContextWindow, EmphasisConfig, TokenizerConfig
+from models.data.batches import Example, latest, make_batch, pad, plan, plan_blocks
 from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence, windows
+from models.data.emphasis import write_gains
 from models.data.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 from models.errors import DataError
 
@@ -46,6 +49,12 @@ class Reader:
         """How many each sentence has."""
         self.seen = [[list(tokens) for tokens in example.preceding] for example in examples]
         return {"counts": torch.tensor([len(example.preceding) for example in examples])}
+
+
+class Joining(Reader):
+    """One that puts the context into the source."""
+
+    joins_source = True
 
 
 def as_lists(sentences: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -148,16 +157,40 @@ def test_the_latest_sentences_are_chosen_whole(count: int, room: int, kept: int)
     assert latest(sentences, count, room) == sentences[3 - kept :]
 
 
-def test_seed_and_epoch_decide_the_order() -> None:
+def of_sentences(lengths: NDArray[np.int64], seed: int, epoch: int) -> list[NDArray[np.int64]]:
+    """Batches of single sentences."""
+    return plan(lengths, np.arange(len(lengths)), 200, seed, epoch)
+
+
+def of_blocks(lengths: NDArray[np.int64], seed: int, epoch: int) -> list[NDArray[np.int64]]:
+    """Batches of blocks of three."""
+    return plan_blocks(lengths, np.arange(len(lengths)).reshape(-1, 3), 200, seed, epoch)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [of_sentences, of_blocks])
+def test_seed_and_epoch_decide_the_order(make: Callable[..., list[NDArray[np.int64]]]) -> None:
     """The same seed and epoch give the same batches; another seed or epoch gives others."""
     lengths = np.array(random.Random(1).choices(range(5, 30), k=300))
     first, again, epoch, seed = (
-        [batch.tolist() for batch in plan(lengths, np.arange(300), 200, *numbers)]
-        for numbers in ((1, 0), (1, 0), (1, 1), (2, 0))
+        [batch.tolist() for batch in make(lengths, *numbers)] for numbers in ((1, 0), (1, 0), (1, 1), (2, 0))
     )
     assert first == again
     assert first not in (epoch, seed)
     assert {tuple(sorted(batch)) for batch in first} != {tuple(sorted(batch)) for batch in epoch}
+
+
+@pytest.mark.parametrize("make", [of_sentences, of_blocks])
+def test_short_and_long_sentences_come_in_turn(make: Callable[..., list[NDArray[np.int64]]]) -> None:
+    """Sorted into batches by length, they are not learnt from in that order: each half of a pass has both."""
+    lengths = np.array(random.Random(1).choices(range(5, 30), k=3000))
+    longest = [int(lengths[batch].max()) for batch in make(lengths, 1, 0)]
+    halves = [np.mean(half) for half in np.array_split(longest, 2)]
+    assert halves[0] == pytest.approx(halves[1], rel=0.15)
+
+
+def test_a_batch_may_be_just_as_large_as_the_budget() -> None:
+    """Ten sentences of 20 tokens are 200."""
+    assert [len(batch) for batch in of_sentences(np.full(30, 20), 1, 0)] == [10, 10, 10]
 
 
 @pytest.mark.parametrize("window", [0, 1, 3])
@@ -200,6 +233,8 @@ def test_what_cannot_be_trained_on_is_context_only(tokenizer: Tokenizer) -> None
     document = Document(tuple(Sentence(*pair) for pair in sentences))
     corpus, reader = TokenizedCorpus([document], tokenizer, 20), Reader(3)
     assert corpus.usable.tolist() == [0, 4]
+    longest = int(corpus.lengths[0])
+    assert TokenizedCorpus([document], tokenizer, longest).usable.tolist() == [0, 4]
     corpus.batch([4], reader)
     assert reader.seen == [tokenizer.encode_sources([source for source, _ in sentences[1:4]])]
 
@@ -214,6 +249,29 @@ def test_a_context_that_is_too_long_is_not_trained_on(documents: list[Document],
         assert 0 < len(used) < len(context)
     alone = corpus.plan(Reader(0), 200, seed=1, epoch=0)
     assert sum(map(len, alone)) == len(context)
+
+
+def test_each_sentence_of_a_batch_has_its_own_weight(
+    documents: list[Document], tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    """In whichever order they come."""
+    count = sum(len(document.sentences) for document in documents)
+    write_gains(tmp_path / "gains", [[number / count for number in range(count)]])
+    emphasis = EmphasisConfig(gains=tmp_path / "gains")
+    corpus = TokenizedCorpus(documents, tokenizer, 64, emphasis=emphasis)
+    batch = corpus.batch([7, 2, 11], Reader(0))
+    assert batch.weights is not None
+    assert batch.weights.tolist() == pytest.approx([1 + number / count for number in (7, 2, 11)], abs=1e-4)
+
+
+def test_a_context_in_the_source_counts_in_a_batch(documents: list[Document], tokenizer: Tokenizer) -> None:
+    """What is joined to a sentence is padded like it, and counts in full."""
+    corpus = TokenizedCorpus(documents, tokenizer, 100)
+    reader = Joining(3)
+    context = corpus.context_lengths(reader)
+    for batch in corpus.plan(reader, 100, seed=1, epoch=0):
+        longest = int((corpus.source_lengths + context)[batch].max())
+        assert len(batch) == 1 or len(batch) * longest <= 100
 
 
 def test_a_corpus_with_nothing_to_train_on_is_refused(tokenizer: Tokenizer) -> None:
