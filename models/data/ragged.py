@@ -50,7 +50,7 @@ class Ragged(Sequence[Tokens]):
         """One of them, or several that follow one another; arrays, which are read as lists would be."""
         if isinstance(index, slice):
             first, end, _ = index.indices(len(self))
-            bounds = self._ends[first : max(first, end) + 1]
+            bounds = self._ends[first : end + 1]
             return [self.ids[begin:end] for begin, end in pairwise(bounds)]  # type: ignore[return-value]
         number = range(len(self))[index]
         return self.ids[self._ends[number] : self._ends[number + 1]]  # type: ignore[return-value]
