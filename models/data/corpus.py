@@ -126,10 +126,10 @@ class TokenizedCorpus:
         """The batch of these sentences, with the context that `reader` takes from their documents.
 
         Where decoding leaves something behind, each sentence goes on from the one before it in its block, if that is in
-        the batch and may be trained on; else it starts anew.
+        the batch; else it starts anew.
 
         Args:
-            indices: of the sentences.
+            indices: of the sentences, which may be trained on.
             reader: of the context.
             neighbours: for each sentence the one whose context is read in place of its own; None where none is. Its own
                 is read all the same where the other's holds the sentence itself, which would tell its translation.
@@ -201,8 +201,7 @@ class TokenizedCorpus:
 
     def _goes_on(self, index: int, before: int, reader: ContextReader) -> bool:
         position = index - int(self.first[index])
-        in_block = before == index - 1 and reader.window.around(position)[0] < position
-        return in_block and bool(self.usable[np.searchsorted(self.usable, before)] == before)
+        return before == index - 1 and reader.window.around(position)[0] < position
 
     def _context_of(self, reader: ContextReader) -> NDArray[np.int64] | None:
         return self.context_lengths(reader) if reader.window != ContextWindow() else None
