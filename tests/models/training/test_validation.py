@@ -8,11 +8,16 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from models.config import load_config
+from models.data.corpus import TokenizedCorpus
 from models.data.documents import Document, Sentence
+from models.engine.runtime import Runtime, WindowTranslator
 from models.errors import DataError
-from models.training.checkpoints import list_checkpoints
+from models.evaluation.metrics import reference_loss
+from models.training import validation
+from models.training.checkpoints import list_checkpoints, load_checkpoint, load_model
 from models.training.run import make_tokenizer
-from models.training.validation import _first
+from models.training.validation import _first, mean_loss
+from tests.support.bundles import documents, make_checkpoint
 from tests.support.training import train
 
 
@@ -40,6 +45,16 @@ def test_curves_have_loss_bleu_and_contrastive_accuracy(
     assert len(curves.Scalars("train/loss")) == 4
     rates = {point.step: point.value for point in curves.Scalars("train/learning_rate")}
     assert rates == pytest.approx({update: 0.01 * (10 / update) ** 0.5 for update in (10, 20, 30, 40)})
+
+
+def test_the_dev_loss_is_that_which_evaluation_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mean over tokens, however they stand in batches, without label smoothing, and with the real context."""
+    monkeypatch.setattr(validation, "BUDGET", 40)
+    folder, read = make_checkpoint(tmp_path / "checkpoint"), documents()
+    model, corpus = load_model(load_checkpoint(folder)), TokenizedCorpus(read, load_checkpoint(folder).tokenizer, 64)
+    scorer = WindowTranslator(Runtime.open(folder))
+    expected = reference_loss(scorer, scorer.count_tokens, read, model.architecture.window)
+    assert mean_loss(model, corpus) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_run_without_dev_sets_trains_in_silence(
