@@ -99,6 +99,20 @@ def test_validation_is_of_the_model_as_it_is_and_changes_nothing(make_run: MakeR
     assert_same_weights(*finals)
 
 
+def test_each_update_drops_other_elements(make_run: MakeRun) -> None:
+    """It draws from a seed that no other update has."""
+    config = load_config(make_run(training={"updates": 3, "validate_every": 1, "checkpoint_every": 3}))
+    tokenizer, seeds = make_tokenizer(config), set[int]()
+    corpus = TokenizedCorpus(read_corpus(config.data.train), tokenizer, config.data.max_tokens)
+
+    def validate(_model: TranslationModel) -> dict[str, float]:
+        seeds.add(torch.initial_seed())
+        return {}
+
+    Trainer(config, tokenizer, corpus, World()).run(validate, Curves(None))
+    assert len(seeds) == 3
+
+
 def test_each_pass_has_an_order_of_its_own(make_run: MakeRun) -> None:
     """All sentences come again, but not in the same batches one after the other."""
     config = load_config(make_run("run", training={"updates": None, "epochs": 2, "checkpoint_every": 1000}))
