@@ -39,6 +39,18 @@ def test_a_causal_query_sees_itself_and_what_is_before() -> None:
     assert not torch.allclose(before[:, 2:], after[:, 2:])
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("training", [True, False])
+def test_the_last_queries_see_what_they_see_among_all(count: int, training: bool) -> None:
+    """However many there are, in training and in inference, which compute them in other ways."""
+    torch.manual_seed(1)
+    attention, x = Attention(8, 2), torch.randn(1, 4, 8)
+    with torch.inference_mode(not training):
+        keys_values = attention.keys_values(x)
+        last, every = (attention(some, *keys_values, causal=True) for some in (x[:, -count:], x))
+        assert torch.allclose(last, every[:, -count:], atol=1e-6)
+
+
 def test_a_memory_may_have_another_width() -> None:
     """Keys and values can come from states that are wider than the model."""
     attention = Attention(8, 2, memory_width=12)

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 import torch
 from hypothesis import given
@@ -56,6 +58,32 @@ def test_initialisation_depends_on_the_seed_alone() -> None:
         assert not any(m.bias.any() for m in model.modules() if isinstance(m, nn.Linear) and m.bias is not None)
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
+
+
+def test_weights_begin_as_large_as_they_should() -> None:
+    """Matrices as by Glorot and Bengio 2010, eq. 16; embeddings so that they have length 1 before they are scaled."""
+    torch.manual_seed(1)
+    model = build(width=64, embeddings="output")
+    model.initialize()
+    backbone = model.backbone
+    for embedding in (backbone.source_embedding, backbone.target_embedding):
+        assert embedding.weight.norm(dim=1).mean().item() == pytest.approx(1, abs=0.1)
+    inner = backbone.encoder[0].feed_forward.inner.weight  # type: ignore[union-attr]
+    assert inner.abs().max().item() == pytest.approx((6 / (64 + 24)) ** 0.5, rel=0.01)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_dropout_is_on_embeddings_and_on_what_every_sublayer_gives(norm: str) -> None:
+    """Vaswani et al. 2017, section 5.4: on both sides, once each."""
+    model, found = build(norm=norm).train(), Counter[str]()
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Dropout):
+            module.register_forward_hook(lambda *_, name=name: found.update([name]))
+    batch = make_batch([[5, 6]], [[7, 8]], {})
+    assert batch.target is not None
+    model.hidden(batch, batch.target[:, :-1])
+    residuals = ("encoder.0.self", "encoder.0.feed", "decoder.0.self", "decoder.0.source", "decoder.0.feed")
+    assert found == {"backbone.dropout": 2} | {f"backbone.{name}_residual.dropout": 1 for name in residuals}
 
 
 @given(st.lists(st.integers(4, 19), max_size=15), st.lists(st.integers(4, 19), min_size=1, max_size=14))
