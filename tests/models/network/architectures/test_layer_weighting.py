@@ -118,6 +118,19 @@ def test_word_dropout_leaves_out_whole_words() -> None:
     assert torch.equal(words.eval().embed_target(tokens, backbone, state), whole)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_words_of_translations_are_left_out_in_training(
+    make_model: Make, corpus: TokenizedCorpus, share: float
+) -> None:
+    """Others each time that they are read, where the config says so; of the sources all are there."""
+    model: TranslationModel = make_model(LayerWeightingConfig(token_dropout=share)).train()
+    batch = corpus.batch(range(5), model.architecture)
+    one, other = (model.architecture.encode(batch, model.backbone) for _ in range(2))
+    assert torch.equal(one["target"], other["target"]) is (share == 0)
+    assert torch.equal(one["source.alone"], other["source.alone"])
+
+
 def test_layer_weights_begin_even() -> None:
     """The mixture starts with the same weight for each layer, and its weights always sum to one."""
     reader = LayerWeighting(LayerWeightingConfig(), SMALL, 0.0)
