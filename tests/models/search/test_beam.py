@@ -94,11 +94,14 @@ def test_the_minimum_length_is_kept(make_decoder: Make, make_sources: Sources) -
     assert min(len(hypothesis.tokens) for sentence in found for hypothesis in sentence) == 3
 
 
-def test_without_normalisation_search_ends_with_the_first_leader(make_decoder: Make, make_sources: Sources) -> None:
-    """With alpha 0 nothing longer can overtake an ended hypothesis that is ahead of the beam."""
+@pytest.mark.parametrize("least", [0, 1])
+def test_without_normalisation_search_ends_with_the_first_leader(
+    make_decoder: Make, make_sources: Sources, least: int
+) -> None:
+    """With alpha 0 nothing longer can overtake an ended hypothesis that is ahead of the beam, alone or with others."""
     decoder = make_decoder(1, scores={EOS: 20.0})
-    run(BeamSearch(decoder, SearchOptions(4, alpha=0, min_length=0)), make_sources(1), [9])
-    assert decoder.rows == [4]
+    run(BeamSearch(decoder, SearchOptions(4, alpha=0, min_length=least)), make_sources(1), [9])
+    assert decoder.rows == [4] * (least + 1)
 
 
 def test_of_equal_hypotheses_the_lower_tokens_come_first(make_decoder: Make, make_sources: Sources) -> None:
