@@ -22,6 +22,7 @@ SMALL = BackboneConfig(width=16, feed_forward=16, heads=2, encoder_layers=2, dec
 SWITCHES: dict[str, dict[str, Any]] = {
     "default": {},
     "causal": {"causal": True, "single_sentence_global": True},
+    "causal, and first sentences without the layer": {"causal": True},
     "paper": {"depth": "paper"},
     "paper without gate": {"depth": "paper", "gate": False},
     "no gate": {"gate": False},
@@ -171,13 +172,12 @@ def test_following_sentences_are_hidden_in_half_of_the_batches(make_model: Make,
     expected = [outputs(model, batch) for batch in (batches[0], hidden)]
     model.train()
     found = []
-    for seed in range(12):
+    for seed in range(40):
         torch.manual_seed(seed)
         output = outputs(model, batches[0])
         found.append([torch.allclose(output, each, atol=1e-6) for each in expected])
-    assert [False, True] in found
-    assert [True, False] in found
     assert all(sum(each) == 1 for each in found)
+    assert 10 <= sum(as_hidden for _, as_hidden in found) <= 30
 
 
 def test_states_that_are_kept_change_nothing(make_model: Make, corpus: TokenizedCorpus) -> None:
