@@ -2,7 +2,7 @@ import pytest
 
 from models.data.batches import Example, read_batch
 from models.data.tokenizer import PAD
-from models.engine.candidates import score
+from models.engine.candidates import Reading, score
 from models.network.model import TranslationModel
 
 
@@ -16,6 +16,15 @@ def test_candidates_are_scored_as_they_are_alone(model: TranslationModel) -> Non
         for candidate, values in zip(each, together[place], strict=True):
             alone = score(model, batch, [[candidate] if row == place else [[]] for row in range(2)])
             assert alone[place][0] == pytest.approx(values, abs=1e-4)
+
+
+def test_another_token_is_scored_where_each_stands(model: TranslationModel) -> None:
+    """As it is in a candidate that has it there, the end of sentence's place included."""
+    reading = Reading.of(model, read_batch([Example([5, 6, 7])], None, model.architecture))
+    ((own, beside),) = reading.score_beside([[4, 5]], 9)
+    assert own == pytest.approx(reading.score([[4, 5]])[0], abs=1e-5)
+    instead = reading.score([[9], [4, 9], [4, 5, 9]])
+    assert beside == pytest.approx([values[place] for place, values in enumerate(instead)], abs=1e-4)
 
 
 def test_a_candidate_may_be_as_long_as_the_model_has_positions(model: TranslationModel) -> None:

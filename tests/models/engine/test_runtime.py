@@ -15,6 +15,8 @@ from models.engine.strategies import TokenizedRequest
 from models.errors import BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
 from models.evaluation.contrastive import Scorer
 from models.evaluation.metrics import Translator, evaluate
+from models.network.model import TranslationModel
+from models.training.checkpoints import load_checkpoint
 from tests.support.bundles import documents, make_bundle
 
 STRATEGIES = ["direct", "sentence", "rerank"]
@@ -105,6 +107,17 @@ def test_a_larger_alpha_gives_longer_translations(runtime: Runtime, strategy: An
         if alpha == own:
             assert found == runtime.translate(REQUESTS, Options(strategy, beam_size=4))
     assert lengths[0.0] < lengths[own] < lengths[4.0]
+
+
+def test_hypotheses_are_compared_by_the_rule_that_the_run_names(checkpoint: Path, model: TranslationModel) -> None:
+    """With the same alpha, `wu` prefers longer ones less than `power` does."""
+    trained, lengths = load_checkpoint(checkpoint), {}
+    for rule in ("wu", "power"):
+        decoding = trained.config.decoding.model_copy(update={"normalization": rule, "alpha": 3.0})
+        config = trained.config.model_copy(update={"decoding": decoding})
+        found = Runtime.of(config, trained.tokenizer, model).translate(REQUESTS, Options(beam_size=4))
+        lengths[rule] = sum(one.tokens for one in found)
+    assert lengths["wu"] < lengths["power"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
