@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import torch
 from pydantic import ValidationError
 from torch import Tensor
 
@@ -19,19 +18,16 @@ _OF_NO_WEIGHT: Final = {"max_length", "context_sentences"}
 def average(folders: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), summed in float64.
 
-    A tensor that is the same in all of them, as a frozen one, stays the same to the bit; one that some have not is the
-    mean of the others'. All are in the first.
+    A tensor that is the same in all of them, as a frozen one, stays the same to the bit: there its sum is exact. One
+    that some have not is the mean of the others'. All are in the first.
     """
     first = load_checkpoint(folders[0]).weights
-    total = {name: tensor.double() for name, tensor in first.items()}
-    count, constant = dict.fromkeys(first, 1), dict.fromkeys(first, True)
+    total, count = {name: tensor.double() for name, tensor in first.items()}, dict.fromkeys(first, 1)
     for folder in folders[1:]:
         for name, tensor in load_checkpoint(folder).weights.items():
             total[name] += tensor
             count[name] += 1
-            constant[name] = constant[name] and torch.equal(tensor, first[name])
-    mean = {name: (tensor / count[name]).to(first[name].dtype) for name, tensor in total.items()}
-    return {name: first[name] if constant[name] else tensor for name, tensor in mean.items()}
+    return {name: (tensor / count[name]).to(first[name].dtype) for name, tensor in total.items()}
 
 
 def average_runs(folders: Sequence[Path], out: Path, name: str | None = None) -> None:
