@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from models.bundle.description import describe
 from models.bundle.manifest import Manifest
+from models.config import GlobalLocalConfig
 from models.errors import BundleError
+from models.network.architectures.global_local import GlobalLocal
+from models.training.checkpoints import load_checkpoint
 
 
 @pytest.fixture
@@ -23,6 +27,20 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
     values = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     edit(values)
     (folder / "manifest.json").write_text(json.dumps(values), encoding="utf-8")
+
+
+def test_what_was_learnt_with_following_sentences_serves_no_documents_that_grow(checkpoint: Path) -> None:
+    """Unless it was learnt without them, too."""
+    trained = load_checkpoint(checkpoint)
+    serves = {
+        causal: describe(
+            trained.config,
+            trained.tokenizer,
+            GlobalLocal(GlobalLocalConfig(causal=causal), trained.config.backbone, 0.0),
+        ).serves_sessions
+        for causal in (False, True, "both")
+    }
+    assert serves == {False: False, True: True, "both": True}
 
 
 def test_the_manifest_says_what_the_bundle_is(bundle: Path) -> None:

@@ -106,7 +106,7 @@ def test_stale_validations_make_a_plateau() -> None:
     progress = Progress()
     for loss in (3.0, 3.1, 3.2, 2.9, 3.0, 3.0, 3.0, 3.0):
         progress.judge(loss, patience=2)
-    assert (progress.plateaus, progress.best_loss) == (3, 2.9)
+    assert (progress.plateaus, progress.stale, progress.best_loss) == (3, 4, 2.9)
 
 
 def test_a_sentence_weighs_as_if_it_were_there_so_often(batch: Batch) -> None:

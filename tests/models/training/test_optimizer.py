@@ -107,6 +107,14 @@ def test_gradients_are_clipped_and_remembered_as_the_settings_say() -> None:
     assert sum(mean.sum().item() for mean in means["exp_avg_sq"]) == pytest.approx(0.1 * 0.5**2, rel=1e-3)
 
 
+def test_a_large_epsilon_keeps_small_gradients_from_moving_much() -> None:
+    """Adam's first step is g / (|g| + epsilon) times the rate."""
+    model = a_model()
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    Optimizer(model, TrainingConfig(updates=1, clip_norm=0.5, adam_epsilon=1.0), World()).step(RATE)
+    assert max((p - before[name]).abs().max().item() for name, p in model.named_parameters()) < RATE / 3
+
+
 @pytest.mark.parametrize("kind", ["adam", "muon"])
 def test_the_backbone_may_move_slower(kind: str) -> None:
     """At a tenth of the rate it takes a tenth of the step; context modules take the whole."""
