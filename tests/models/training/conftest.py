@@ -19,7 +19,7 @@ def one_thread() -> None:
 
 @pytest.fixture
 def run(make_run: Callable[..., Path]) -> Path:
-    """The folder of a run with a few checkpoints."""
-    config = load_config(make_run(training={"updates": 4}))
+    """The folder of a run with a few checkpoints, unlike each other."""
+    config = load_config(make_run(training={"updates": 4, "schedule": {"peak": 0.01, "warmup": 1}}))
     make_tokenizer(config)
     return train(config).parent

@@ -18,12 +18,14 @@ from tests.models.conftest import BACKBONE
 from tests.support.training import train
 
 NAME = "backbone.target_embedding.weight"
+SCHEDULE = {"peak": 0.01, "warmup": 1}
+"""With less, weights would be nearly the same after some updates."""
 
 
 @pytest.fixture
 def twins(run: Path, make_run: Callable[..., Path]) -> list[Path]:
     """The final checkpoints of two runs that went on from the same one, each its own way."""
-    went_on = {"init": str(run / "final"), "updates": 3}
+    went_on = {"init": str(run / "final"), "updates": 3, "schedule": SCHEDULE}
     return [
         train(load_config(make_run(f"twin-{seed}", training=went_on | {"seed": seed}))).parent / "final"
         for seed in (1, 2)
@@ -61,9 +63,10 @@ def test_average_of_runs_is_a_checkpoint(twins: list[Path], tmp_path: Path) -> N
 def test_sentence_model_has_a_part_in_the_backbone(run: Path, make_run: Callable[..., Path], tmp_path: Path) -> None:
     """A model with context, and a sentence model that went on from the same weights: context modules stay."""
     context = {"kind": "doc_transformer", "context_sentences": 2}
-    document = {"step": "document", "init": str(run / "final"), "updates": 3, "unfreeze": True}
+    went_on = {"init": str(run / "final"), "updates": 3, "schedule": SCHEDULE}
+    document = went_on | {"step": "document", "unfreeze": True}
     both = train(load_config(make_run("document", architecture=context, training=document))).parent / "final"
-    sentence = train(load_config(make_run("sentence", training={"init": str(run / "final"), "updates": 3})))
+    sentence = train(load_config(make_run("sentence", training=went_on)))
     average_runs([both, sentence], tmp_path / "soup")
     soup, one = (load_checkpoint(folder).weights for folder in (tmp_path / "soup", both))
     torch.testing.assert_close(soup[NAME], (_weights(both) + _weights(sentence)) / 2)
