@@ -212,10 +212,10 @@ def test_early_stopping_ends_a_run_that_no_longer_improves(make_run: MakeRun) ->
     assert progress.stale == 3
 
 
-@pytest.mark.parametrize("average", [1, 2])
-def test_a_run_that_waited_in_vain_ends_with_what_was_best(make_run: MakeRun, average: int) -> None:
+@pytest.mark.parametrize(("average", "keep"), [(1, 1), (2, 1), (1, 5)])
+def test_a_run_that_waited_in_vain_ends_with_what_was_best(make_run: MakeRun, average: int, keep: int) -> None:
     """With patience, the final model is of the lowest dev loss, which need not be where a checkpoint was due."""
-    ends = {"updates": 50, "validate_every": 1, "patience": 6, "checkpoint_every": 2, "keep": 1, "average": average}
+    ends = {"updates": 50, "validate_every": 1, "patience": 6, "checkpoint_every": 2, "keep": keep, "average": average}
     ends |= {"schedule": {"peak": 0.01, "warmup": 1}}  # else all checkpoints are nearly the same
     run = load_config(make_run("best", training=ends))
     tokenizer = make_tokenizer(run)
