@@ -157,6 +157,8 @@ def test_a_line_that_is_no_term_is_named(tmp_path: Path, text: str, said: str) -
         ("shrine", "Shrines stood there.", True),
         ("shrine", "It was enshrined.", False),
         ("tea", "A team of teachers", True),  # an ending may be anything of two letters
+        ("church", "All churches", True),
+        ("church", "The churchyard", False),
         ("tea", "A teapot of teachers", False),
         ("ABC", "(ABC)", True),
         ("神社", "大神社である。", True),
