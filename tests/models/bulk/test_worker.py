@@ -8,6 +8,7 @@ import pytest
 
 from models.bulk.worker import ATTEMPTS, PartTranslator, Settings
 from models.config import GlobalLocalConfig
+from models.data.glossary import Term
 from models.data.replacement import Replacement
 from models.engine.requests import Options
 from models.errors import BundleError, UnsupportedOptionError
@@ -98,5 +99,6 @@ def test_key_is_of_what_matters(bulk_bundle: Path) -> None:
         {"replacement": Replacement("empty")},
         {"compute_type": "bfloat16"},
         {"device": "cuda"},
+        {"terms": (Term("神社", "shrine"),)},
     ]
     assert len({replace(settings, **other).key for other in [{}, *others]}) == len(others) + 1
