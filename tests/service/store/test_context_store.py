@@ -212,13 +212,15 @@ async def test_failed_sentence_without_its_window_cannot_be_retried(document: Do
     assert len(sources(again)) == 2
 
 
-async def test_idempotency_key_outlives_its_sentence(document: Document) -> None:
+async def test_idempotency_key_outlives_its_sentence(document: Document, redis_server: RedisServer) -> None:
     """A very late repetition is told so, and does not append the sentence a second time."""
     await document.append("a", key="k")
     await document.finish(0)
     await document.grow(KEPT_POSITIONS + 1)
     with pytest.raises(PositionExpiredError):
         await document.append("a", key="k")
+    async with connect(redis_server.url, 5) as client:
+        assert not {"s0", "a0", "k0"} & set(await client.hkeys(document.key.names()[1]))
 
 
 async def test_unknown_session_is_never_made_anew(store: ContextStore) -> None:

@@ -83,6 +83,25 @@ async def test_sentence_that_another_asks_for_stays(document: Document) -> None:
     assert await document.withdraw(0, "retry"), "nobody has asked since"
 
 
+async def test_who_asks_again_and_again_asks_once(document: Document) -> None:
+    """Whoever waits looks every now and then; when they leave too, nobody asks for the sentence any more."""
+    await document.append("a", 0, who="one")
+    await document.append("a", 0, who="retry")
+    await document.claim(0, "retry")
+    assert not await document.withdraw(0, "one")
+    assert await document.withdraw(0, "retry")
+    assert await document.kept() == []
+
+
+async def test_lease_that_is_renewed_forgets_nobody_who_waits(document: Document) -> None:
+    """Who translates for long renews the lease, and then gives the sentence up: others still ask for it."""
+    await document.append("a", 0, who="one")
+    await document.append("a", 0, who="retry")
+    await document.claim(0, "one")
+    assert not await document.withdraw(0, "one")
+    assert (await document.claim(0, "retry")).wait_seconds == 0
+
+
 async def test_lease_holds_for_who_has_shorter_ones(document: Document) -> None:
     """While a setting is rolled out leases of one replica are longer than another's, and no less true for that."""
     await document.append("a", 0, who="one", seconds=60)
