@@ -145,6 +145,7 @@ async def test_failed_sentence_is_nobodys_until_it_is_sent_again(document: Docum
         await document.claim(0, "other")
     assert failed.value.extras == {"failed_position": 0}
     assert (await document.append("a", 0, who="retry")).wait_seconds == 0
+    assert (await document.claim(0, "other")).wait_seconds > 0
     await document.withdraw(0, "retry", "invalid_request")
     await document.correct(0, "corrected")
     assert (await document.claim(0, "other")).answer is not None
@@ -163,6 +164,16 @@ async def test_failed_sentence_is_not_sent_again_by_who_waits_for_it(document: D
                 document.key, "a", position=first.position, idempotency_key=None, lease=lease, again=True
             )
     assert (await document.append("a", 0, who="four")).wait_seconds == 0
+
+
+async def test_failed_sentence_that_kills_nobody_tells_everybody_why(document: Document) -> None:
+    """Whoever waits for one that is too long, say, tries it too, and so gets that error."""
+    await document.append("a", 0, who="one")
+    waiting = Lease("two", 60)
+    await document.append("a", 0, who=waiting.token)
+    await document.withdraw(0, "one", "sentence_too_long")
+    again = await document.store.append(document.key, "a", position=0, idempotency_key=None, lease=waiting, again=True)
+    assert again.wait_seconds == 0
 
 
 async def test_failed_sentence_keeps_its_text(document: Document) -> None:
