@@ -148,6 +148,20 @@ async def test_revoked_and_new_keys(file: KeyFile) -> None:
         keyring.identify(old_key)
 
 
+async def test_key_that_is_another_tenants_by_now(file: KeyFile) -> None:
+    """Whoever is connected by it is no longer let through, and so not taken for the other tenant."""
+    key, record = made("acme")
+    await file.add(record)
+    keyring = Watched(file).keyring
+    await keyring.refresh()
+    caller = keyring.identify(key)
+    await file.remove(record.id)
+    await file.add(record.model_copy(update={"tenant": "other"}))
+    await keyring.refresh()
+    with pytest.raises(UnauthenticatedError):
+        keyring.readmit(caller)
+
+
 async def test_damaged_file_leaves_the_last_keys(file: KeyFile, tmp_path: Path) -> None:
     """Known keys go on; of one that is not known nobody can say, and it may try again; a mended file is read."""
     (key, record), (later_key, later) = made("acme"), made("acme")

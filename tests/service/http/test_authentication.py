@@ -74,6 +74,7 @@ async def test_paths_that_do_not_exist_look_like_those_that_do(client: httpx.Asy
     """Without a key nobody learns which paths and methods there are."""
     answers = [await client.post("/v1/tenant"), await client.get("/v1/tenant"), await client.get("/v1/nothing")]
     assert {(answer.status_code, answer.text) for answer in answers} == {(401, answers[0].text)}
+    assert (await client.get("/v2/nothing")).status_code == 403  # as DeepL says it
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,17 @@ async def test_after_failures_in_a_row_redis_is_not_asked(mortal_redis: RedisSer
     assert [line["event"] for line in logs if line["event"] != "redis_failed"] == ["redis_away", "redis_back"]
 
 
+async def test_redis_that_is_away_again_is_back_again(mortal_redis: RedisServer) -> None:
+    """It is asked in each outage, and not in the first one alone."""
+    async with running(mortal_redis.url, IMPATIENT, seconds=0.2) as commands:
+        for _ in range(2):
+            mortal_redis.pause()
+            for _ in range(IMPATIENT.failures):
+                assert not await served(commands)
+            mortal_redis.resume()
+            await until_served(commands)
+
+
 async def test_who_finds_redis_away_is_not_who_finds_it_back(mortal_redis: RedisServer) -> None:
     """A line of the log names the request that it is about; this one is about none."""
     with capture_logs(processors=[merge_contextvars]) as logs:

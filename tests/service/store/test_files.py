@@ -194,8 +194,9 @@ async def test_so_many_of_a_tenant(redis: RedisClient) -> None:
     with pytest.raises(TooManyFilesError):
         await few.check_room(KEYS[1], 1)
     await few.check_room(KEYS[0], 1)  # which is there already
-    await few.forget_soon(KEYS[0])
-    await few.check_room(KEYS[1], 1)
+    for _ in range(2):  # it may be read again
+        await few.forget_soon(KEYS[0])
+        await few.check_room(KEYS[1], 1)
     assert 0 < await redis.pttl(KEYS[0].names()[0]) <= 1000  # not longer than the others
     await few.keep(KEYS[1], KEPT, b"")
     await asyncio.sleep(1.1)
@@ -299,6 +300,13 @@ async def test_one_that_is_kept_again_stays_as_it_is(redis: RedisClient) -> None
     await made.keep(KEYS[0], KEPT, b"content")
     assert await redis.pttl(name) <= 600_000
     await made.check_room(KEYS[1], 1)
+
+
+async def test_one_that_is_kept_again_keeps_its_turn(redis: RedisClient) -> None:
+    """Whoever sends it anew, not knowing whether it has come, does not wait for those that came after it."""
+    made = await kept(redis, 2)
+    await made.keep(KEYS[0], KEPT, b"\xffcontent")
+    assert (await claimed(made, "x")).key == KEYS[0]
 
 
 async def test_what_has_expired_is_not_counted(redis: RedisClient) -> None:
