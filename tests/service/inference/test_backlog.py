@@ -167,6 +167,8 @@ def test_long_document_is_no_obstacle_to_a_short_one() -> None:
     assert queue.ahead("new", 5) == 7
     assert queue.ahead("new", 100) == 52
     assert queue.ahead("long", 1) == 52
+    queue.put_back([waiting("suspect")])
+    assert queue.ahead("new", 1) == 3
 
 
 OPERATIONS = st.lists(

@@ -46,7 +46,9 @@ async def test_results_come_in_the_order_of_the_beginning() -> None:
     for name in "cba":
         works.gates[name].set()
         await _settle()
+    assert works.in_order.under_way == 3
     assert [result async for result in works.in_order.results()] == ["a", "b", "c"]
+    assert works.in_order.under_way == 0
 
 
 async def test_room_is_bounded() -> None:
