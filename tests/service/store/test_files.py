@@ -174,12 +174,12 @@ async def test_calls_whose_replies_are_lost_are_repeated(redis: RedisClient) -> 
     await files(AtTheQueue(redis, loses_one)).keep(KEYS[0], KEPT, b"content")
     assert next(replies, "none left") == "none left"
     assert await redis.zcard(QUEUE) == 1
-    mine = await claimed(files(LossyRedis(redis, "evalsha")), "x")
+    mine = await claimed(files(LossyRedis(redis, "evalsha", "eval")), "x")
     assert mine.attempt == 1
-    await files(LossyRedis(redis, "evalsha")).release(mine, counts=False)
+    await files(LossyRedis(redis, "evalsha", "eval")).release(mine, counts=False)
     again = await claimed(files(redis), "y")
     assert again.attempt == 1
-    await files(LossyRedis(redis, "evalsha")).finish(again, b"done")
+    await files(LossyRedis(redis, "evalsha", "eval")).finish(again, b"done")
     assert await files(redis).translation(KEYS[0]) == b"done"
 
 
@@ -242,7 +242,7 @@ async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisCli
     await files(AtTheQueue(redis, is_quick), most=1).keep(KEYS[3], KEPT, b"content")
     await files(redis, most=1).check_room(KEYS[0], 1)
     with pytest.raises(ZeroDivisionError):
-        await files(AtTheQueue(redis, _dies)).keep(KEYS[0], KEPT, b"content")
+        await files(AtTheQueue(redis, _dies), ttl_seconds=600).keep(KEYS[0], KEPT, b"content")
     with pytest.raises(StoreUnavailableError):
         await files(AtTheQueue(redis, forgets)).keep(KEYS[2], KEPT, b"content")
     assert not await redis.exists(KEYS[2].names()[0])
@@ -318,7 +318,7 @@ async def test_what_has_expired_is_not_counted(redis: RedisClient) -> None:
     assert seconds < (await redis.zscore(FILES, KEYS[0].id) or 0) / 1000 <= seconds + 601
     await redis.zadd(FILES, {KEYS[0].id: 1})
     await made.check_room(KEYS[1], 1000)
-    assert not await redis.exists(SIZES)
+    assert not await redis.exists(FILES, SIZES)
     await redis.hset(SIZES, mapping={str(number): -1 for number in range(10_000)})
     with pytest.raises(TooManyFilesError):
         await files(redis, most_bytes=100_000).check_room(KEYS[1], 1)
