@@ -75,9 +75,12 @@ async def test_a_keys_own_limits_win(new_replica: NewReplica) -> None:
     """A key may have more or less than others; what it has no limit of is the service's."""
     limiter = new_replica(per_minute=2, concurrency=1)
     richer = replace(CALLER, key_id="richer", limits=KeyLimits(sentences_per_minute=10, concurrency=2))
-    async with limiter.admit(richer, 10), limiter.hold(richer):
+    async with limiter.admit(richer, 9), limiter.hold(richer):
         with pytest.raises(ConcurrencyLimitError):
             await _hold(limiter, richer)
+    await limiter.spend(richer, 1)
+    with pytest.raises(RateLimitedError):
+        await limiter.spend(richer, 1)
     async with limiter.admit(CALLER, 2):
         with pytest.raises(RateLimitedError):
             await limiter.spend(CALLER, 1)

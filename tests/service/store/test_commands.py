@@ -238,6 +238,22 @@ async def test_caller_that_leaves_harms_nobody(redis_server: RedisServer) -> Non
             assert await commands.run("echo", lambda redis, n=number: redis.echo(str(n))) == str(number)
 
 
+async def test_callers_that_leave_are_no_silence(redis_server: RedisServer) -> None:
+    """However many have left while Redis was at their commands, it is not away for those who stay."""
+    async with running(redis_server.url, replace(PATIENT, failures=1, probe_seconds=60)) as commands:
+        asked = asyncio.Event()
+
+        async def slow(redis: RedisClient) -> object:
+            asked.set()
+            return await cast(Awaitable[object], redis.blpop(["nothing"], 60))
+
+        call = asyncio.create_task(commands.run("slow", slow))
+        await asked.wait()
+        call.cancel()
+        await asyncio.wait([call])
+        assert await served(commands)
+
+
 async def test_caller_that_leaves_as_its_command_is_sent_has_left(redis_server: RedisServer) -> None:
     """Before Python 3.12 asyncio forgets a cancellation that comes as what it waits for succeeds."""
     sent = asyncio.get_running_loop().create_future()
