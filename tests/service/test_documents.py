@@ -233,6 +233,15 @@ async def test_bad_sentence_ends_the_document(desk: Desk) -> None:
     assert sum(map(len, desk.bench.lanes.batches)) < 16
 
 
+async def test_what_nobody_waits_for_leaves_the_queue(desk: Desk) -> None:
+    """As where the client has left: no worker is given more of it than one batch."""
+    async with desk.documents.prepare(_request(sentences=["a"] * 10)) as prepared:
+        with desk.documents.stream(prepared, awaited=False):
+            assert queued(desk.bench.batcher) == 6
+    await until(lambda: queued(desk.bench.batcher) == 0)
+    assert sum(map(len, desk.bench.lanes.batches)) < 6
+
+
 async def test_place_is_kept_until_the_sentences_are_queued(desk: Desk) -> None:
     """What a document will bring counts from its preparation on, and once."""
     async with desk.documents.prepare(_request(sentences=["a"] * 10)) as prepared:

@@ -51,6 +51,7 @@ async def test_window_is_what_precedes(document: Document) -> None:
     """Each sentence gets the sources before it, oldest first, and no more than the window."""
     windows = [sources(await document.append(text)) for text in "abcd"]
     assert windows == [[], ["a"], ["a", "b"], ["b", "c"]]
+    assert [entry.position for entry in (await document.append("e")).preceding] == [2, 3]
 
 
 async def test_retry_gets_the_same_answer(document: Document) -> None:

@@ -46,15 +46,22 @@ class _Scripted:
 
 
 class _HangingStore:
-    """Sessions whose Redis answers late for the sentence `slow`, and never for `hangs`; `asked` is what came."""
+    """Sessions whose Redis answers late for the sentence `slow`, and never for `hangs`.
+
+    `asked` is what came, and `given_up` what nobody waits for any more.
+    """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.given_up: list[str] = []
 
     async def place(self, document: DocumentKey, text: str, *, position: int | None, least: int) -> Placed:
         self.asked.append(text)
         if text == "hangs":
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.given_up.append(text)
         if text == "slow":
             await asyncio.sleep(0.5)
         at = least if position is None else position
@@ -64,6 +71,25 @@ class _HangingStore:
     async def answer(self, placed: Placed) -> TranslatedSentence:
         at, text = placed.appended.position, placed.appended.source
         return TranslatedSentence(position=at, source=text, translation=text.upper(), score=None, context_size=0)
+
+
+class _Leaving:
+    """A client that leaves as soon as its one sentence, which hangs, has come to the sessions."""
+
+    def __init__(self, sessions: _HangingStore) -> None:
+        self._sessions = sessions
+        self._sent = False
+
+    async def receive(self) -> str:
+        if not self._sent:
+            self._sent = True
+            return json.dumps({"text": "hangs"})
+        while not self._sessions.asked:
+            await asyncio.sleep(0)
+        raise GoneError
+
+    async def send(self, _message: str) -> None:
+        raise AssertionError
 
 
 def _conversation(sessions: object, *, idle_seconds: float) -> Conversation:
@@ -97,6 +123,14 @@ async def test_client_that_takes_no_answer_is_given_up() -> None:
     with pytest.raises(GoneError):
         async with asyncio.timeout(5):
             await conversation.run(_Unread(), EndingSoon())
+
+
+async def test_client_that_leaves_has_nothing_under_way() -> None:
+    """What it has sent is given up by the time its stream has ended."""
+    store = _HangingStore()
+    with pytest.raises(GoneError):
+        await _conversation(store, idle_seconds=10).run(_Leaving(store), EndingSoon())
+    assert store.given_up == ["hangs"]
 
 
 async def test_deadline_holds_while_a_sentence_finds_its_place() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from service.errors import ShuttingDownError, TooManyStreamsError
-from service.streams.open_streams import RESUME, OpenStreams, StreamLimits
+from service.streams.open_streams import IDLE, RESUME, OpenStreams, StreamLimits
 from service.telemetry.metrics import Metrics
 
 
@@ -29,3 +29,11 @@ async def test_none_opens_after_the_word_to_end(streams: OpenStreams) -> None:
         assert soon.ending.result() == RESUME
         with pytest.raises(ShuttingDownError), streams.opened():
             pass
+
+
+async def test_stream_that_ends_already_keeps_its_reason(streams: OpenStreams) -> None:
+    """And the word to end reaches the others."""
+    with streams.opened() as ending, streams.opened() as other:
+        ending.end(IDLE)
+        streams.drain()
+        assert (ending.ending.result(), other.ending.result()) == (IDLE, RESUME)
