@@ -351,6 +351,14 @@ def renamed(name: str) -> Callable[[], bytes]:
     return make
 
 
+def doubled() -> bytes:
+    """A file with two documents of one name."""
+    written = BytesIO(file(run("か")))
+    with ZipFile(written, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("word/document.xml", "<a/>")
+    return written.getvalue()
+
+
 def strange(packing: int) -> Callable[[], bytes]:
     """A file that is packed in another way, and says to be shorter than it is."""
 
@@ -388,6 +396,7 @@ def damaged() -> bytes:
     [
         (lambda: b"a", "is no .docx: File is not a zip file"),
         (renamed("xl/workbook.xml"), "does not hold what such a file does"),
+        (doubled, "does not hold what such a file does"),
         (bomb, "bytes when it is unpacked"),
         (damaged, "word/document.xml is damaged"),
         (longer_than_it_says, "word/document.xml is damaged"),
