@@ -1,5 +1,7 @@
 """What surrounds every request, on a small application of the test's own."""
 
+import asyncio
+
 import httpx
 import pytest
 from fastapi import FastAPI, Request
@@ -109,6 +111,36 @@ async def test_bug_amid_an_answer_or_a_websocket_is_counted(metrics: Metrics) ->
         await guarded({"type": kind, "headers": [], "method": "GET", "path": "/"}, receive, send)
     assert (sent[-1]["type"], sent[-1]["code"]) == ("websocket.close", 1011)
     assert b'rejections_total{code="internal_error"} 2.0' in metrics.render()
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_request_that_the_server_ends(metrics: Metrics, begun: bool) -> None:
+    """It is to be sent again, elsewhere; of an answer that has begun no more comes."""
+    running = asyncio.Event()
+
+    async def route(_scope: Scope, _receive: Receive, send: Send) -> None:
+        if begun:
+            await send({"type": "http.response.start", "status": 200})
+        running.set()
+        await asyncio.Event().wait()
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    guarded = RequestMiddleware(route, metrics=metrics, new_id=lambda: "made-here")
+    request = asyncio.create_task(
+        guarded({"type": "http", "headers": [], "method": "POST", "path": "/"}, receive, send)
+    )
+    await running.wait()
+    request.cancel()
+    await asyncio.wait([request])
+    statuses = [message["status"] for message in sent if message["type"] == "http.response.start"]
+    assert (statuses, request.cancelled()) == (([200], True) if begun else ([503], False))
 
 
 async def test_errors_on_purpose_have_their_headers(client: httpx.AsyncClient, metrics: Metrics) -> None:
