@@ -64,6 +64,17 @@ async def test_call_has_an_end(mortal_redis: RedisServer) -> None:
                 await ping(commands)
 
 
+async def test_call_whose_time_is_over_was_left_without_a_reply(mortal_redis: RedisServer) -> None:
+    """Also where each reply may take longer than the whole call: the next one need not wait as long."""
+    metrics = Metrics()
+    policy = Policy(total_seconds=0.2, failures=1, probe_seconds=60)
+    async with running(mortal_redis.url, policy, metrics) as commands:
+        mortal_redis.pause()
+        assert not await served(commands)
+        assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 1
+        mortal_redis.resume()
+
+
 async def test_after_failures_in_a_row_redis_is_not_asked(mortal_redis: RedisServer) -> None:
     """Once it counts as away calls fail without a try, until a ping of our own is answered; both changes are logged."""
     metrics = Metrics()
@@ -224,7 +235,13 @@ async def test_mistake_of_ours_is_no_outage(redis_server: RedisServer) -> None:
     async with running(redis_server.url, PATIENT, metrics) as commands:
         with pytest.raises(ResponseError):
             await commands.run("wrong", lambda redis: redis.execute_command("GET"))
+        with pytest.raises(RuntimeError, match="ours"):
+            await commands.run("bug", _bug)
     assert b'antecedent_redis_failures_total{operation="wrong"} 1.0' in metrics.render()
+
+
+async def _bug(_redis: RedisClient) -> None:
+    raise RuntimeError("ours")
 
 
 async def test_caller_that_leaves_harms_nobody(redis_server: RedisServer) -> None:
