@@ -450,6 +450,14 @@ async def test_state_holds_what_the_session_began_with(document: Document) -> No
     assert (state.next_position, state.entries[0].answer) == (1, None)
 
 
+async def test_session_of_an_earlier_release_goes_on(document: Document, redis_server: RedisServer) -> None:
+    """Such a one knows nothing of glossaries."""
+    async with connect(redis_server.url, 5) as client:
+        await client.hdel(document.key.names()[0], "glossary")
+    assert (await document.append("a")).glossary == ""
+    assert (await document.store.read(document.key)).session.glossary == ""
+
+
 async def test_scripts_survive_a_restart_of_redis(mortal_redis: RedisServer) -> None:
     """A Redis that has been killed and started again has forgotten its scripts, and nothing of the session."""
     async with connect(mortal_redis.url, 5) as client:

@@ -77,6 +77,14 @@ async def test_what_is_kept_is_there_until_it_is_deleted(redis: RedisClient, ten
             await call(tenant, "first")
 
 
+async def test_the_oldest_comes_first(redis: RedisClient, tenant: str) -> None:
+    """By when they were made, and not by what they are called."""
+    older = replace(SECOND, created="2026-11-26T00:00:00.000000+00:00")
+    for glossary in (FIRST, older):
+        await glossaries(redis).keep(tenant, glossary, {})
+    assert await glossaries(redis).all(tenant) == [older, FIRST]
+
+
 async def test_there_is_room_for_so_many(redis: RedisClient, tenant: str) -> None:
     """Whichever replicas are asked at the same time."""
     for glossary in (FIRST, SECOND):
