@@ -37,6 +37,14 @@ class Key:
         return await self.limits.admit(key_id, Demand(token=token, places=self.places))
 
 
+async def test_a_lowered_rate_keeps_nobody_from_a_place() -> None:
+    """Whoever has spent more than there is now may open a stream all the same: that asks for no sentence yet."""
+    key = Key(per_minute=5)
+    await key.spend(5)
+    verdict = await key.limits.admit("key", Demand(per_minute=2, token="stream", places=1))
+    assert (verdict.outcome, verdict.remaining) == ("admitted", 0)
+
+
 async def test_a_minute_holds_what_the_limit_says() -> None:
     """As many sentences as the limit pass, then none until the first of them is a minute old."""
     key = Key(per_minute=3)

@@ -71,6 +71,16 @@ async def test_replicas_share_one_minute(replicas: tuple[SharedLimits, SharedLim
     assert (await other.admit(key_id, Demand(1, 5))).remaining == 0
 
 
+async def test_a_lowered_rate_keeps_nobody_from_a_place(
+    replicas: tuple[SharedLimits, SharedLimits], key_id: str
+) -> None:
+    """Whoever has spent more than there is now may open a stream all the same: that asks for no sentence yet."""
+    one, other = replicas
+    await one.admit(key_id, Demand(5, 5))
+    verdict = await other.admit(key_id, Demand(per_minute=2, token="stream", places=1))
+    assert (verdict.outcome, verdict.remaining) == ("admitted", 0)
+
+
 async def test_of_many_at_once_exactly_the_limit_passes(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str
 ) -> None:
