@@ -268,18 +268,26 @@ def test_untranslatable_sentence_sent_twice(
 def test_sentence_before_whose_replica_was_killed(
     replicas: Replicas, redis_server: RedisServer, bundles: str, one: httpx.Client, session: str, tmp_path: Path
 ) -> None:
-    """Whoever needs its translation has it made, once its lease has run out, and both are kept."""
-    gate = tmp_path / "gate"
+    """Whoever needs its translation has it made, once its lease has run out, and both are kept.
+
+    Where it cannot be made, whoever needs it is told which sentence that is, and not that its own is wrong.
+    """
+    gate, hopeless = tmp_path / "gate", begin(one, target_lang="de")
     texts = ["一", f"wait-for:{gate}", "三"]
     dying = replicas.new(redis_url=redis_server.url, bundles=bundles, session_lease_seconds="0.5").start()
     say(one, session, texts[0], 0)
-    with opened(dying.url, session) as stream:
+    with opened(dying.url, session) as stream, opened(dying.url, hopeless) as another:
         stream.send(texts[1], 1)
-        eventually(lambda: one.get(session).json()["next_position"] == 2, "it is appended")
+        with dying.client() as client:
+            eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "the worker is busy")
+        another.send("refuse", 0)
+        eventually(lambda: one.get(hopeless).json()["next_position"] == 1, "it is appended")
         dying.end(signal.SIGKILL)
     gate.touch()
     assert say(one, session, texts[2], 2).json()["translation"] == reads(texts)[2]
     assert [kept["translation"] for kept in one.get(session).json()["sentences"]] == reads(texts)
+    told = say(one, hopeless, "二", 1)
+    assert (told.status_code, told.json()["failed_position"]) == (409, 0)
 
 
 def test_model_that_reads_what_follows_serves_no_sessions(one: httpx.Client) -> None:
