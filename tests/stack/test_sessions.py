@@ -106,8 +106,9 @@ def test_session_is_begun_once(two: tuple[httpx.Client, httpx.Client]) -> None:
     say(two[0], f"/v1/sessions/{first['session_id']}", "一")
     again = two[1].post("/v1/sessions", json=PAIR, headers=key)
     assert (again.status_code, again.json()) == (201, first | {"next_position": 1})
-    other = two[1].post("/v1/sessions", json=PAIR | {"ttl_seconds": 78}, headers=key)
-    assert (other.status_code, other.json()["code"]) == (409, "session_conflict")
+    changes = [{"ttl_seconds": 78}, {"model": "another"}, {"source_lang": "de"}, {"target_lang": "de"}]
+    others = [two[1].post("/v1/sessions", json=PAIR | change, headers=key) for change in changes]
+    assert {(other.status_code, other.json()["code"]) for other in others} == {(409, "session_conflict")}
     another = two[1].post("/v1/sessions", json=PAIR, headers={"Idempotency-Key": "another key"}).json()
     assert another["session_id"] != first["session_id"]
 
