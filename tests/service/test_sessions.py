@@ -1,10 +1,17 @@
-"""Sentences that find their place while their client leaves."""
+"""Sentences whose client leaves: while they find their place, and while they are translated."""
 
 import asyncio
+from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
+from models.bundle.manifest import Manifest
 from service.inference.admission import Admission
+from service.inference.batcher import Batcher
+from service.inference.catalogue import Model
+from service.inference.pool import WorkerPool
+from service.inference.wire import Batch, Outcomes
+from service.inference.worker import Worker
 from service.model_changes import Models
 from service.sessions import Sessions
 from service.settings import Settings
@@ -13,6 +20,7 @@ from service.store.connection import RedisClient, connect
 from service.store.context_store import ContextStore
 from service.store.document import DocumentKey, Session
 from service.telemetry.metrics import Metrics
+from tests.support.lanes import Bench, until
 from tests.support.servers import RedisServer
 
 
@@ -65,3 +73,39 @@ async def test_client_that_leaves_before_redis_has_answered(redis_server: RedisS
         await asyncio.wait([placing])
         assert placing.cancelled()
         assert (await store.read(document)).next_position == 1
+
+
+class OneModel:
+    """Gives every session the same model."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def for_session(self, _name: str, _fingerprint: str) -> Model:
+        """It."""
+        return self._model
+
+
+async def _never(_batch: Batch) -> Outcomes:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_client_that_leaves_keeps_no_worker_busy(redis_server: RedisServer, stand_in_bundle: Path) -> None:
+    """What nobody waits for any more is not translated to its end, and the sentence is taken out again."""
+    bench, metrics, manifest = Bench(_never), Metrics(), Manifest.load(stand_in_bundle)
+    bench.batcher.open()
+    model = Model(manifest, cast(WorkerPool, None), cast("Batcher[Worker]", bench.batcher), manifest.name)
+    async with connect(redis_server.url, 5) as client:
+        store = ContextStore(Commands(client, metrics), 100)
+        document = DocumentKey("tenant", uuid4().hex)
+        await store.create(document, Session("model", "fingerprint", "ja", "en", window=2, ttl_seconds=60))
+        models = cast(Models, OneModel(model))
+        sessions = Sessions(models, Admission(10, lambda: ()), store, Settings(), metrics, lambda: uuid4().hex)
+        answering = asyncio.create_task(sessions.answer(await sessions.place(document, "一", position=None)))
+        await until(lambda: bool(bench.lanes.batches))
+        answering.cancel()
+        await asyncio.wait([answering])
+        assert bench.lanes.dropped == [0]
+        assert (await store.read(document)).next_position == 0
+    await bench.batcher.close()
