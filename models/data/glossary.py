@@ -70,6 +70,10 @@ class Found(NamedTuple):
     end: int
     term: Term
 
+    def overlaps(self, place: tuple[int, int]) -> bool:
+        """Whether it and another place, from one character to before another, have a part in common."""
+        return self.begin < place[1] and place[0] < self.end
+
 
 class Glossary:
     """Terms that are found in texts; of two for the same the first counts.

@@ -9,6 +9,7 @@ from models.bundle.manifest import Manifest
 from models.data.batches import ContextReader, Example, Tokens
 from models.data.clauses import attach, pack, split_within
 from models.data.glossary import Glossary, Term
+from models.data.scripts import Script, with_signs_of, with_terms
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
@@ -26,7 +27,7 @@ class Prepared:
     """A request as what an engine translates: sentences, and clauses of long ones."""
 
     parts: list[TokenizedRequest]
-    """None of a sentence without words."""
+    """None of a sentence without words of its language."""
     spelt: list[Spelt]
     """How each part is read, and what of it is not."""
     context_size: int
@@ -52,6 +53,8 @@ class Preparation:
     reader: ContextReader
     spelling: Spelling
     target_spelling: Spelling
+    script: Script | None
+    """Of the source language."""
 
     def prepare(
         self, requests: Sequence[TranslationRequest], *, in_context: bool, drafted: bool = False
@@ -175,19 +178,24 @@ class Preparation:
     def _divided(self, request: TranslationRequest, example: Example, *, in_turn: bool) -> Prepared:
         if not (example.source and has_words(request.source)):
             return Prepared([], [], 0, request.source.strip())
+        glossary = Glossary(request.terms)
+        if self._is_of_others(request.source, glossary):
+            return Prepared([], [], 0, with_signs_of(self.manifest.languages.target, request.source.strip()))
         texts = request.parts or (request.source,)
         sentences = self._sentences(texts, example, in_turn=in_turn)
         clauses = [clause for pair in zip(texts, sentences, strict=True) for clause in self._clauses(*pair)]
         read = [self._request(clause) for _, clause in clauses if clause.source]
         spelt = [self.spelling.of(text) for text, clause in clauses if clause.source]
-        if request.terms:
-            glossary = Glossary(request.terms)
-            spelt = [_with_terms(one, glossary) for one in spelt]
+        spelt = [with_terms(one, glossary, self.script) for one in spelt]
         if not read:
             return Prepared([], [], 0, request.source.strip())
         unread = [text.strip() for text, clause in clauses if not clause.source]
         spelt[-1] = replace(spelt[-1], left_out=(*spelt[-1].left_out, *unread))
         return Prepared(read, spelt, len(clauses[0][1].preceding))
+
+    def _is_of_others(self, text: str, glossary: Glossary) -> bool:
+        """Whether all words of a text are another language's, and none of them is a term."""
+        return self.script is not None and not self.script.writes(text) and not any(glossary.found(text))
 
     def _sentences(self, texts: Sequence[str], example: Example, *, in_turn: bool) -> list[Example]:
         """What a request consists of, each sentence with the context of them all, and `in_turn` those before it."""
@@ -243,13 +251,6 @@ class Preparation:
         rounded = -(-len(example.source) // _LENGTH_STEP) * _LENGTH_STEP
         limit = max_target_length(rounded, self.manifest.decoding, self.manifest.backbone.max_length)
         return TokenizedRequest(example, limit)
-
-
-def _with_terms(spelt: Spelt, glossary: Glossary) -> Spelt:
-    """With those of its terms that are no part of a stand-in."""
-    found = [(spelt.plain[each.begin : each.end], each.term) for each in glossary.found(spelt.plain)]
-    terms = [term for said, term in found if not any(stand_in in said for stand_in, _ in spelt.replaced)]
-    return replace(spelt, terms=tuple(dict.fromkeys(terms)))
 
 
 def _size(example: Example) -> int:

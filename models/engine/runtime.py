@@ -20,6 +20,7 @@ from models.data.characters import Nearest
 from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.glossary import NO_TERMS, Glossary
+from models.data.scripts import Script
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
 from models.engine.attempts import Attempts, Best, Telling
@@ -55,7 +56,8 @@ class Runtime:
         self.tokenizer: Final = tokenizer
         self._engines = combined(engines, manifest.backbone.max_length)
         spellings = Spelling(Nearest(tokenizer.source)), Spelling(Nearest(tokenizer.target))
-        self._preparation = Preparation(manifest, tokenizer, reader, *spellings)
+        script = Script.of(manifest.languages.source)
+        self._preparation = Preparation(manifest, tokenizer, reader, *spellings, script)
         direct, alone = engines["direct"], not (reader.joins_source or reader.recurrent)
         scores = direct if isinstance(direct, TorchEngine) and alone else None
         language, longest = manifest.languages.target, manifest.limits.source_tokens

@@ -45,6 +45,36 @@ def test_an_address_stands_where_the_model_says_what_it_reads_for_it(runtime: Ru
     assert two.text.endswith(f"({ADDRESS}).")
 
 
+@pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank", "verify"])
+def test_words_in_latin_letters_stay_in_a_translation_from_japanese(runtime: Runtime, strategy: Any) -> None:
+    """The model itself makes `Micros Word`, `salmon As` and `I.........` of them."""
+    asked = {
+        "Microsoft Wordを開いて、Save Asをクリックしてください。": ("Microsoft Word", "Save As"),
+        "彼は「I have a dream」と言った。": ("I have a dream",),
+        "件名は「Re: Budget for 2026」です。": ("Re: Budget for 2026",),
+        "Excelとnumpyを使う。": ("Excel", "numpy"),
+    }
+    options = Options(strategy, 1 if strategy == "verify" else 4)
+    found = runtime.translate([TranslationRequest(source) for source in asked], options)
+    for words, translation in zip(asked.values(), found, strict=True):
+        assert [each for each in words if each.lower() not in translation.text.lower()] == []
+
+
+def test_a_sentence_in_another_script_is_not_translated(runtime: Runtime) -> None:
+    """It stands as it is between the others, unless a glossary has a word of it."""
+    texts = ["Best regards,", "The meeting is at 3 pm on Friday。", "Увидимся", "<b>OK!</b>"]
+    found = runtime.translate([TranslationRequest(text) for text in texts], Options())
+    assert [each.text for each in found] == [
+        "Best regards,",
+        "The meeting is at 3 pm on Friday.",
+        "Увидимся",
+        "<b>OK!</b>",
+    ]
+    assert {each.score for each in found} == {0.0}
+    (named,) = runtime.translate([TranslationRequest("NHK", terms=(Term("NHK", "the broadcaster"),))], Options())
+    assert "broadcaster" in named.text.lower()
+
+
 @pytest.mark.parametrize("strategy", ["direct", "sentence", "rerank"])
 def test_no_alternative_loses_what_the_best_has(runtime: Runtime, strategy: Any) -> None:
     """Words that the model was to copy and has not, or another name than the glossary's, make it none."""
