@@ -3,7 +3,7 @@
 Of an address, of code, or of what a program fills in, a model makes something else, a piece at a time. So it reads a
 word that it copies, and that is replaced again; a term, too, where it has said it in other words than are asked for. Of
 an entity of HTML it reads the character, which is written so again. Of emoji it knows nothing: it reads none of them,
-and they follow the translation.
+and they follow the translation. How Japanese words are read aloud it does not read: that is of no use elsewhere.
 """
 
 import html
@@ -27,6 +27,11 @@ _PICTURES: Final = re.compile(
     rf"[{PICTURES}](?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"
 )
 """One after another, with what they are joined by and say how they look."""
+_READ_ALOUD: Final = re.compile(
+    r"｜(?P<marked>[^｜《》\s\U000f0000-\U0010ffff]{1,40}+)《[ぁ-ゖァ-ヺー・]{1,40}+》"
+    r"|(?<=[々〆\u3400-\u9fff\uf900-\ufaff])《[ぁ-ゖァ-ヺー・]{1,40}+》|［＃[^［］\n]{1,80}+］"
+)
+"""How words are read, and how they look, in plain texts of novels: 字《じ》 ｜言葉《ことば》 ［＃「字」に傍点］"""
 _LETTER: Final = re.compile(r"[A-Za-z0-9]")
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 
@@ -39,6 +44,8 @@ class Spelling:
 
     def of(self, text: str) -> Spelt:
         """The text as the vocabulary can best spell it."""
+        if "《" in text or "［＃" in text:
+            text = _READ_ALOUD.sub(lambda found: found["marked"] or "", text)
         marks = unmarked(text)
         text = marks.text
         said = as_tokenized(_ENTITY.sub(lambda found: html.unescape(found[0]), text)).upper()

@@ -140,6 +140,9 @@ def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: s
         "%0",
         "😀",
         "😀\u200d",
+        "字《あ",
+        "｜字",
+        "［＃",
     ],
 )
 def test_no_run_of_characters_takes_long(japanese: Spelling, run: str) -> None:
@@ -234,6 +237,22 @@ def test_what_marks_divide_is_not_one(english: Spelling) -> None:
         ("JR", "{unit}"),
         ("NHK", "%s%d"),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("紫式部《むらさきしきぶ》は書いた。", "紫式部は書いた。"),
+        ("彼は｜とある物語《ロマンス》を読む。", "彼はとある物語を読む。"),
+        ("雨が降る［＃「雨」に傍点］。", "雨が降る。"),
+        ("《源氏物語》と物語《源氏》を読む。", "《源氏物語》と物語《源氏》を読む。"),  # titles
+        ("<b>式部《しきぶ》</b>は書いた。", "式部は書いた。"),
+    ],
+)
+def test_how_words_are_read_aloud_is_not_read(japanese: Spelling, text: str, read: str) -> None:
+    """In plain texts of novels it stands behind a word, or behind what a bar begins."""
+    assert japanese.of(text).text == read
+    assert not japanese.of(text).replaced
 
 
 def test_wide_letters_of_a_text_are_its_own(japanese: Spelling) -> None:
