@@ -79,7 +79,7 @@ class Side:
 class MarianFolder:
     """What a folder holds."""
 
-    config: MarianConfig
+    backbone: BackboneConfig
     source: Side
     target: Side
     weights: Mapping[str, Tensor]
@@ -93,7 +93,7 @@ class MarianFolder:
             DataError: a file is missing or damaged, or the model is none that can be imported.
         """
         try:
-            config = MarianConfig.model_validate_json(_bytes(folder / "config.json"))
+            backbone = MarianConfig.model_validate_json(_bytes(folder / "config.json")).backbone
         except ValidationError as error:
             raise DataError(
                 f"is no Marian model that can be imported: {_reason(error)}", folder / "config.json"
@@ -101,7 +101,7 @@ class MarianFolder:
         numbers = _numbers(folder / "vocab.json")
         of_target = folder / "target_vocab.json"
         return cls(
-            config,
+            backbone,
             Side(_bytes(folder / "source.spm"), numbers),
             Side(_bytes(folder / "target.spm"), _numbers(of_target) if of_target.exists() else numbers),
             {name: tensor.float() for name, tensor in _weights(folder).items()},
@@ -125,7 +125,7 @@ def _bytes(file: Path) -> bytes:
 def _numbers(file: Path) -> dict[str, int]:
     try:
         found = json.loads(_bytes(file))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError("is not JSON", file) from None
     if not isinstance(found, dict) or not all(type(number) is int and number >= 0 for number in found.values()):
         raise DataError("is not an object of pieces and their numbers", file)
@@ -139,8 +139,14 @@ def _weights(folder: Path) -> dict[str, Tensor]:
         found = load_file(file) if file == safe else torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise DataError("has neither model.safetensors nor pytorch_model.bin", folder) from None
-    except (OSError, SafetensorError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        raise DataError(f"cannot be read: {str(error).splitlines()[0]}", file) from None
-    if not isinstance(found, dict) or not all(isinstance(tensor, Tensor) for tensor in found.values()):
-        raise DataError("holds more than tensors by their names", file)
+    except (OSError, SafetensorError, RuntimeError, EOFError, LookupError, pickle.UnpicklingError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise DataError(f"cannot be read: {reason}", file) from None
+    if not isinstance(found, dict) or not all(map(_is_named, found.items())):
+        raise DataError("holds more than floating-point tensors by their names", file)
     return found
+
+
+def _is_named(item: tuple[object, object]) -> bool:
+    name, tensor = item
+    return isinstance(name, str) and isinstance(tensor, Tensor) and tensor.is_floating_point()

@@ -9,7 +9,7 @@ from models.errors import CheckpointError, ConfigError, DataError
 from models.marian.folder import MarianFolder
 from models.marian.vocabulary import language_piece, vocabulary_of
 from models.marian.weights import weights_of
-from models.training.checkpoints import Progress, build_model, load_weights, save_checkpoint
+from models.training.checkpoints import Progress, save_checkpoint
 from models.training.run import check_tokenizer
 
 
@@ -41,18 +41,13 @@ def import_marian(folder: Path, config: RunConfig, language: str | None = None) 
         into = language_piece(found.source.numbers, language)
         source, source_rows = vocabulary_of(found.source, "source.spm", into)
         target, target_rows = vocabulary_of(found.target, "target.spm")
-        weights = weights_of(found.weights, found.config.backbone, source_rows, target_rows)
+        weights = weights_of(found.weights, found.backbone, source_rows, target_rows)
     except DataError as error:
         raise DataError(str(error), folder) from None
     if odd := list(_differences(config, found, len(source_rows), len(target_rows))):
         raise ConfigError(f"the run {config.name} is not one of this model: {', '.join(odd)}")
     tokenizer = Tokenizer(source, target)
     check_tokenizer(config.tokenizer, tokenizer)
-    model = build_model(config, tokenizer, dropout=0.0)
-    try:
-        load_weights(model, weights)
-    except CheckpointError as error:
-        raise DataError(str(error), folder) from None
     tokenizer.keep(config.tokenizer.path)
     save_checkpoint(final, config, tokenizer, weights, Progress())
     return final
@@ -62,7 +57,7 @@ def _differences(config: RunConfig, found: MarianFolder, source: int, target: in
     """What of a run has to be changed, each as what it is and what it has to be."""
     if not isinstance(config.architecture, SentenceConfig):
         yield f"architecture is {config.architecture.kind}, and has to be sentence"
-    for name, theirs in found.config.backbone:
+    for name, theirs in found.backbone:
         ours = getattr(config.backbone, name)
         fits = ours <= theirs if name == "max_length" else ours == theirs
         if not fits:

@@ -58,7 +58,7 @@ def vocabulary_of(side: Side, name: str, into: str | None = None) -> tuple[Sente
         The model, and for each of its ids the row in Marian's weights; none for those that Marian has no row for.
 
     Raises:
-        DataError: it is no SentencePiece model, or has nothing in common with the numbers.
+        DataError: it is no SentencePiece model, or has nothing in common with the numbers, or these lack a special one.
     """
     try:
         proto: Any = sentencepiece_model_pb2.ModelProto.FromString(side.model)  # type: ignore[attr-defined]
@@ -73,7 +73,12 @@ def vocabulary_of(side: Side, name: str, into: str | None = None) -> tuple[Sente
     proto.pieces.extend(specials + kept)
     _number_specials(proto.trainer_spec, len(proto.pieces))
     rows = [None, None, *(side.numbers.get(piece.piece) for piece in proto.pieces[EOS:])]
-    return SentencePieceProcessor(model_proto=proto.SerializeToString()), rows
+    if (missing := next((SPECIAL_PIECES[i] for i in (EOS, UNK) if rows[i] is None), None)) is not None:
+        raise DataError(f"{missing} has no number")
+    try:
+        return SentencePieceProcessor(model_proto=proto.SerializeToString()), rows
+    except RuntimeError as error:
+        raise DataError(f"{name} cannot be used: {str(error).removeprefix('INTERNAL: ')}") from None
 
 
 def _is_text(piece: Any) -> bool:  # noqa: ANN401 - protobuf makes its classes at run time

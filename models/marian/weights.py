@@ -1,6 +1,7 @@
 """The weights of a Marian model by the names of ours."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 import torch
@@ -14,11 +15,12 @@ from models.network.positions import position_table
 _SAID_BY_NOBODY: Final = -100.0
 """Bias in the output of what no translation has: of a probability that is lost in rounding."""
 _SHARED: Final = "model.shared.weight"
+_OUTPUT: Final = "lm_head.weight"
 _BIAS: Final = "final_logits_bias"
 _POSITIONS: Final = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 _EMBEDDINGS: Final[Mapping[str, Sequence[str]]] = {
     "source": ("model.encoder.embed_tokens.weight", _SHARED),
-    "target": ("model.decoder.embed_tokens.weight", _SHARED, "lm_head.weight"),
+    "target": ("model.decoder.embed_tokens.weight", _SHARED, _OUTPUT),
 }
 """Names that each matrix may have; those that are tied are not always stored under all of them."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {
@@ -57,31 +59,44 @@ def weights_of(
         target_rows: the same of the target.
 
     Raises:
-        DataError: a tensor is missing or has another shape, there is one more, or positions are not Marian's.
+        DataError: a tensor is missing, has another shape or what is no number, there is one more, or positions are not
+            Marian's.
     """
     left = dict(stored)
-    target = _embedding(left, "target")
+    target, source = (_embedding(left, side, config.width) for side in ("target", "source"))
+    left.setdefault(_BIAS, torch.zeros(1, len(target)))
     weights = {
-        "source_embedding.weight": _rows(_embedding(left, "source"), source_rows),
+        "source_embedding.weight": _rows(source, source_rows),
         "target_embedding.weight": _rows(target, target_rows),
-        "output.bias": _output_bias(left.pop(_BIAS, torch.zeros(1, len(target))), target_rows),
+        "output.bias": _output_bias(_checked(left, _BIAS, 1, len(target)), target_rows),
     }
-    for names in _EMBEDDINGS.values():
-        for name in names:
-            left.pop(name, None)
+    if not torch.equal(left.get(_OUTPUT, target), target):
+        raise DataError(f"the weights have {_OUTPUT}, which is not the embeddings of the target")
+    for name in {_BIAS, *chain(*_EMBEDDINGS.values())}:
+        left.pop(name, None)
     _check_positions(left, config)
     for side, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for index in range(depth):
-            weights |= _layer(left, side, index)
+            weights |= _layer(left, config, side, index)
     if left:
         raise DataError(f"the weights have {min(left)}, which no model of this kind has")
     return {f"backbone.{name}": tensor for name, tensor in weights.items()}
 
 
-def _embedding(stored: Mapping[str, Tensor], side: str) -> Tensor:
+def _checked(stored: Mapping[str, Tensor], name: str, *shape: int) -> Tensor:
+    if (tensor := stored.get(name)) is None:
+        raise DataError(f"the weights have no {name}")
+    if tensor.shape != shape:
+        raise DataError(f"the weights have {name} with the shape {list(tensor.shape)}, not {list(shape)}")
+    if not tensor.isfinite().all():
+        raise DataError(f"the weights have {name} with numbers that are not finite")
+    return tensor
+
+
+def _embedding(stored: Mapping[str, Tensor], side: str, width: int) -> Tensor:
     for name in _EMBEDDINGS[side]:
         if name in stored:
-            return stored[name]
+            return _checked(stored, name, *stored[name].shape[:1], width)
     raise DataError(f"the weights have no embeddings of the {side}")
 
 
@@ -102,16 +117,27 @@ def _output_bias(bias: Tensor, rows: Sequence[int | None]) -> Tensor:
 def _check_positions(left: dict[str, Tensor], config: BackboneConfig) -> None:
     """Files of older versions hold the table, too."""
     for name in _POSITIONS:
-        table = left.pop(name, None)
-        if table is not None and not torch.allclose(table, position_table(config, len(table)), atol=1e-4):
-            raise DataError(f"the weights have {name}, which are not Marian's sinusoids")
+        if name in left:
+            table = _checked(left, name, config.max_length, config.width)
+            if not torch.allclose(table, position_table(config), atol=1e-4):
+                raise DataError(f"the weights have {name}, which are not Marian's sinusoids")
+            del left[name]
 
 
-def _layer(left: dict[str, Tensor], side: str, index: int) -> Iterator[tuple[str, Tensor]]:
+def _layer(left: dict[str, Tensor], config: BackboneConfig, side: str, index: int) -> Iterator[tuple[str, Tensor]]:
     parts = _PARTS if side == "encoder" else _DECODER_PARTS
     for ours, theirs in parts.items():
         for kind in ("weight", "bias"):
+            shape = _shape(ours, config) if kind == "weight" else _shape(ours, config)[:1]
             names = [f"model.{side}.layers.{index}.{part}.{kind}" for part in theirs]
-            if missing := next((name for name in names if name not in left), None):
-                raise DataError(f"the weights have no {missing}")
-            yield f"{side}.{index}.{ours}.{kind}", torch.cat([left.pop(name) for name in names])
+            yield f"{side}.{index}.{ours}.{kind}", torch.cat([_checked(left, name, *shape) for name in names])
+            for name in names:
+                del left[name]
+
+
+def _shape(part: str, config: BackboneConfig) -> tuple[int, ...]:
+    """Of the weight of one of Marian's that this part is made of."""
+    if part.endswith("norm"):
+        return (config.width,)
+    rows = config.feed_forward if part == "feed_forward.inner" else config.width
+    return rows, config.feed_forward if part == "feed_forward.outer" else config.width

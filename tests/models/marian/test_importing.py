@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from sentencepiece import sentencepiece_model_pb2
 from torch import Tensor
 from transformers import MarianTokenizer
 
@@ -268,6 +269,32 @@ def _without_weights(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
 
 
+def _with_torchs(content: bytes) -> Callable[[Path], None]:
+    def replace(folder: Path) -> None:
+        _without_weights(folder)
+        (folder / "pytorch_model.bin").write_bytes(content)
+
+    return replace
+
+
+def _without_pieces(*pieces: str) -> Callable[[Path], None]:
+    def remove(folder: Path) -> None:
+        found = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        left = {piece: number for piece, number in found.items() if piece not in pieces}
+        (folder / "vocab.json").write_text(json.dumps(left), encoding="utf-8")
+
+    return remove
+
+
+def _add_piece(piece: str) -> Callable[[Path], None]:
+    def add(folder: Path) -> None:
+        proto = sentencepiece_model_pb2.ModelProto.FromString((folder / "source.spm").read_bytes())
+        proto.pieces.add(piece=piece, type=4)
+        (folder / "source.spm").write_bytes(proto.SerializeToString())
+
+    return add
+
+
 class _Runs:
     """What runs a command when it is unpickled."""
 
@@ -304,7 +331,28 @@ def _with_code(folder: Path) -> None:
             _change_weights(lambda w: w.update({"model.encoder.embed_positions.weight": torch.zeros(96, 32)})),
             "sinusoids",
         ),
-        (_change_weights(lambda w: w.update({"model.shared.weight": torch.zeros(500, 16)})), "has the shape"),
+        (_change_json("config.json", d_model=33), "width 33 must be even and a multiple of heads 4"),
+        (_change_json("config.json", encoder_layers=0), "encoder_layers: Input should be greater"),
+        (_without_pieces("</s>"), "</s> has no number"),
+        (_without_pieces("<unk>"), "<unk> has no number"),
+        (_write("vocab.json", b"[" * 10**5), "vocab.json: is not JSON"),
+        (_add_piece("</s>"), "source.spm cannot be used: </s> is already defined"),
+        (_with_torchs(b""), "pytorch_model.bin: cannot be read: EOFError"),
+        (_with_torchs(b"\x80"), "pytorch_model.bin: cannot be read: index out of range"),
+        (_change_weights(lambda w: w.update({"final_logits_bias": w["final_logits_bias"].int()})), "floating-point"),
+        (_change_weights(lambda w: w["final_logits_bias"].fill_(torch.nan)), "numbers that are not finite"),
+        (_change_weights(lambda w: w.update({"final_logits_bias": torch.zeros(5)})), "with the shape .5."),
+        (_change_weights(lambda w: w.update({"lm_head.weight": w["model.shared.weight"] + 1})), "lm_head.weight"),
+        *(
+            (_change_weights(lambda w, name=name: w.update({name: torch.zeros(500, 16)})), "with the shape .500, 16.")
+            for name in (
+                "model.shared.weight",
+                "model.encoder.embed_positions.weight",
+                "model.encoder.layers.0.self_attn.k_proj.weight",
+                "model.decoder.layers.0.fc2.weight",
+                "model.decoder.layers.0.final_layer_norm.weight",
+            )
+        ),
     ],
 )
 def test_what_cannot_be_imported_is_refused(
