@@ -35,6 +35,7 @@ class MarianConfig(BaseModel):
     decoder_inner: int = Field(alias="decoder_ffn_dim")
     activation: Literal["gelu", "relu", "silu", "swish"] = Field(alias="activation_function")
     positions: int = Field(alias="max_position_embeddings")
+    start: int = Field(alias="decoder_start_token_id", ge=0)
     scale_embedding: Literal[True]
     normalize_before: Literal[False] = False
     normalize_embedding: Literal[False] = False
@@ -80,6 +81,8 @@ class MarianFolder:
     """What a folder holds."""
 
     backbone: BackboneConfig
+    start: int
+    """The row of the target's embeddings that decoding begins with."""
     source: Side
     target: Side
     weights: Mapping[str, Tensor]
@@ -93,7 +96,8 @@ class MarianFolder:
             DataError: a file is missing or damaged, or the model is none that can be imported.
         """
         try:
-            backbone = MarianConfig.model_validate_json(_bytes(folder / "config.json")).backbone
+            config = MarianConfig.model_validate_json(_bytes(folder / "config.json"))
+            backbone = config.backbone
         except ValidationError as error:
             raise DataError(
                 f"is no Marian model that can be imported: {_reason(error)}", folder / "config.json"
@@ -102,6 +106,7 @@ class MarianFolder:
         of_target = folder / "target_vocab.json"
         return cls(
             backbone,
+            config.start,
             Side(_bytes(folder / "source.spm"), numbers),
             Side(_bytes(folder / "target.spm"), _numbers(of_target) if of_target.exists() else numbers),
             {name: tensor.float() for name, tensor in _weights(folder).items()},

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.config import RunConfig, SentenceConfig
-from models.data.tokenizer import Tokenizer
+from models.data.tokenizer import BOS, Tokenizer
 from models.errors import CheckpointError, ConfigError, DataError
 from models.marian.folder import MarianFolder
 from models.marian.vocabulary import language_piece, vocabulary_of
@@ -41,6 +41,7 @@ def import_marian(folder: Path, config: RunConfig, language: str | None = None) 
         into = language_piece(found.source.numbers, language)
         source, source_rows = vocabulary_of(found.source, "source.spm", into)
         target, target_rows = vocabulary_of(found.target, "target.spm")
+        target_rows[BOS] = found.start
         weights = weights_of(found.weights, found.backbone, source_rows, target_rows)
     except DataError as error:
         raise DataError(str(error), folder) from None

@@ -50,8 +50,6 @@ def weights_of(
 ) -> dict[str, Tensor]:
     """The weights of a sentence model, by their names in `TranslationModel`.
 
-    Decoding begins with a vector of zeros, as Marian has it, which here is the embedding of BOS.
-
     Args:
         stored: Marian's, by the names that `transformers` has for them.
         config: of the model.

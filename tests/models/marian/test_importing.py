@@ -82,6 +82,16 @@ def test_logits_are_those_of_transformers(marian: tuple[Path, Any], imported: Pa
         assert (found.softmax(1)[:, [PAD, BOS]] < 1e-20).all()
 
 
+def test_decoding_begins_with_what_the_model_says(copy: Path, imported: Path, tmp_path: Path) -> None:
+    """Training on has often moved the zeros that it is in Marian."""
+    piece = load_checkpoint(imported).tokenizer.target_pieces[-1]
+    number = json.loads((copy / "vocab.json").read_text(encoding="utf-8"))[piece]
+    _change_json("config.json", decoder_start_token_id=number)(copy)
+    found = load_checkpoint(import_marian(copy, marian_run(tmp_path))).weights
+    assert torch.equal(found["backbone.target_embedding.weight"][BOS], found["backbone.target_embedding.weight"][-1])
+    assert not load_checkpoint(imported).weights["backbone.target_embedding.weight"][BOS].any()
+
+
 def test_it_is_exported_and_served(imported: Path, tmp_path: Path) -> None:
     """The bundle is one like any other: CTranslate2 and the engine give the checkpoint's scores, in int8 nearly."""
     export_bundle(imported, tmp_path / "float32", "float32", documents=documents())
@@ -132,6 +142,7 @@ def test_each_language_may_have_numbers_of_its_own(tmp_path: Path, marian: tuple
     numbers = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
     turned = {piece: len(numbers) - 1 - number for piece, number in numbers.items()}
     (folder / "target_vocab.json").write_text(json.dumps(turned), encoding="utf-8")
+    _change_json("config.json", decoder_start_token_id=turned["<pad>"])(folder)
     weights = load_file(folder / "model.safetensors")
     shared = weights.pop("model.shared.weight")
     weights["model.encoder.embed_tokens.weight"] = shared
@@ -333,6 +344,7 @@ def _with_code(folder: Path) -> None:
         ),
         (_change_json("config.json", d_model=33), "width 33 must be even and a multiple of heads 4"),
         (_change_json("config.json", encoder_layers=0), "encoder_layers: Input should be greater"),
+        (_change_json("config.json", decoder_start_token_id=None), "decoder_start_token_id: Input should be a valid"),
         (_without_pieces("</s>"), "</s> has no number"),
         (_without_pieces("<unk>"), "<unk> has no number"),
         (_write("vocab.json", b"[" * 10**5), "vocab.json: is not JSON"),
