@@ -442,10 +442,13 @@ PART = b'--b\r\nContent-Disposition: form-data; name="target_lang"\r\n\r\nEN\r\n
         ({"data": {"source_lang": "JA"}, "files": FILE}, 400, "target_lang"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "Missing boundary"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data; boundary=b"}}, 400, "multipart/form-data"),
-        (
-            {"content": PART, "headers": {"Content-Type": "multipart/form-data; boundary=b; charset=undefined"}},
-            400,
-            "charset",
+        *(
+            (
+                {"content": PART, "headers": {"Content-Type": f"multipart/form-data; boundary=b; charset={charset}"}},
+                400,
+                "its charset is not UTF-8",
+            )
+            for charset in ("undefined", "punycode", "no-such", "shift_jis")
         ),
         ({"data": FORM, "files": {"file": ("a.txt", b"a" * 5_000_000)}}, 400, "text of more than 4194304 bytes"),
         ({"data": FORM, "files": {"file": ("a.docx", b"a" * 18_000_000)}}, 413, "the body has more than"),
