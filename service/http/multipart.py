@@ -33,10 +33,16 @@ class Upload:
     content: bytes
 
 
-class _InMemory(MultiPartParser):
-    """Writes nothing to a disk, which may be full: the body's size is limited."""
+class _Strict(MultiPartParser):
+    """Takes no field for Latin-1 that is not UTF-8, and writes nothing to a disk, which may be full."""
 
     spool_max_size = 2**62
+
+    def on_part_end(self) -> None:
+        """The end of a field or a file, of which all is there."""
+        if self._current_part.file is None:
+            self._current_part.data.decode()
+        super().on_part_end()
 
 
 async def file_of(request: Request) -> tuple[dict[str, Any], Upload]:
@@ -77,7 +83,7 @@ async def _parsed(request: Request, most_fields: int) -> FormData:
     _, options = parse_options_header(request.headers["content-type"])
     if options.get(b"charset", b"utf-8").lower() not in _CHARSETS:
         raise HTTPException(400, f"the body is no {MULTIPART}: its charset is not UTF-8")
-    parser = _InMemory(
+    parser = _Strict(
         request.headers, request.stream(), max_files=_MOST_FILES, max_fields=most_fields, max_part_size=_LONGEST_FIELD
     )
     try:
@@ -86,6 +92,8 @@ async def _parsed(request: Request, most_fields: int) -> FormData:
         raise ClientLeftError from None
     except MultiPartException as error:
         raise HTTPException(400, f"the body is no {MULTIPART}: {error.message}") from None
+    except UnicodeDecodeError:
+        raise HTTPException(400, "the body has a field that is not UTF-8") from None
 
 
 def _members(form: FormData) -> dict[str, Any]:

@@ -450,6 +450,14 @@ PART = b'--b\r\nContent-Disposition: form-data; name="target_lang"\r\n\r\nEN\r\n
             )
             for charset in ("undefined", "punycode", "no-such", "shift_jis")
         ),
+        (
+            {
+                "content": PART.replace(b"EN", "猫".encode("shift_jis")),
+                "headers": {"Content-Type": "multipart/form-data; boundary=b"},
+            },
+            400,
+            "a field that is not UTF-8",
+        ),
         ({"data": FORM, "files": {"file": ("a.txt", b"a" * 5_000_000)}}, 400, "text of more than 4194304 bytes"),
         ({"data": FORM, "files": {"file": ("a.docx", b"a" * 18_000_000)}}, 413, "the body has more than"),
     ],
