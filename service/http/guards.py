@@ -23,7 +23,7 @@ _MOST_OF_STRANGERS: Final = 2**17
 """Bytes of a body, where the key is in it: of who has none, more would be read and parsed for nothing."""
 _FORM_BYTES: Final = 2**20
 """Of a body that brings a file, besides that."""
-_METHODS: Final = ("GET", "HEAD", "POST", "PATCH", "DELETE")
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _MAY_BE_SENT: Final = ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", REQUEST_ID)
 _MAY_BE_READ: Final = ("Content-Disposition", "RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID)
 

@@ -141,7 +141,12 @@ def test_page_of_an_allowed_origin_may_call(client: httpx.Client) -> None:
     }
     first = client.options("/v1/documents", headers=asked)
     assert (first.status_code, first.headers["access-control-allow-origin"]) == (200, APP)
-    for method, path in (("HEAD", "/v1/models"), ("PATCH", "/v1/sessions/a/sentences/0"), ("DELETE", "/v1/sessions/a")):
+    for method, path in (
+        ("HEAD", "/v1/models"),
+        ("PUT", "/v3/glossaries/a/dictionaries"),
+        ("PATCH", "/v1/sessions/a/sentences/0"),
+        ("DELETE", "/v1/sessions/a"),
+    ):
         assert client.options(path, headers=asked | {"Access-Control-Request-Method": method}).status_code == 200
     for answer in (
         client.post("/v1/documents", json=PAIR | {"sentences": ["a"]}, headers={"Origin": APP}),
