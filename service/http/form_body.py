@@ -15,9 +15,10 @@ from service.http.multipart import MULTIPART, fields_of
 from service.http.origins import media_type
 
 _FORM: Final = "application/x-www-form-urlencoded"
-_MOST_FIELDS: Final = 128
+_MOST_FIELDS: Final = 256
 """More than any form that is read has; each that is not known costs an error."""
-_OF_AN_ELEMENT: Final = re.compile(r"(\w+)\[(\d{1,2})\]\.(\w+)")
+_TWICE: Final = "the body has a field more than once"
+_OF_AN_ELEMENT: Final = re.compile(r"(\w+)\[(0|[1-9]\d?)\]\.(\w+)", re.ASCII)
 
 
 _Body = TypeVar("_Body", bound=BaseModel)
@@ -58,7 +59,11 @@ async def members_of(
 
 
 def with_elements(members: dict[str, Any]) -> dict[str, Any]:
-    """Members of a form, in which `name[0].member` is a member of an element of the list `name`."""
+    """Members of a form, in which `name[0].member` is a member of an element of the list `name`.
+
+    Raises:
+        HTTPException: `name` is there itself as well.
+    """
     lists: dict[str, dict[int, dict[str, Any]]] = {}
     others = {}
     for name, value in members.items():
@@ -66,6 +71,8 @@ def with_elements(members: dict[str, Any]) -> dict[str, Any]:
             lists.setdefault(found[1], {}).setdefault(int(found[2]), {})[found[3]] = value
         else:
             others[name] = value
+    if lists.keys() & others.keys():
+        raise HTTPException(400, _TWICE)
     return others | {name: [elements[place] for place in sorted(elements)] for name, elements in lists.items()}
 
 
@@ -94,5 +101,5 @@ def _grouped(fields: Iterable[tuple[str, str]], lists: frozenset[str]) -> dict[s
 
 def _single(values: list[str]) -> str:
     if len(values) > 1:
-        raise HTTPException(400, "the body has a field more than once")
+        raise HTTPException(400, _TWICE)
     return values[0]

@@ -137,6 +137,26 @@ def test_forms_are_read_too(servers: list[Replica], clients: list[deepl.DeepLCli
 
 
 @pytest.mark.parametrize(
+    ("others", "detail"),
+    [
+        ({"dictionaries": "x"}, "the body has a field more than once"),
+        ({"dictionaries[00].entries": "lost\tgone"}, "unknown member"),
+        ({"dictionaries[٠].entries": "lost\tgone"}, "unknown member"),
+        (
+            {f"dictionaries[{at}].{name}": "" for at in range(2, 50) for name in ("entries", "x", "y", "z")},
+            "Field required",
+        ),
+    ],
+    ids=["both", "zeros", "other digits", "many"],
+)
+def test_no_part_of_a_form_is_lost(servers: list[Replica], others: dict[str, str], detail: str) -> None:
+    """What is said twice is refused, and there may be as many fields as the most terms need."""
+    with servers[0].client() as http:
+        answer = http.post("/v3/glossaries", data=FORM | others)
+        assert (answer.status_code, detail in answer.json()["detail"]) == (400, True), answer.text
+
+
+@pytest.mark.parametrize(
     ("body", "detail"),
     [
         ({"name": "x", "dictionaries": []}, "dictionaries: "),
