@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, assert_never
 
 from models.data.documents import Sentence, Window
-from models.data.tokenizer import SPECIAL_PIECES, Tokenizer
+from models.data.tokenizer import SPECIAL_PIECES, TARGET_LANGUAGE, Tokenizer
 from models.errors import ConfigError, DataError
 
 ContextKind = Literal["real", "none", "empty", "random", "fixed", "shuffled"]
 
-_BYTE_PIECE: Final = re.compile(r"<0x[0-9A-F]{2}>")
+_NO_TEXT: Final = re.compile(rf"<0x[0-9A-F]{{2}}>|{TARGET_LANGUAGE.pattern}")
 _SPACE: Final = "\u2581"
 """What SentencePiece writes for a space."""
 
@@ -167,4 +167,4 @@ def _random_text(pieces: Sequence[str], characters: int, chooser: random.Random)
 
 def _text_pieces(pieces: Sequence[str]) -> tuple[str, ...]:
     text = pieces[len(SPECIAL_PIECES) :]
-    return tuple(piece for piece in text if piece != _SPACE and not _BYTE_PIECE.fullmatch(piece))
+    return tuple(piece for piece in text if piece != _SPACE and not _NO_TEXT.fullmatch(piece))

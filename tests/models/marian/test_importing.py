@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import MarianTokenizer
 
 from models.data.batches import make_batch
+from models.data.replacement import Vocabulary
 from models.data.tokenizer import BOS, PAD
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime
@@ -176,6 +177,7 @@ def test_every_source_says_into_which_language(several: Path, tmp_path: Path) ->
     assert ours.encode_source("") == []
     assert ours.encode_source(">>jpn<<").count(piece) == 1
     assert ">>jpn<<" not in ours.target_pieces
+    assert ">>jpn<<" not in Vocabulary.of(ours).source
     number = json.loads((several / "vocab.json").read_text(encoding="utf-8"))[">>jpn<<"]
     stored = load_file(several / "model.safetensors")["model.shared.weight"]
     assert torch.equal(checkpoint.weights["backbone.source_embedding.weight"][piece], stored[number])
