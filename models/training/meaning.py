@@ -43,7 +43,7 @@ def require_fitting_start(folder: Path, there: RunConfig, here: RunConfig) -> No
     training = here.training
     free = {"backbone.encoder_layers"} if training.deepen else set()
     if training.transfer == "source":  # what has no part in the encoder
-        free |= {"languages.target", "backbone.decoder_layers", "backbone.embeddings"}
+        free |= {"languages.target", "backbone.decoder_layers", "backbone.embeddings", "backbone.output_bias"}
     architecture = {"architecture"} if training.transfer == "all" else set()
     _require_same(folder, there, here, {"languages", "backbone"} | architecture, free)
 

@@ -298,7 +298,7 @@ def test_an_encoder_alone_may_come_from_another_pair(make_run: MakeRun) -> None:
     make_tokenizer(first)
     begin = {"step": "document", "updates": 1, "init": str(train(first)), "transfer": "source"}
     sections = {"architecture": {"kind": "global_local"}, "languages": {"source": "ss", "target": "uu"}}
-    deeper = BACKBONE | {"decoder_layers": 2, "max_length": 32}
+    deeper = BACKBONE | {"decoder_layers": 2, "output_bias": True, "max_length": 32}
     assert train(load_config(make_run("other", training=begin, backbone=deeper, **sections))).is_dir()
     with pytest.raises(CheckpointError, match=r"languages\.target was tt, is now uu"):
         train(load_config(make_run("both", training=begin | {"transfer": "both"}, **sections)))
