@@ -1,7 +1,7 @@
 """Bodies of requests that bring a file: forms in several parts (RFC 7578)."""
 
 from dataclasses import dataclass
-from email.errors import HeaderParseError
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from typing import Any, Final
 
@@ -116,5 +116,5 @@ def _name(sent: str) -> str:
     """A file's name, which .NET writes as a header of a mail has it, if not all of its letters are ASCII."""
     try:
         return str(make_header(decode_header(sent))) if sent.startswith("=?") else sent
-    except (HeaderParseError, LookupError, UnicodeError):
+    except (MessageError, LookupError, ValueError):  # of a charset that there is not, or cannot be
         return sent

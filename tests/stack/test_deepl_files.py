@@ -484,7 +484,14 @@ def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], client
 
 @pytest.mark.parametrize(
     ("name", "status"),
-    [("=?utf-8?B?57Sr5byPLnR4dA==?=", 200), ("=?utf-8?B?5?=", 400), ("=?x?B?57Sr?=.txt", 200), ("=?.txt", 200)],
+    [
+        ("=?utf-8?B?57Sr5byPLnR4dA==?=", 200),
+        ("=?utf-8?B?5?=", 400),
+        ("=?é?q?a?=", 400),
+        ("=?a\0?q?a?=", 400),
+        ("=?x?B?57Sr?=.txt", 200),
+        ("=?.txt", 200),
+    ],
 )
 def test_names_are_read_as_dotnet_writes_them(servers: list[Replica], name: str, status: int) -> None:
     """Like a header of a mail, if not all letters are ASCII; what only looks so is a name."""
