@@ -218,6 +218,7 @@ def test_what_cannot_be_translated_is_refused_at_once(
         send(clients[0], content, name, **members)
 
 
+@pytest.mark.usefixtures("clients")  # what is sent is gone after it
 def test_what_is_empty_is_not_said(servers: list[Replica]) -> None:
     """A form has every field that a program has, perhaps without a value."""
     with servers[0].client() as client:
@@ -493,6 +494,7 @@ def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], client
         ("=?.txt", 200),
     ],
 )
+@pytest.mark.usefixtures("clients")  # what is sent is gone after it
 def test_names_are_read_as_dotnet_writes_them(servers: list[Replica], name: str, status: int) -> None:
     """Like a header of a mail, if not all letters are ASCII; what only looks so is a name."""
     part = f'--b\r\nContent-Disposition: form-data; name=file; filename="{name}"\r\n\r\na\r\n'.encode()

@@ -106,8 +106,8 @@ def make_bundle(
     return folder
 
 
-UNFIT = "ﷺ"
-"""A character that no tokenizer reads as fewer than eight tokens: its eighteen letters and three spaces."""
+UNFIT = "かﷺ"
+"""A word whose last character no tokenizer reads as fewer than eight tokens: its eighteen letters and three spaces."""
 
 
 def narrowed(bundle: Path, folder: Path) -> Path:
