@@ -8,7 +8,7 @@ from itertools import chain
 from models.bundle.manifest import Manifest
 from models.data.batches import ContextReader, Example, Tokens
 from models.data.clauses import attach, pack, split_within
-from models.data.glossary import Glossary, Term
+from models.data.glossary import NO_TERMS, Glossary, Term
 from models.data.scripts import Script, with_signs_of, with_terms
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
@@ -178,7 +178,7 @@ class Preparation:
     def _divided(self, request: TranslationRequest, example: Example, *, in_turn: bool) -> Prepared:
         if not (example.source and has_words(request.source)):
             return Prepared([], [], 0, request.source.strip())
-        glossary = Glossary(request.terms)
+        glossary = Glossary(request.terms) if request.terms else NO_TERMS
         if self._is_of_others(request.source, glossary):
             return Prepared([], [], 0, with_signs_of(self.manifest.languages.target, request.source.strip()))
         texts = request.parts or (request.source,)
