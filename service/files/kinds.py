@@ -1,36 +1,17 @@
 """The kinds of files that are translated: by the ends of their names, how they are read and written."""
 
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files import books, xliff
+from service.files import books, catalogs, json_texts, xliff
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
+from service.files.plain import text_like, text_of
 from service.files.workbooks import workbook
 from service.schemas import Limits
 from service.texts.tagged import HTML, Markup
-
-_ISO_2022: Final = (b"\x1b$", b"\x1b(")
-"""Bytes of a common encoding that is UTF-8, too, and says something else there."""
-
-
-def _text_of(content: bytes) -> str:
-    encoding = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
-    if any(escape in content for escape in _ISO_2022):
-        raise InvalidInputError("file: is not in UTF-8, but in ISO-2022")
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        name = encoding.upper().removesuffix("-SIG")
-        raise InvalidInputError(f"file: is not in {name}: byte {error.start}") from None
-
-
-def _text_like(content: bytes, translation: str) -> bytes:
-    """In UTF-8, and with a byte order mark where there was one."""
-    return translation.encode("utf-8-sig" if content.startswith(BOM_UTF8) else "utf-8")
 
 
 def _page(_content: bytes, translation: str) -> bytes:
@@ -47,9 +28,9 @@ class Kind:
     """What is known of tags in the text, unless it is text and no more."""
     packed: bool = False
     """Whether the text is only a part of it, whose size has limits of its own."""
-    read: Callable[[bytes], str] = _text_of
+    read: Callable[[bytes], str] = text_of
     """The text of a file; raises InvalidInputError if it cannot be read."""
-    write: Callable[[bytes, str], bytes] = _text_like
+    write: Callable[[bytes, str], bytes] = text_like
     """A file with its text in another language."""
 
 
@@ -63,6 +44,7 @@ def _document(kind: str, files: OfficeFiles) -> Kind:
 
 _HTML: Final = Kind("text/html; charset=utf-8", markup=HTML, write=_page)
 _XLIFF: Final = Kind("application/xliff+xml", HTML, read=xliff.html_of, write=xliff.with_translation)
+_JSON: Final = Kind("application/json", HTML, read=json_texts.html_of, write=json_texts.with_translation)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8"),
     ".md": Kind("text/markdown; charset=utf-8"),
@@ -77,6 +59,11 @@ KINDS: Final = {
     ".odp": _document("oasis.opendocument.presentation", OPEN_SLIDE_FILES),
     ".xlf": _XLIFF,
     ".xliff": _XLIFF,
+    ".po": Kind(
+        "text/x-gettext-translation; charset=utf-8", HTML, read=catalogs.html_of, write=catalogs.with_translation
+    ),
+    ".json": _JSON,
+    ".arb": _JSON,
     ".epub": Kind("application/epub+zip", books.MARKUP, packed=True, read=books.html_of, write=books.with_translation),
 }
 

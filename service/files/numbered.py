@@ -31,5 +31,15 @@ def pieces_of(text: str) -> Iterator[str | Tag]:
         yield _read(text[end:])
 
 
+def paragraphs_of(translation: str) -> list[str]:
+    """What stands in each paragraph."""
+    return re.findall(r"<p>(.*?)</p>", translation, re.DOTALL)
+
+
+def html_of_words(words: str) -> str:
+    """Words without tags, in which line breaks count."""
+    return re.sub(r"\r\n?|\n", "<br>", html.escape(words, quote=False))
+
+
 def _read(text: str) -> str:
     return _NO_CHARACTER.sub("", html.unescape(text))

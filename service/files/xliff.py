@@ -4,7 +4,6 @@ What is translated already stays, but is read: it is the context of what is not.
 programs, such as a placeholder or the ends of bold text, stays with the same words.
 """
 
-import html
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -13,7 +12,7 @@ from typing import Any, Final
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.numbered import pieces_of
+from service.files.numbered import html_of_words, paragraphs_of, pieces_of
 from service.files.packed import MOST_TAGS
 from service.files.xml_text import add_text
 
@@ -44,8 +43,7 @@ def html_of(content: bytes) -> str:
 def with_translation(content: bytes, translation: str) -> bytes:
     """A file with targets for its segments: what `html_of` gives of it, translated."""
     root = _root(content)
-    translated = re.findall(r"<p>(.*?)</p>", translation, re.DOTALL)
-    for segment, text in zip(list(_segments(root)), translated, strict=True):
+    for segment, text in zip(list(_segments(root)), paragraphs_of(translation), strict=True):
         if not segment.is_done:
             segment.write(text)
     return bytes(etree.tostring(root.getroottree(), xml_declaration=True, encoding="UTF-8"))
@@ -166,7 +164,7 @@ class _Segment:
         self._fill(target, translation)
 
     def _read(self, parent: _Element) -> Iterator[str]:
-        yield _words(parent.text)
+        yield html_of_words(parent.text or "")
         for child in parent:
             self._kept.append(child)
             number = len(self._kept) - 1
@@ -174,7 +172,7 @@ class _Segment:
                 yield f'<a id="{number}">{"".join(self._read(child))}</a>'
             else:
                 yield f'<img id="{number}">'
-            yield _words(child.tail)
+            yield html_of_words(child.tail or "")
 
     def _fill(self, target: _Element, translation: str) -> None:
         opened, left = [target], dict(enumerate(self._kept))
@@ -207,7 +205,3 @@ def _alone(element: _Element) -> _Element:
     copy = deepcopy(element)
     copy.tail = None
     return copy
-
-
-def _words(text: str | None) -> str:
-    return re.sub(r"\r\n?|\n", "<br>", html.escape(text or "", quote=False))

@@ -144,6 +144,18 @@ def test_a_book(client: httpx.Client) -> None:
         assert "<text>き [か。 | か]</text>" in archive.read("OEBPS/toc.ncx").decode()
 
 
+def test_messages_of_a_program(client: httpx.Client) -> None:
+    """Each is read after those before it, and those that are translated already are read only."""
+    catalog = 'msgid "か。\\n"\nmsgstr "v\\n"\n\nmsgid "a。き。"\nmsgstr ""\n'
+    found = fetched(client, sent(client, catalog, "a.po"))
+    assert found.decode() == catalog.replace('msgid "a', '#, fuzzy\nmsgid "a').replace(
+        'msgstr ""', 'msgstr "A。 [か。] き。 [か。 | a。]"'
+    )
+    for name in ("a.json", "a.arb"):
+        found = fetched(client, sent(client, '{"あ": ["か。", 1],\n "い": "a\\nb"}', name))
+        assert found.decode() == '{"あ": ["か。", 1],\n "い": "A [か。]\\nB [か。 | a]"}'
+
+
 def test_pictures_may_make_a_file_large(client: httpx.Client) -> None:
     """Larger than any text may be; they come back as they were."""
     content = _docx(12_000_000)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from zipfile import ZipFile, ZipInfo
 
+from service.files.numbered import paragraphs_of
 from service.files.office.dialects import SLIDES, WORD, Dialect, check_looks, check_tabs
 from service.files.office.open_document import OPEN_DOCUMENT, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
@@ -46,11 +47,10 @@ class OfficeFiles:
 
     def with_translation(self, content: bytes, translation: str) -> bytes:
         """A file with another text, of as many paragraphs: what `html_of` gives of it, translated."""
-        translated = re.findall(r"<p>(.*?)</p>", translation, re.DOTALL)
         with self._opened(content) as archive:
             parts = list(self._parts(archive))
             paragraphs = [each for _, root in parts for each in self._paragraphs(root)]
-            for paragraph, text in zip(paragraphs, translated, strict=True):
+            for paragraph, text in zip(paragraphs, paragraphs_of(translation), strict=True):
                 paragraph.write(text)
             for paragraph in paragraphs:
                 paragraph.write_copy()

@@ -12,6 +12,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from models.data.words import has_words
+from service.files.numbered import paragraphs_of
 from service.files.office.dialects import SLIDES, Element, check_looks, check_tabs
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import parsed, written
@@ -44,10 +45,9 @@ def html_of(content: bytes) -> str:
 
 def with_translation(content: bytes, translation: str) -> bytes:
     """A workbook with other texts, as many of them: what `html_of` gives of it, translated."""
-    translated = re.findall(r"<p>(.*?)</p>", translation, re.DOTALL)
     with opened(content, SUFFIX, MAIN) as archive:
         workbook = _Workbook(archive)
-        workbook.write(translated)
+        workbook.write(paragraphs_of(translation))
         return with_parts(archive, workbook.changed())
 
 

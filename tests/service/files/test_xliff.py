@@ -9,6 +9,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.xliff import html_of, with_translation
+from tests.support.words import capital
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 OLD = 'state="needs-review-translation" state-qualifier="leveraged-mt"'
@@ -40,13 +41,8 @@ def units(content: bytes) -> list[str]:
     return re.findall(r"<(?:trans-unit|unit) id=\"\d+\">(.*?)</(?:trans-unit|unit)>", content.decode(), re.DOTALL)
 
 
-def capital(text: str) -> str:
-    """A text "translated": the letters that stand for words are capitals."""
-    return re.sub(r"\b[xyz]\b", lambda found: found[0].upper(), text)
-
-
 def capitals(content: bytes) -> bytes:
-    """A file, "translated" in this way."""
+    """A file, "translated"."""
     return with_translation(content, capital(html_of(content)))
 
 

@@ -1,0 +1,144 @@
+"""Lines of gettext's files (.po): what messages they are of, and what stands in them after a change."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NoReturn
+
+from service.errors import InvalidInputError
+
+_LINES: Final = re.compile(r"[^\n]*+\n|[^\n]+")
+_LINE: Final = re.compile(
+    r"""\s*+ (?: (?P<unused>\#~.*) | (?P<flags>\#,.*) | (?P<previous>\#\|.*) | (?P<comment>\#.*)
+    | (?P<name>msg(?:ctxt|id_plural|id|str(?:\[\d\])?))? \s*+ "(?P<said>(?:[^"\\]++|\\.)*+)" )?+ \s*+""",
+    re.VERBOSE,
+)
+_FUZZY: Final = re.compile(r"[,\s]fuzzy\b")
+_ESCAPES: Final = dict(zip('abfnrtv"\\', '\a\b\f\n\r\t\v"\\', strict=True))
+_ESCAPE: Final = re.compile(rf"\\([{re.escape(''.join(_ESCAPES))}])")
+_ESCAPED: Final = {ord(said): f"\\{escape}" for escape, said in _ESCAPES.items()}
+
+
+@dataclass(slots=True)
+class Entry:
+    """A message: the numbers of its lines, and what its strings say, by what they are."""
+
+    lines: dict[str, list[int]] = field(default_factory=dict)
+    """Of `flags`, of the message that was translated `previous`ly, and of each string."""
+    said: dict[str, str] = field(default_factory=dict)
+    """Of `msgctxt`, `msgid`, `msgid_plural`, `msgstr`, or `msgstr[0]` and so on."""
+
+    @property
+    def message(self) -> str:
+        """What is translated."""
+        return self.said["msgid"]
+
+    @property
+    def forms(self) -> list[str]:
+        """The names of its translations: several, if what is said depends on a number."""
+        return [name for name in self.said if name.startswith("msgstr")]
+
+
+class CatalogLines:
+    """A file, line by line."""
+
+    def __init__(self, text: str) -> None:
+        """Read a file.
+
+        Raises:
+            InvalidInputError: it is none, from some line on.
+        """
+        self._lines = _LINES.findall(text)
+        self._end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+        self.entries = list(self._read())
+        """Those in use, in their order; one without a message is the file's header."""
+
+    def text(self) -> str:
+        """The file as it is now."""
+        return "".join(self._lines)
+
+    def is_guess(self, entry: Entry) -> bool:
+        """Whether a translation is that of another message, which was like this one (`msgmerge --previous`)."""
+        return "previous" in entry.lines and self._is_fuzzy(entry)
+
+    def mark_fuzzy(self, entry: Entry) -> None:
+        """Say that a translation is to be looked at, and no longer that it was another message's."""
+        for number in entry.lines.get("previous", ()):
+            self._lines[number] = ""
+        if self._is_fuzzy(entry):
+            return
+        if flags := entry.lines.get("flags"):
+            self._lines[flags[0]] = self._lines[flags[0]].replace("#,", "#, fuzzy,", 1)
+        else:
+            first = entry.lines.get("msgctxt", entry.lines["msgid"])[0]
+            self._lines[first] = f"#, fuzzy{self._end}{self._lines[first]}"
+
+    def say(self, entry: Entry, name: str, text: str) -> None:
+        """Have a string say something; a form that is not there comes behind the last one."""
+        parts = _LINES.findall(text) or [""]
+        strings = parts if len(parts) == 1 else ["", *parts]  # as gettext has several lines
+        written = "".join(f'"{string.translate(_ESCAPED)}"{self._end}' for string in strings)
+        if there := entry.lines.get(name):
+            for number in there:
+                self._lines[number] = ""
+        else:
+            there = entry.lines[name] = entry.lines[entry.forms[-1]][-1:]
+            if (last := self._lines[there[0]]) and not last.endswith("\n"):
+                self._lines[there[0]] += self._end
+        entry.said[name] = text
+        self._lines[there[0]] += f"{name} {written}"
+
+    def replace(self, entry: Entry, name: str, what: re.Pattern[str], by: str) -> None:
+        """Have something else in the lines of a string."""
+        for number in entry.lines.get(name, ()):
+            self._lines[number] = what.sub(by, self._lines[number])
+
+    def _is_fuzzy(self, entry: Entry) -> bool:
+        return any(_FUZZY.search(self._lines[number]) for number in entry.lines.get("flags", ()))
+
+    def _read(self) -> Iterator[Entry]:
+        entry, name = Entry(), ""
+        for number, line in enumerate(self._lines):
+            found = _LINE.fullmatch(line)
+            if found is None:
+                _refuse(number)
+            comment = next((kind for kind in ("flags", "previous", "comment", "unused") if found[kind]), "")
+            if entry.forms and (comment or found["name"] in {"msgctxt", "msgid"}):
+                yield entry
+                entry = Entry()
+            if comment:
+                entry.lines.setdefault(comment, []).append(number)
+                name = ""
+            elif found["said"] is not None:
+                goes_on, name = found["name"] is None, found["name"] or name
+                if not (name if goes_on else _may_follow(entry, name)):
+                    _refuse(number)
+                entry.lines.setdefault(name, []).append(number)
+                entry.said[name] = entry.said.get(name, "") + _unescaped(found["said"])
+        if entry.forms:
+            yield entry
+        elif entry.said:
+            _refuse(len(self._lines) - 1)
+
+
+def _may_follow(entry: Entry, name: str) -> bool:
+    """Whether a string of this name may be the next one of a message."""
+    said = entry.said
+    match name:
+        case "msgctxt":
+            return not said
+        case "msgid":
+            return not said.keys() - {"msgctxt"}
+        case "msgid_plural":
+            return "msgid" in said and name not in said and not entry.forms
+        case _:
+            is_form_of_several = name != "msgstr"
+            return "msgid" in said and name not in said and is_form_of_several == ("msgid_plural" in said)
+
+
+def _unescaped(said: str) -> str:
+    return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], said)
+
+
+def _refuse(number: int) -> NoReturn:
+    raise InvalidInputError(f"file: is no .po from line {number + 1} on")

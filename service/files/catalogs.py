@@ -1,0 +1,89 @@
+"""Messages of programs in gettext's files (.po) as HTML that says the same, and the translation of that in its place.
+
+What is translated already stays, but is read: it is the context of what is not. All else stays the same, byte for byte.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from service.files.catalog_lines import CatalogLines, Entry
+from service.files.messages import page_of, texts_of
+from service.files.plain import text_like, text_of
+
+_FORMS: Final = re.compile(r"\bnplurals\s*+=\s*+([1-6])\b")
+"""How many a language has; Arabic has six."""
+_USUAL_FORMS: Final = 2
+_OTHER_CHARSET: Final = re.compile(r"(?<=charset=)(?!utf-8\b)[\w.:-]++", re.IGNORECASE)
+_EDGES: Final = re.compile(r"(\s*+)(.*?)(\s*)", re.DOTALL)
+
+
+def html_of(content: bytes) -> str:
+    """The messages of a file as paragraphs.
+
+    Raises:
+        InvalidInputError: it is none, or not in UTF-8.
+    """
+    return page_of(_texts(_messages(_lines_of(content))), content)
+
+
+def with_translation(content: bytes, translation: str) -> bytes:
+    """A file with translations of its messages: what `html_of` gives of it, translated."""
+    lines = _lines_of(content)
+    messages = list(_messages(lines))
+    translated = iter(texts_of(translation, _texts(messages), content))
+    for message in messages:
+        message.write([next(translated) for _ in message.texts])
+    if (header := _header(lines)) is not None:
+        lines.replace(header, "msgstr", _OTHER_CHARSET, "UTF-8")
+    return text_like(content, lines.text())
+
+
+def _texts(messages: Iterable["_Message"]) -> list[str]:
+    return [text for message in messages for text in message.texts]
+
+
+def _lines_of(content: bytes) -> CatalogLines:
+    return CatalogLines(text_of(content))
+
+
+def _header(lines: CatalogLines) -> Entry | None:
+    return next((each for each in lines.entries if not each.message), None)
+
+
+def _messages(lines: CatalogLines) -> Iterator["_Message"]:
+    """Those that have text, in the order of the file."""
+    header = _header(lines)
+    forms = None if header is None else _FORMS.search(header.said.get("msgstr", ""))
+    for entry in lines.entries:
+        if entry.message.strip():
+            yield _Message(lines, entry, int(forms[1]) if forms else _USUAL_FORMS)
+
+
+class _Message:
+    """A message, and its translation."""
+
+    def __init__(self, lines: CatalogLines, entry: Entry, forms: int) -> None:
+        self._lines = lines
+        self._entry = entry
+        said = [entry.message]
+        self._names = ["msgstr"]
+        if "msgid_plural" in entry.said:
+            plural = entry.said["msgid_plural"]
+            said = [plural] if forms == 1 else [entry.message, plural]
+            self._names = [f"msgstr[{number}]" for number in range(forms)]
+        self._edges = [_EDGES.fullmatch(each) for each in said]
+        self.texts = [edges[2] for edges in self._edges if edges]
+        """What is translated: the message, and that of several things where they are said in another way."""
+
+    def write(self, translations: Sequence[str]) -> None:
+        """Have it say this, unless somebody has translated it."""
+        entry, is_guess = self._entry, self._lines.is_guess(self._entry)
+        missing = [name for name in self._names if is_guess or not entry.said.get(name)]
+        # The white space around a message is the program's, and gettext insists on that of its ends.
+        texts = [f"{edges[1]}{text}{edges[3]}" for edges, text in zip(self._edges, translations, strict=True) if edges]
+        for name in missing:
+            number = self._names.index(name)
+            self._lines.say(entry, name, texts[min(number, len(texts) - 1)])
+        if missing:
+            self._lines.mark_fuzzy(entry)

@@ -1,0 +1,30 @@
+"""Files that are text: what their bytes say, and the bytes that say something else in their place."""
+
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from typing import Final
+
+from service.errors import InvalidInputError
+
+_ISO_2022: Final = (b"\x1b$", b"\x1b(")
+"""Bytes of a common encoding that is UTF-8, too, and says something else there."""
+
+
+def text_of(content: bytes) -> str:
+    """What a file says.
+
+    Raises:
+        InvalidInputError: it is neither in UTF-8 nor, with a byte order mark, in UTF-16.
+    """
+    encoding = "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+    if any(escape in content for escape in _ISO_2022):
+        raise InvalidInputError("file: is not in UTF-8, but in ISO-2022")
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        name = encoding.upper().removesuffix("-SIG")
+        raise InvalidInputError(f"file: is not in {name}: byte {error.start}") from None
+
+
+def text_like(content: bytes, text: str) -> bytes:
+    """A file that says something else: in UTF-8, and with a byte order mark where there was one."""
+    return text.encode("utf-8-sig" if content.startswith(BOM_UTF8) else "utf-8")

@@ -1,0 +1,159 @@
+"""Messages of gettext's files: which of them are translated, and that all else stays as it is."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.errors import InvalidInputError
+from service.files.catalogs import html_of, with_translation
+from tests.support.words import capital
+
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+ONE_FORM, THREE_FORMS = (f'{HEADER}"Plural-Forms: nplurals={n}; plural=0;\\n"\n' for n in (1, 3))
+
+
+def capitals(file: str) -> str:
+    """A file, "translated": the letters that stand for words are capitals."""
+    content = file.encode()
+    return with_translation(content, capital(html_of(content))).decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('msgid "x"\nmsgstr ""\n', '#, fuzzy\nmsgid "x"\nmsgstr "X"\n'),
+        ('#: a.c\nmsgctxt "y"\nmsgid "x"\nmsgstr ""\n', '#: a.c\n#, fuzzy\nmsgctxt "y"\nmsgid "x"\nmsgstr "X"\n'),
+        ('#, c-format\nmsgid "x %s"\nmsgstr ""', '#, fuzzy, c-format\nmsgid "x %s"\nmsgstr "X %s"\n'),
+        ('msgid ""\n"x "\n"y"\nmsgstr ""\n', '#, fuzzy\nmsgid ""\n"x "\n"y"\nmsgstr "X Y"\n'),
+        ('msgid "\\n x\\n"\nmsgstr ""\n', '#, fuzzy\nmsgid "\\n x\\n"\nmsgstr ""\n"\\n"\n" X\\n"\n'),
+        ('msgid "x\\ny"\nmsgstr ""\n""\n', '#, fuzzy\nmsgid "x\\ny"\nmsgstr ""\n"X\\n"\n"Y"\n'),
+        ('msgid "x \\"\\ty\\" \\\\"\nmsgstr ""\n', '#, fuzzy\nmsgid "x \\"\\ty\\" \\\\"\nmsgstr "X \\"\\tY\\" \\\\"\n'),
+        (
+            'msgid "x"\nmsgstr ""\nmsgid "y"\nmsgstr ""\n',
+            '#, fuzzy\nmsgid "x"\nmsgstr "X"\n#, fuzzy\nmsgid "y"\nmsgstr "Y"\n',
+        ),
+        ('msgid "x &amp; <b>y</b>"\nmsgstr ""\n', '#, fuzzy\nmsgid "x &amp; <b>y</b>"\nmsgstr "X &amp; <b>Y</b>"\n'),
+    ],
+)
+def test_messages_are_translated(before: str, after: str) -> None:
+    """And marked, since somebody has to look at them."""
+    assert capitals(HEADER + before) == HEADER + after
+    assert capitals(before) == after
+    before, after = before.replace("\n", "\r\n"), after.replace("\n", "\r\n")
+    assert capitals(before) == after
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        'msgid "x"\nmsgstr "v"\n',
+        '#, fuzzy\nmsgid "x"\nmsgstr "v"\n',
+        '#| msgid "y"\nmsgid "x"\nmsgstr "v"\n',
+        'msgid "x"\nmsgid_plural "y"\nmsgstr[0] "v"\nmsgstr[1] "w"\n',
+        '#~ msgid "x"\n#~ msgstr ""\n',
+        'msgid " \\n"\nmsgstr ""\n',
+        "# x\n#. y\n\n",
+        "",
+    ],
+)
+def test_what_is_translated_already_stays(entry: str) -> None:
+    """Whoever has said it, and whatever is to be said of it."""
+    assert capitals(HEADER + entry) == HEADER + entry
+
+
+def test_what_is_translated_already_is_read() -> None:
+    """It is the context of what follows."""
+    assert html_of(b'msgid "x"\nmsgstr "v"\nmsgid "y"\nmsgstr ""\n').startswith("x<hr ")
+
+
+def test_a_guess_is_replaced() -> None:
+    """The translation of another message, which `msgmerge` has found, of which no more is said then."""
+    before = '#, fuzzy, c-format\n#| msgctxt "w"\n#| msgid "w"\nmsgctxt "w"\nmsgid "x"\nmsgstr ""\n"v"\n"w"\n'
+    assert capitals(before) == '#, fuzzy, c-format\nmsgctxt "w"\nmsgid "x"\nmsgstr "X"\n'
+
+
+@pytest.mark.parametrize(
+    ("header", "forms", "after"),
+    [
+        (ONE_FORM, 'msgstr[0] ""\n', 'msgstr[0] "Y"\n'),
+        (HEADER, 'msgstr[0] ""\nmsgstr[1] ""\n', 'msgstr[0] "X"\nmsgstr[1] "Y"\n'),
+        (HEADER, 'msgstr[0] "v"\nmsgstr[1] ""\n', 'msgstr[0] "v"\nmsgstr[1] "Y"\n'),
+        (HEADER, 'msgstr[0] ""\n""', 'msgstr[0] "X"\nmsgstr[1] "Y"\n'),
+        (THREE_FORMS, 'msgstr[0] ""\n', 'msgstr[0] "X"\nmsgstr[1] "Y"\nmsgstr[2] "Y"\n'),
+        (THREE_FORMS, 'msgstr[0] "v"', 'msgstr[0] "v"\nmsgstr[1] "Y"\nmsgstr[2] "Y"\n'),
+    ],
+)
+def test_every_form_is_there(header: str, forms: str, after: str) -> None:
+    """As many as the language has, in which those that are missing are the message of several things."""
+    entry = 'msgid "x"\nmsgid_plural "y"\n'
+    assert capitals(f"{header}{entry}{forms}") == f"{header}#, fuzzy\n{entry}{after}"
+
+
+@pytest.mark.parametrize(("said", "charset"), [("EUC-JP", "UTF-8"), ("CHARSET", "UTF-8"), ("utf-8", "utf-8")])
+def test_header_says_the_encoding(said: str, charset: str) -> None:
+    """All letters may be in it from now on."""
+    header = HEADER.replace("UTF-8", said)
+    assert capitals(f'{header}msgid "x"\nmsgstr "v"\n') == HEADER.replace("UTF-8", charset) + 'msgid "x"\nmsgstr "v"\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'msgid "x"\nmsgid "y"\nmsgstr ""\n', "file: is no .po from line 2 on"),
+        (b'msgid "x"\nmsgstr ""\nmsgstr ""\n', "file: is no .po from line 3 on"),
+        (b'msgid "x"\nmsgid_plural "y"\nmsgstr ""\n', "file: is no .po from line 3 on"),
+        (b'msgid "x"\nmsgstr[0] ""\n', "file: is no .po from line 2 on"),
+        (b'msgstr ""\n', "file: is no .po from line 1 on"),
+        (b'msgid "x"\n# y\n"z"\nmsgstr ""\n', "file: is no .po from line 3 on"),
+        (b'msgid "x\nmsgstr ""\n', "file: is no .po from line 1 on"),
+        (b'msgid "x" y\nmsgstr ""\n', "file: is no .po from line 1 on"),
+        (b'msgid "x"\nmsgstr ""\n\nmsgid "y"\n', "file: is no .po from line 4 on"),
+        (b"/etc/passwd", "file: is no .po from line 1 on"),
+        (b'msgid "\xff"\nmsgstr ""\n', "file: is not in UTF-8: byte 7"),
+    ],
+)
+def test_what_is_no_catalog_is_refused(content: bytes, reason: str) -> None:
+    """By the line from which on it is none."""
+    with pytest.raises(InvalidInputError) as error:
+        html_of(content)
+    assert str(error.value) == reason
+
+
+_STRING = st.text(st.sampled_from('xy\\"\n\tあ<&> %'), max_size=8)
+
+
+@given(st.lists(st.tuples(st.booleans(), _STRING, _STRING), max_size=4))
+def test_any_message_is_written_as_gettext_reads_it(entries: list[tuple[bool, str, str]]) -> None:
+    """Whatever it says, it is the same again, and a file that was translated has nothing left to translate."""
+
+    def quoted(text: str) -> str:
+        escaped = text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n").replace("\t", r"\t")
+        return f'"{escaped}"'
+
+    file = HEADER + "".join(
+        f"msgid {quoted(f'{number} {one}')}\n"
+        + (f"msgid_plural {quoted(other)}\nmsgstr[0] " if several else "msgstr ")
+        + '""\n'
+        for number, (several, one, other) in enumerate(entries)
+    )
+    once = capitals(file)
+    assert capitals(once) == once
+    assert once.count("\nmsgid ") == len(entries)
+
+
+@pytest.mark.skipif(shutil.which("msgfmt") is None, reason="needs gettext's msgfmt")
+def test_gettext_reads_what_is_written(tmp_path: Path) -> None:
+    """All of it, as it checks files for programs."""
+    entries = 'msgid "\\nx %s\\n"\nmsgstr ""\n\n#, c-format\nmsgid "%d x"\nmsgid_plural "%d y"\nmsgstr[0] ""\n'
+    file = tmp_path / "a.po"
+    file.write_text(capitals(THREE_FORMS + entries), encoding="utf-8")
+    done = subprocess.run(
+        ["msgfmt", "--check-format", "--use-fuzzy", "--statistics", "-o", "/dev/null", file],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, re.findall(r"\d+ \w+", done.stderr)) == (0, ["0 translated", "2 fuzzy"])

@@ -1,0 +1,134 @@
+"""Texts of programs in JSON: which of them are translated, and that all else stays as it is."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.errors import InvalidInputError
+from service.files.json_texts import html_of, with_translation
+from tests.support.words import capital
+
+
+def capitals(file: str, encoding: str = "utf-8") -> str:
+    """A file, "translated": the letters that stand for words are capitals."""
+    content = file.encode(encoding)
+    return with_translation(content, capital(html_of(content))).decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"x": "x"}', '{"x": "X"}'),
+        ('{\n\t"x" :"y",\n\t"z": {"x": ["y", "z"]}\n}\n', '{\n\t"x" :"Y",\n\t"z": {"x": ["Y", "Z"]}\n}\n'),
+        ('["x", {"y": "y"}, [["z"]], 1.50, 1e999, true, null]', '["X", {"y": "Y"}, [["Z"]], 1.50, 1e999, true, null]'),
+        ('"x"', '"X"'),
+        ('{"a": " x\\n"}', '{"a": " X\\n"}'),
+        ('{"a": "x\\ny"}', '{"a": "X\\nY"}'),
+        ('{"a": "x \\"y\\" \\\\"}', '{"a": "X \\"Y\\" \\\\"}'),
+        ('{"a": "\\u0078 あ"}', '{"a": "X あ"}'),
+        ('{"a": "x \\u3042", "b": "\\u3042"}', '{"a": "X \\u3042", "b": "\\u3042"}'),
+        ('{"a": "x &amp; y < z"}', '{"a": "X &amp; Y < Z"}'),
+        ('{"a": "x <b title=\\"v\\">y</b> &amp; z"}', '{"a": "X <b title=\\"v\\">Y</b> &amp; Z"}'),
+        ('{"a": "<0>x</0> y<1/>"}', '{"a": "<0>X</0> Y<1/>"}'),
+        ('{"a": "<t-0>x</t-0>"}', '{"a": "<t-0>X</t-0>"}'),
+        ('{"a": "x", "a": "y"}', '{"a": "X", "a": "Y"}'),
+        ('{"a\\"b": "x", "{": "y", ":": "z"}', '{"a\\"b": "X", "{": "Y", ":": "Z"}'),
+    ],
+)
+def test_values_are_translated(before: str, after: str) -> None:
+    """Which are strings, and all else is what it was, byte for byte."""
+    assert capitals(before) == after
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        '{"@@x": "x", "@a": {"x": "x", "y": ["y", {"z": "z"}]}, "@b": "x"}',
+        '{"a": "", "b": " ", "c": "1,234", "d": "https://example.org/x"}',
+        '{"a": "v"}',
+        "{}",
+        " [ ] ",
+        "1",
+    ],
+)
+def test_what_is_no_text_stays(file: str) -> None:
+    """What .arb says of its texts among it, however deep."""
+    assert capitals(file) == file
+
+
+def test_what_stands_behind_what_is_said_of_a_text() -> None:
+    """Is a text again."""
+    assert capitals('{"@a": {"b": "x"}, "c": "x", "d": [{"@e": "x"}, "y"]}') == (
+        '{"@a": {"b": "x"}, "c": "X", "d": [{"@e": "x"}, "Y"]}'
+    )
+
+
+@pytest.mark.parametrize("tags", ["<b>x", "x</b>", "<b><i>x</b></i>", "<name> x", "<script>x</script>", "<!-- x --> y"])
+def test_tags_that_are_in_no_order_are_signs(tags: str) -> None:
+    """They would go on in the next text, or hide it."""
+    file = json.dumps([tags, "y"])
+    assert "&lt;" in html_of(file.encode())
+    assert json.loads(capitals(file)) == [capital(tags), "Y"]
+
+
+def test_texts_are_apart() -> None:
+    """No sentence goes on from one into the next."""
+    first, between, second = html_of(b'["x", "<i>y</i>"]').partition('<hr id="')
+    assert (first, bool(between), second[16:]) == ("x", True, '"><i>y</i>')
+
+
+def test_byte_order_mark() -> None:
+    """It is there again, as it was; a file in UTF-16 is in UTF-8 from now on."""
+    assert capitals('["x"]', "utf-8-sig") == '\ufeff["X"]'
+    assert capitals('["x"]', "utf-16") == '["X"]'
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"a": "x",}', "file: is no JSON from line 1, column 11 on"),
+        (b'{\n"a"}', "file: is no JSON from line 2, column 4 on"),
+        (b"", "file: is no JSON from line 1, column 1 on"),
+        (b'["x" // y\n]', "file: is no JSON from line 1, column 6 on"),
+        (b"[" * 65 + b"]" * 65, "file: is nested more than 64 deep"),
+        (b"[" * 100_000, "file: is nested more than 64 deep"),
+        (b'[\n"x \\ud83d"]', "file: line 2 has half a character (\\ud800 to \\udfff)"),
+        (b'"\xff"', "file: is not in UTF-8: byte 1"),
+    ],
+)
+def test_what_is_no_json_is_refused(content: bytes, reason: str) -> None:
+    """With what is wrong with it, and where."""
+    with pytest.raises(InvalidInputError) as error:
+        html_of(content)
+    assert str(error.value) == reason
+
+
+def test_many_texts_are_refused() -> None:
+    """Before anybody waits for them."""
+    with pytest.raises(InvalidInputError, match="file: has more than 100000 texts"):
+        html_of(json.dumps(["x"] * 100_001).encode())
+
+
+_TEXTS = st.text(st.sampled_from('xy \\"\n\tあ<>&/b@{}[]:,'), max_size=8)
+_VALUES = st.recursive(
+    _TEXTS | st.none() | st.floats(allow_nan=False), lambda of: st.lists(of) | st.dictionaries(_TEXTS, of)
+)
+
+
+@given(_VALUES, st.booleans())
+def test_any_json_has_the_same_form_again(value: object, as_numbers: bool) -> None:
+    """Its texts are in the other language, and it is what it was but for them."""
+    file = json.dumps(value, ensure_ascii=as_numbers, indent=1)
+
+    def same(one: object, other: object) -> bool:
+        if isinstance(one, str) and isinstance(other, str):
+            return other in {one, capital(one)}
+        if isinstance(one, list) and isinstance(other, list):
+            return len(one) == len(other) and all(map(same, one, other))
+        if isinstance(one, dict) and isinstance(other, dict):
+            return list(one) == list(other) and all(same(one[name], other[name]) for name in one)
+        return one == other
+
+    assert same(value, json.loads(capitals(file)))
