@@ -54,6 +54,11 @@ class LibreRequest(Body):
     alternatives: Annotated[int, _or(0), BeforeValidator(_counted), Field(ge=0, lt=MAX_BEAM)] = 0
     """How many other translations of each text are wanted."""
 
+    @property
+    def is_in_target(self) -> bool:
+        """Whether the texts are said to be in the language that is asked for: they come back as they are."""
+        return self.source is not None and self.source.lower() == self.target.lower()
+
 
 class DetectRequest(Body):
     """A text whose language is asked for."""

@@ -27,8 +27,8 @@ from service.libretranslate import (
 )
 from service.routes.dependencies import ServicesDep, admitted
 from service.routes.texts_apart import each_alone
-from service.texts.detection import detect, source_of
-from service.texts.reading import Asked
+from service.texts.detection import Detected, detect, source_of
+from service.texts.reading import Asked, Ranked
 from service.texts.tagged import HTML
 
 _TEXTS: Final = "q"
@@ -70,6 +70,9 @@ async def translate_texts(members: MembersDep, request: Request, parts: Services
     who: Caller = request.state.caller
     who.require("translate")
     body = body_of(LibreRequest, members)
+    single = isinstance(members.get(_TEXTS), str)
+    if body.is_in_target:
+        return answer_to(body, Detected(body.target, 0.0), [Ranked(text, ()) for text in body.q], single=single)
     source = await source_of(body.source, body.target, parts.models.catalogue.models, body.q)
     html = body.format == "html"
     asked = Asked(
@@ -81,7 +84,7 @@ async def translate_texts(members: MembersDep, request: Request, parts: Services
         alternatives=body.alternatives,
     )
     translations = await each_alone(asked, body.context or "", request, who, parts)
-    return answer_to(body, source, translations, single=isinstance(members.get(_TEXTS), str))
+    return answer_to(body, source, translations, single=single)
 
 
 @router.post("/detect")

@@ -95,6 +95,17 @@ def test_language_that_is_not_said(server: Replica) -> None:
     assert none.json()["error"] == "the source language is missing, and cannot be detected; served to de: none"
 
 
+def test_texts_that_are_in_the_target_language_already(server: Replica) -> None:
+    """They come back as they are, in whatever language, as with LibreTranslate: clients ask for each user's."""
+    asked = {"source": "en", "target": "EN", "alternatives": 2}
+    with server.client() as http:
+        one, several = (http.post(PATH, json=asked | {"q": q}) for q in ("It rains.", ["It rains.", " "]))
+        other = http.post(PATH, data={"source": "de", "target": "de", "q": "Es regnet."})
+    assert one.json() == {"translatedText": "It rains.", "alternatives": []}
+    assert several.json() == {"translatedText": ["It rains.", " "], "alternatives": [[], []]}
+    assert other.json() == {"translatedText": "Es regnet."}
+
+
 def test_language_that_is_detected(shared_replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
     """Where several are translated into the target, by the texts; so for DeepL clients, too."""
     pairs = [bundle(tmp_path / source, name=source, source=source, accent=f" ({source})") for source in ("de", "fr")]
