@@ -4,7 +4,6 @@ A book is an archive of pages in XHTML and a list of them (EPUB 3.3, sections 4 
 how pages look, stays as it is.
 """
 
-import hashlib
 import posixpath
 import re
 from typing import Any, Final
@@ -14,6 +13,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from service.errors import InvalidInputError
+from service.files.messages import divider
 from service.files.packed import opened, read_parts, unpacked, with_parts
 from service.texts.tagged import Markup
 
@@ -37,20 +37,15 @@ def html_of(content: bytes) -> str:
         InvalidInputError: it is none, or is damaged, encrypted or too large.
     """
     with opened(content, _SUFFIX, _CONTAINER) as archive:
-        return _between(content).join(_pages(archive).values())
+        return divider(content).join(_pages(archive).values())
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
     """A book with other pages: what `html_of` gives of it, translated."""
-    translated = translation.split(_between(content))
+    translated = translation.split(divider(content))
     with opened(content, _SUFFIX, _CONTAINER) as archive:
         pages = zip(_pages(archive), translated, strict=True)
         return with_parts(archive, {name: page.encode() for name, page in pages})
-
-
-def _between(content: bytes) -> str:
-    """What stands between pages, and in none of them: it ends a sentence, and is not translated."""
-    return f'<hr id="{hashlib.sha256(content).hexdigest()}"/>'
 
 
 def _pages(archive: ZipFile) -> dict[str, str]:

@@ -24,21 +24,28 @@ _LETTERED: Final = re.compile(rf"(</?){_LETTER}(?=\d)")
 
 def page_of(texts: Sequence[str], content: bytes) -> str:
     """The texts of a file, one behind the other."""
-    return _between(content).join(_lettered(text) if _is_html(text) else html_of_words(text) for text in texts)
+    return divider(content).join(map(html_of_text, texts))
 
 
 def texts_of(page: str, texts: Sequence[str], content: bytes) -> list[str]:
     """What `page_of` gives of these texts, translated: as many."""
-    parts = page.split(_between(content)) if texts else []
-    return [
-        _LETTERED.sub(r"\1", part) if _is_html(text) else _words_of(part)
-        for part, text in zip(parts, texts, strict=True)
-    ]
+    parts = page.split(divider(content)) if texts else []
+    return [text_of_html(part, text) for part, text in zip(parts, texts, strict=True)]
 
 
-def _between(content: bytes) -> str:
-    """What stands between texts, and in none of them: it ends a sentence, and is not translated."""
-    return f'<hr id="{hashlib.sha256(content).hexdigest()[:16]}">'
+def divider(content: bytes) -> str:
+    """What stands between texts of a file, and in none of them: it ends a sentence, and is not translated."""
+    return f'<hr id="{hashlib.sha256(content).hexdigest()[:16]}"/>'
+
+
+def html_of_text(text: str) -> str:
+    """A text as a part of a page."""
+    return _lettered(text) if _is_html(text) else html_of_words(text)
+
+
+def text_of_html(part: str, text: str) -> str:
+    """What `html_of_text` gives of a text, translated, as such a text."""
+    return _LETTERED.sub(r"\1", part) if _is_html(text) else _words_of(part)
 
 
 def _lettered(text: str) -> str:

@@ -1,7 +1,8 @@
 """Segments of translation tools (XLIFF 1.2 and 2.x) as HTML that says the same, and the translation of that as targets.
 
 What is translated already stays, but is read: it is the context of what is not. What a segment has in its words for
-programs, such as a placeholder or the ends of bold text, stays with the same words.
+programs, such as a placeholder or the ends of bold text, stays with the same words; so do the tags of a segment that is
+a piece of a page.
 """
 
 import re
@@ -12,7 +13,8 @@ from typing import Any, Final
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.numbered import html_of_words, paragraphs_of, pieces_of
+from service.files.messages import divider, html_of_text, text_of_html
+from service.files.numbered import html_of_words, pieces_of
 from service.files.packed import MOST_TAGS
 from service.files.xml_text import add_text
 
@@ -32,18 +34,20 @@ _Element = Any
 
 
 def html_of(content: bytes) -> str:
-    """The segments of a file as paragraphs.
+    """The segments of a file, one behind the other.
 
     Raises:
         InvalidInputError: it is none, or is damaged or too large.
     """
-    return "".join(each.html for each in _segments(_root(content)))
+    return divider(content).join(each.html for each in _segments(_root(content)))
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
     """A file with targets for its segments: what `html_of` gives of it, translated."""
     root = _root(content)
-    for segment, text in zip(list(_segments(root)), paragraphs_of(translation), strict=True):
+    segments = list(_segments(root))
+    translated = translation.split(divider(content)) if segments else []
+    for segment, text in zip(segments, translated, strict=True):
         if not segment.is_done:
             segment.write(text)
     return bytes(etree.tostring(root.getroottree(), xml_declaration=True, encoding="UTF-8"))
@@ -53,7 +57,7 @@ def _root(content: bytes) -> _Element:
     if content.count(b"<") > MOST_TAGS:
         raise InvalidInputError(f"file: has more than {MOST_TAGS} tags")
     try:
-        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, strip_cdata=False))
     except (etree.XMLSyntaxError, ValueError) as error:
         raise InvalidInputError(f"file: is no XLIFF: {error}") from None
     if root.getroottree().docinfo.doctype:
@@ -148,20 +152,24 @@ class _Segment:
         self._source = source
         self._target = target
         self._kept: list[_Element] = []
-        self.html = f"<p>{''.join(self._read(source))}</p>"
+        self._words = "" if len(source) else source.text or ""
+        self.html = "".join(self._read(source)) if len(source) else html_of_text(self._words)
 
     def has_text(self) -> bool:
         """Whether it says anything."""
         return bool("".join(self._source.itertext()).strip())
 
     def write(self, translation: str) -> None:
-        """Make it the translation, what is inside the `<p>` of `html` in another language."""
+        """Make it the translation, what `html` is in another language."""
         target = self._target
         if target is None or target.getparent() is self._unit:  # else a part of one
             target = _empty_target(self._unit, self._source, target)
             _say_who(self._unit, self._source, target)
         target.text, target[:] = None, []
-        self._fill(target, translation)
+        if self._kept:
+            self._fill(target, translation)
+        else:
+            add_text(target, text_of_html(translation, self._words))
 
     def _read(self, parent: _Element) -> Iterator[str]:
         yield html_of_words(parent.text or "")

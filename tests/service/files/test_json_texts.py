@@ -76,7 +76,7 @@ def test_tags_that_are_in_no_order_are_signs(tags: str) -> None:
 def test_texts_are_apart() -> None:
     """No sentence goes on from one into the next."""
     first, between, second = html_of(b'["x", "<i>y</i>"]').partition('<hr id="')
-    assert (first, bool(between), second[16:]) == ("x", True, '"><i>y</i>')
+    assert (first, bool(between), second[16:]) == ("x", True, '"/><i>y</i>')
 
 
 def test_byte_order_mark() -> None:
