@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from statistics import median
 
 from loadtests.documents import Documents
+from loadtests.errors import LoadTestError
 from loadtests.outcomes import Outcome, Result
 from loadtests.plots import all_plots
 from loadtests.report import Check, Report, Value, at_least, no_more, percentile
@@ -51,13 +52,25 @@ def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callabl
     users = Behaviour(shares=_MIXED, seed=plan.seed)
     with staged(tight, documents) as stage:
         quiet = stage.run(Closed(clients=_CLIENTS, seconds=plan.seconds), users, on_progress=on_progress)
-        capacity = steady_rate(quiet.samples, quiet.began, plan.seconds)
+        capacity = capacity_of(quiet, plan)
         much = Open(rate=plan.excess * capacity.sentences, seconds=plan.seconds)
         ran = stage.run(much, users, on_progress=on_progress)
     conditions = asdict(plan) | tight.conditions()
     able = {"capacity, sentences/s": capacity.sentences, "capacity, tokens/s": capacity.tokens}
     found = able | refusals(ran) | figures(ran)
     return Report("overload", conditions, found, verdicts(plan, quiet, ran, capacity), all_plots(ran))
+
+
+def capacity_of(quiet: Ran, plan: Plan) -> Work:
+    """What is done a second while nobody comes who does not wait for an answer.
+
+    Raises:
+        LoadTestError: nothing is, or what is done is not known.
+    """
+    capacity = steady_rate(quiet.samples, quiet.began, plan.seconds)
+    if capacity.tokens <= 0:
+        raise LoadTestError(f"nothing was translated in the second half of the {plan.seconds:g} s of its capacity")
+    return capacity
 
 
 def verdicts(plan: Plan, quiet: Ran, ran: Ran, capacity: Work) -> list[Check]:

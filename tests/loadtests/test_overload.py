@@ -1,5 +1,8 @@
+import pytest
+
+from loadtests.errors import LoadTestError
 from loadtests.outcomes import ARRIVAL, Outcome, Result
-from loadtests.overload import Plan, verdicts
+from loadtests.overload import Plan, capacity_of, verdicts
 from loadtests.samples import Sample, Work
 from loadtests.scenario import Kind
 from loadtests.stage import Ran
@@ -43,6 +46,15 @@ def test_each_fault_is_found() -> None:
 def test_failure_while_the_capacity_is_measured_is_found() -> None:
     """It makes the capacity look smaller, and with it what is asked of the service."""
     assert missed(outcomes(10, 20), quiet=outcomes(9, 0, failed=1)) == {"capacity: no request fails"}
+
+
+def test_a_service_that_does_nothing_has_no_capacity() -> None:
+    """Of which there could be no multiple; it is said, and the run ends."""
+    assert (
+        capacity_of(Ran(0, 10, [], [Sample(at, 0, 0, 0, 0, Work(at, 30 * at)) for at in range(11)]), PLAN).tokens == 30
+    )
+    with pytest.raises(LoadTestError, match="nothing was translated in the second half of the 10 s"):
+        capacity_of(Ran(0, 10, [], [Sample(at, 0, 0, 0, 0, Work(5, 150)) for at in range(11)]), PLAN)
 
 
 def test_refusals_on_streams_are_not_timed() -> None:
