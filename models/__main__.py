@@ -14,7 +14,7 @@ from models.commands.comparison import compare
 from models.commands.evaluation import contrast, cxmi, evaluate
 from models.commands.pictures import plot
 from models.commands.tables import changes, significance, table
-from models.commands.training import average, bert, describe, import_marian, survey, tokenizer, train, values
+from models.commands.training import amplify, average, bert, describe, import_marian, survey, tokenizer, train, values
 from models.errors import AntecedentError, SelfTestError
 
 app = typer.Typer(
@@ -33,6 +33,7 @@ for command in (
     import_marian,
     train,
     average,
+    amplify,
     describe,
     evaluate,
     contrast,

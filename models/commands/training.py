@@ -143,6 +143,21 @@ def average(
     typer.echo(f"average of {len(checkpoints)} checkpoints: {out}")
 
 
+def amplify(
+    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="Its folder.", show_default=False)],
+    by: Annotated[float, typer.Option(help="How many times as much.", min=0, max=10, show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder of the checkpoint to write.", show_default=False)],
+) -> None:
+    """Have what the context changes count more than a Doc-Transformer has learnt, or less (below 1).
+
+    Translations with an empty context stay the same. How much is best, a dev set and `contrast` tell.
+    """
+    from models.training.amplifying import amplify_run
+
+    amplify_run(checkpoint, out, by)
+    typer.echo(f"checkpoint in which the context counts {by:g} times: {out}")
+
+
 def describe(
     model: Annotated[Path, typer.Argument(metavar="CONFIG|BUNDLE", show_default=False)], json_file: JsonFile = None
 ) -> None:

@@ -11,10 +11,11 @@ starts exactly at the sentence model.
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+import torch
 from torch import Tensor, nn
 
 from models.config import BackboneConfig, ContextWindow, DocTransformerConfig
-from models.data.batches import Batch, Example, Tokens, join, latest, pad
+from models.data.batches import Batch, Example, Tokens, join, latest, make_batch, pad
 from models.data.tokenizer import EOS, PAD
 from models.network.architectures.context_attention import ContextAttention
 from models.network.context import STATES, Architecture, Attend, Context
@@ -70,6 +71,24 @@ class DocTransformer(Architecture):
             assert isinstance(sublayer, ContextAttention)
             if sublayer.order == "pre":
                 nn.init.zeros_(sublayer.attention.output.weight)
+
+    @torch.no_grad()
+    def amplify(self, backbone: Transformer, by: float) -> None:
+        """Have what a context changes count `by` times as much, in place: y' = e + by (y - e) of each attention's y.
+
+        e is what it gives of an empty context. That has a single token, so e is the same whatever reads it, and may
+        stand in the weights; translations with an empty context stay the same. With logits in the place of y, this is
+        context-aware decoding (Shi et al. 2023, "Trusting Your Evidence: Hallucinate Less with Context-aware
+        Decoding", section 2.2, where `by` is 1 + alpha), which decodes twice for it.
+        """
+        empty = make_batch([()], None, self.collate([Example(())]))
+        context = self.encode(empty.to(backbone.positions.device), backbone)
+        for sublayer in (*self.encoder, *self.decoder):
+            assert isinstance(sublayer, ContextAttention)
+            _, values = sublayer.attention.known(context["states"], context["mask"])
+            output = sublayer.attention.output
+            output.bias.add_(output.weight @ values.flatten(), alpha=1 - by)
+            output.weight.mul_(by)
 
     def select(self, example: Example) -> Example:
         """The latest sentences, at most `window`, that fit into the position table with the end of sentence."""

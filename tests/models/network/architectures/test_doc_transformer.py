@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from models.config import BackboneConfig, DocTransformerConfig, Norm, SentenceConfig
-from models.data.batches import Batch, Example
+from models.data.batches import Batch, Example, make_batch
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import BOS, EOS
 from models.network.architectures.context_attention import ContextAttention
@@ -189,3 +189,31 @@ def assert_learns(model: Any, corpus: TokenizedCorpus, *, everything: bool) -> N
         for parameter in trained:
             parameter.sub_(parameter.grad, alpha=1e-5)
     assert token_losses(model, batch).sum() < loss
+
+
+@pytest.mark.parametrize("settings", [{}, {"gating": False}, {"integration": "decoder"}], ids=str)
+@torch.no_grad()
+def test_what_a_context_changes_is_amplified(
+    make_model: Make, corpus: TokenizedCorpus, settings: dict[str, Any], norm: Norm
+) -> None:
+    """Each attention gives as much more than it gives of an empty context; nothing is changed where that is given."""
+    model = make_model(DocTransformerConfig.model_validate(settings), norm=norm)
+    architecture = model.architecture
+    real = corpus.batch(range(1, 4), architecture)
+    empty = make_batch([[1, 2], [3]], [[4], [5, 6]], architecture.collate([Example((1, 2)), Example((3,))]))
+    without = hidden(model, empty)
+
+    def given(batch: Batch) -> Tensor:
+        context = architecture.encode(batch, model.backbone)
+        attention = architecture.decoder[1].attention
+        query = torch.linspace(-1, 1, 16).expand(len(batch.source), 3, 16)
+        return attention(query, *attention.known(context["states"], context["mask"]), context["mask"])
+
+    before, nothing = given(real), given(empty)[0, 0]
+    architecture.amplify(model.backbone, 1.0)
+    torch.testing.assert_close(given(real), before)
+    architecture.amplify(model.backbone, 2.5)
+    torch.testing.assert_close(given(real), nothing + 2.5 * (before - nothing), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(hidden(model, empty), without, atol=1e-5, rtol=1e-5)
+    architecture.amplify(model.backbone, 0.0)
+    torch.testing.assert_close(given(real), nothing.expand_as(before), atol=1e-5, rtol=1e-5)
