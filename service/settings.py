@@ -40,9 +40,7 @@ def _cores() -> int:
 class Settings(BaseSettings):
     """The service's configuration; read once at the start and never changed."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, use_attribute_docstrings=True, allow_inf_nan=False
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, allow_inf_nan=False)
 
     host: str = "127.0.0.1"
     """Address to listen on. Any address but loopback requires `ANTECEDENT_REDIS_URL` and `ANTECEDENT_KEYS`."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from models.config.page import meanings
 from service.errors import SettingsError
 from service.settings import PREFIX, Settings, is_loopback, load_settings
 
@@ -22,8 +23,8 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_setting_is_documented_and_nothing_else() -> None:
     """The table in docs/configuration.md names each variable with the sentence that is in the code."""
     rows = re.findall(r"^\| `(ANTECEDENT_\w+)` \|.*?\| (.*) \|$", DOCUMENTATION.read_text(), re.MULTILINE)
-    fields = Settings.model_fields
-    assert rows == [(PREFIX + name.upper(), " ".join(str(f.description).split())) for name, f in fields.items()]
+    meaning = meanings(Settings)
+    assert rows == [(PREFIX + name.upper(), meaning[name]) for name in Settings.model_fields]
 
 
 def test_documented_defaults_are_the_defaults() -> None:
