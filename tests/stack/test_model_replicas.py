@@ -9,16 +9,17 @@ import httpx
 import pytest
 import redis
 
+from models.bundle.manifest import Manifest
 from service.store.model_record import KEY
 from tests.support.client import begin, measured, say, translate
 from tests.support.roots import QUICK, fresh_database, load, loaded, make_root, workers
 from tests.support.servers import RedisServer, Replica, Replicas, eventually
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle root."""
-    return make_root(tmp_path / "root")
+    return make_root(tmp_path_factory.mktemp("bundles") / "root")
 
 
 @pytest.fixture
@@ -33,11 +34,19 @@ def own_root(tmp_path: Path) -> Path:
     return make_root(tmp_path / "own-root")
 
 
+@pytest.fixture(scope="module")
+def first(shared_replicas: Replicas, redis_server: RedisServer, root: Path) -> Replica:
+    """The replica that the administrator calls."""
+    database = fresh_database(redis_server, 3)
+    return shared_replicas.new(bundles="one", bundle_root=str(root), redis_url=database, **QUICK).start()
+
+
 @pytest.fixture
-def client(replicas: Replicas, database: str, root: Path) -> Iterator[httpx.Client]:
-    """A client of the replica that the administrator calls."""
-    replica = replicas.new(bundles="one", bundle_root=str(root), redis_url=database, **QUICK)
-    with replica.start().client() as client:
+def client(first: Replica, database: str, root: Path) -> Iterator[httpx.Client]:
+    """A client of it, once it serves what its settings name: in the `database` there is no record any more."""
+    deployed = {"stand-in": Manifest.load(root / "one").fingerprint[:12]}
+    with first.client() as client:
+        eventually(lambda: loaded(client) == deployed and missing(client) == [], "the settings count")
         yield client
 
 
@@ -45,6 +54,12 @@ def client(replicas: Replicas, database: str, root: Path) -> Iterator[httpx.Clie
 def other(replicas: Replicas, database: str, own_root: Path) -> Replica:
     """Another replica, not yet started."""
     return replicas.new(bundles="one", bundle_root=str(own_root), redis_url=database, **QUICK)
+
+
+def missing(client: httpx.Client) -> list[dict[str, str]]:
+    """What the replica that answers should serve and does not."""
+    found: list[dict[str, str]] = client.get("/v1/models").json()["not_loaded"]
+    return found
 
 
 def test_replicas_follow_each_other(client: httpx.Client, other: Replica) -> None:
@@ -106,11 +121,11 @@ def test_without_the_record_and_the_bundle_of_the_settings_it_goes_on(
         refused = say(second, session, "a", 0)
         assert (refused.status_code, refused.json()["code"]) == (409, "session_model_not_loaded")
         assert translate(second, "a").json()["text"] == "A two"
-        missing = [{"name": "one", "code": "invalid_bundle"}]
-        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == missing, "it says what is missing")
+        absent = [{"name": "one", "code": "invalid_bundle"}]
+        eventually(lambda: missing(second) == absent, "it says what is missing")
         assert load(second, "two").status_code == 200
         assert records.exists(KEY)
-        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == [], "all that is wanted is there")
+        eventually(lambda: missing(second) == [], "all that is wanted is there")
 
 
 def test_replica_that_cannot_load_a_model_keeps_its_old_one(
@@ -121,8 +136,8 @@ def test_replica_that_cannot_load_a_model_keeps_its_old_one(
     with other.start().client() as second:
         served = loaded(second)
         assert load(client, "two").status_code == 200
-        missing = [{"name": "stand-in", "code": "bundle_not_found"}]
-        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == missing, "the other says what is missing")
+        absent = [{"name": "stand-in", "code": "bundle_not_found"}]
+        eventually(lambda: missing(second) == absent, "the other says what is missing")
         assert loaded(second) == served
         assert translate(second, "a").json()["text"] == "A"
         health = second.get("/health/dependencies")
@@ -133,7 +148,7 @@ def test_replica_that_cannot_load_a_model_keeps_its_old_one(
         assert measured(second, "antecedent_models_not_loaded 1.0")
         assert '"event": "model_not_loaded"' in other.log
         assert load(client, "one").status_code == 200
-        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == [], "nothing is missing")
+        eventually(lambda: missing(second) == [], "nothing is missing")
 
 
 def test_record_that_cannot_be_read(client: httpx.Client, other: Replica, database: str) -> None:
@@ -141,9 +156,9 @@ def test_record_that_cannot_be_read(client: httpx.Client, other: Replica, databa
     deployed = loaded(client)
     with other.start().client() as second, redis.Redis.from_url(database) as records:
         records.hset(KEY, mapping={"version": "1", "models": "himitsu"})
-        missing = [{"name": KEY, "code": "invalid_model_record"}]
+        absent = [{"name": KEY, "code": "invalid_model_record"}]
         for each in (client, second):
-            eventually(lambda each=each: each.get("/v1/models").json()["not_loaded"] == missing, "it says so")  # type: ignore[misc]
+            eventually(lambda each=each: missing(each) == absent, "it says so")  # type: ignore[misc]
             assert measured(each, "antecedent_models_not_loaded 1.0")
             assert each.get("/health/dependencies").status_code == 503
             assert translate(each, "a").json()["text"] == "A"
@@ -189,8 +204,8 @@ def test_folder_with_other_content_is_not_what_is_wanted(client: httpx.Client, o
     shutil.copytree(own_root / "german", own_root / "two")
     with other.start().client() as second:
         assert load(client, "two").status_code == 200
-        missing = [{"name": "stand-in", "code": "invalid_bundle"}]
-        eventually(lambda: second.get("/v1/models").json()["not_loaded"] == missing, "the other says what is missing")
+        absent = [{"name": "stand-in", "code": "invalid_bundle"}]
+        eventually(lambda: missing(second) == absent, "the other says what is missing")
 
 
 def test_nothing_changes_while_redis_is_away(replicas: Replicas, mortal_redis: RedisServer, root: Path) -> None:
