@@ -20,7 +20,7 @@ from models.commands.training import amplify, average, bert, describe, import_ma
 from models.errors import AntecedentError, SelfTestError
 
 _COLLECT_AFTER: Final = 10_000
-"""New objects: with Python's own 700, a tenth of the start of a command went into looking through torch for garbage."""
+"""New objects: with Python's own 700, a twentieth of a command's start was spent in looking through torch."""
 
 app = typer.Typer(
     help="Train, evaluate, export and use context-aware translation models. BUNDLE can also be a checkpoint.",

@@ -25,7 +25,7 @@ def page() -> str:
 def meanings(section: type[BaseModel]) -> Mapping[str, str]:
     """What a section says of each of its values, in the docstrings below them.
 
-    They are read when somebody asks: pydantic would look for them at every start, which took a tenth of the service's.
+    They are read when somebody asks: looked for by pydantic at every start, they took a twentieth of the service's.
     """
     (source,) = ast.parse(inspect.getsource(section)).body
     return dict(_described(source.body)) if isinstance(source, ast.ClassDef) else {}

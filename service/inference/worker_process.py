@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _work(options: argparse.Namespace, connection: socket.socket) -> int:
-    gc.disable()  # what is loaded stays, torch and all: looking through it for garbage took a tenth of the start
+    gc.disable()  # what is loaded stays, torch and all: looking through it for garbage took a twentieth of the start
     try:
         translator = _load(options)
     except AntecedentError as error:
