@@ -36,16 +36,22 @@ TICKED: Final = r"(?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n\U000f0000-\U0010ffff]
 """What Markdown has for them: `code`, but not `one' `other'."""
 PLACEHOLDER: Final = (
     r"""
-      [$%\#]? \{ \s*+ [A-Za-z0-9_.-]*+                                              # {name} ${name} %{name} {0} {}
+      [$%\#]? \{ \s*+ \$?+ [A-Za-z0-9_.-]*+                                      # {name} ${name} %{name} {0} {} {$NAME}
       (?: \[ [A-Za-z0-9_"'.-]{1,40}+ \] | \(\) | \.[A-Za-z_][A-Za-z0-9_]*+ )*+
       (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+ \s*+ \}                                # {name!r} {price:,.2f}
     | [$%\#]? \{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}                        # {{ name | upper }}
     | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:plural|select|selectordinal) \s*+ ,    # of ICU, with all that it may say
-      (?: [^{}]{1,400}+ | \{ [^{}]{0,400}+ \} ){1,20}+ \}
+      (?: [^{}]{1,400}+ | \{ (?: [^{}]{1,400}+ | \{ [^{}]{0,80}+ \} ){0,20}+ \} ){1,20}+ \}
+    | \{ '[^'{}\n\U000f0000-\U0010ffff]{1,40}+' \}                                 # {'@'}, of Vue
+    | @ (?:\.[a-z]++)?+ : (?: [A-Za-z0-9_]++ (?:[.-][A-Za-z0-9_]++)*+              # @:name @.upper:name.of.a.text
+      | \{'[^'{}\n\U000f0000-\U0010ffff]{1,80}+'\} | \([A-Za-z0-9_.-]{1,80}+\) )
+    | \$t\( [^()\n\U000f0000-\U0010ffff]{1,120}+ \)                                # $t(name), of i18next
+    | (?<![A-Za-z0-9$]) \$ [A-Za-z][A-Za-z0-9_@]*+ \$ (?![A-Za-z0-9$])             # $NAME$
     | \{\\ [^{}\n]{1,80}+ \}                                                        # {\an8}, of subtitles
     | (?<![0-9]) % [A-Za-z_][A-Za-z0-9_.-]++ % (?![A-Za-z0-9])                        # %name%
-    | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#]*+ [0-9]*+ (?:\.[0-9]++)?
-      (?:ll?|h|z)?+ [sdifuxXcrgeq@] (?![A-Za-z])                                  # %s %d %(name)s %1$s %.2f
+    | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#']*+ [0-9]*+ (?:\.[0-9]++)?
+      (?:ll?|h|z)?+ [sdifnuxXcrgeq@] (?![A-Za-z])                                 # %s %d %(name)s %1$s %.2f
+    | %% | (?<![0-9]) % L? [1-9][0-9]?+ (?![A-Za-z0-9%])                            # %1 %L1, of Qt
     | &lt;/? [A-Za-z0-9][A-Za-z0-9.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
     | (?<![A-Za-z0-9._%+/@-]) @ [A-Za-z_][A-Za-z0-9_]*+ (?:[./@-][A-Za-z0-9_]++)*+   # @name @user@host.org @scope/name
     | (?<![A-Za-z0-9&\#/]) \# [0-9]++ (?![A-Za-z0-9_])                                # of an issue: #123
@@ -53,7 +59,7 @@ PLACEHOLDER: Final = (
     """
     rf"| {TICKED} | {CODE} | </? {TAG} >"
 )
-SIGNS: Final = ("://", "www.", "WWW.", "@", "#", "{", "%", "`", "<", "&lt;")
+SIGNS: Final = ("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;")
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"
