@@ -13,7 +13,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.messages import divider
+from service.files.messages import Page
 from service.files.packed import opened, read_parts, unpacked, with_parts
 from service.texts.tagged import Markup
 
@@ -37,12 +37,12 @@ def html_of(content: bytes) -> str:
         InvalidInputError: it is none, or is damaged, encrypted or too large.
     """
     with opened(content, _SUFFIX, _CONTAINER) as archive:
-        return divider(content).join(_pages(archive).values())
+        return Page(content).between.join(_pages(archive).values())
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
     """A book with other pages: what `html_of` gives of it, translated."""
-    translated = translation.split(divider(content))
+    translated = translation.split(Page(content).between)
     with opened(content, _SUFFIX, _CONTAINER) as archive:
         pages = zip(_pages(archive), translated, strict=True)
         return with_parts(archive, {name: page.encode() for name, page in pages})

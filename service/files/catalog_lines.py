@@ -10,9 +10,12 @@ from service.errors import InvalidInputError
 _LINES: Final = re.compile(r"[^\n]*+\n|[^\n]+")
 _LINE: Final = re.compile(
     r"""\s*+ (?: (?P<unused>\#~.*) | (?P<flags>\#,.*) | (?P<previous>\#\|.*) | (?P<comment>\#.*)
-    | (?P<name>msg(?:ctxt|id_plural|id|str(?:\[\d\])?))? \s*+ "(?P<said>(?:[^"\\]++|\\.)*+)" )?+ \s*+""",
+    | (?P<name>msg(?:ctxt|id_plural|id|str(?:\[\d\])?))? \s*+ "(?P<said>(?:[^"\\]++|\\.)*+)" ) \s*+""",
     re.VERBOSE,
 )
+_ABOUT: Final = frozenset(("flags", "previous"))
+"""Comments that say something of a message to programs."""
+_BEGIN: Final = frozenset(("msgctxt", "msgid"))
 _FUZZY: Final = re.compile(r"[,\s]fuzzy\b")
 _ESCAPES: Final = dict(zip('abfnrtv"\\', '\a\b\f\n\r\t\v"\\', strict=True))
 _ESCAPE: Final = re.compile(rf"\\([{re.escape(''.join(_ESCAPES))}])")
@@ -25,18 +28,29 @@ class Entry:
 
     lines: dict[str, list[int]] = field(default_factory=dict)
     """Of `flags`, of the message that was translated `previous`ly, and of each string."""
-    said: dict[str, str] = field(default_factory=dict)
-    """Of `msgctxt`, `msgid`, `msgid_plural`, `msgstr`, or `msgstr[0]` and so on."""
+    said: dict[str, list[str]] = field(default_factory=dict)
+    """Of `msgctxt`, `msgid`, `msgid_plural`, `msgstr`, or `msgstr[0]` and so on, line by line."""
 
     @property
     def message(self) -> str:
         """What is translated."""
-        return self.said["msgid"]
+        return self.text("msgid")
+
+    def text(self, name: str) -> str:
+        """What a string says, if it is there."""
+        return "".join(self.said.get(name, ()))
 
     @property
     def forms(self) -> list[str]:
         """The names of its translations: several, if what is said depends on a number."""
         return [name for name in self.said if name.startswith("msgstr")]
+
+    def comment(self, kind: str, number: int) -> None:
+        """A comment has this line."""
+        if kind in _ABOUT:
+            self.lines.setdefault(kind, []).append(number)
+        elif kind == "unused" and not self.said:
+            self.lines.clear()  # what was said before it was said of a message that is not in use
 
 
 class CatalogLines:
@@ -85,7 +99,7 @@ class CatalogLines:
             there = entry.lines[name] = entry.lines[entry.forms[-1]][-1:]
             if (last := self._lines[there[0]]) and not last.endswith("\n"):
                 self._lines[there[0]] += self._end
-        entry.said[name] = text
+        entry.said[name] = [text]
         self._lines[there[0]] += f"{name} {written}"
 
     def replace(self, entry: Entry, name: str, what: re.Pattern[str], by: str) -> None:
@@ -99,22 +113,24 @@ class CatalogLines:
     def _read(self) -> Iterator[Entry]:
         entry, name = Entry(), ""
         for number, line in enumerate(self._lines):
+            if line.isspace():
+                continue
             found = _LINE.fullmatch(line)
             if found is None:
                 _refuse(number)
-            comment = next((kind for kind in ("flags", "previous", "comment", "unused") if found[kind]), "")
-            if entry.forms and (comment or found["name"] in {"msgctxt", "msgid"}):
+            is_comment = found["said"] is None
+            if (is_comment or found["name"] in _BEGIN) and entry.forms:
                 yield entry
                 entry = Entry()
-            if comment:
-                entry.lines.setdefault(comment, []).append(number)
+            if is_comment:
                 name = ""
-            elif found["said"] is not None:
+                entry.comment(found.lastgroup or "", number)
+            else:
                 goes_on, name = found["name"] is None, found["name"] or name
                 if not (name if goes_on else _may_follow(entry, name)):
                     _refuse(number)
                 entry.lines.setdefault(name, []).append(number)
-                entry.said[name] = entry.said.get(name, "") + _unescaped(found["said"])
+                entry.said.setdefault(name, []).append(_unescaped(found["said"]))
         if entry.forms:
             yield entry
         elif entry.said:

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from service.files.catalog_lines import CatalogLines, Entry
-from service.files.messages import page_of, texts_of
+from service.files.messages import edges_of, page_of, texts_of
 from service.files.plain import text_like, text_of
 
 _FORMS: Final = re.compile(r"\bnplurals\s*+=\s*+([1-6])\b")
 """How many a language has; Arabic has six."""
 _USUAL_FORMS: Final = 2
+_FILLED_IN: Final = "%{"
+"""What a program fills in begins with one of these, such as a number."""
 _OTHER_CHARSET: Final = re.compile(r"(?<=charset=)(?!utf-8\b)[\w.:-]++", re.IGNORECASE)
-_EDGES: Final = re.compile(r"(\s*+)(.*?)(\s*)", re.DOTALL)
 
 
 def html_of(content: bytes) -> str:
@@ -54,10 +55,15 @@ def _header(lines: CatalogLines) -> Entry | None:
 def _messages(lines: CatalogLines) -> Iterator["_Message"]:
     """Those that have text, in the order of the file."""
     header = _header(lines)
-    forms = None if header is None else _FORMS.search(header.said.get("msgstr", ""))
+    forms = None if header is None else _FORMS.search(header.text("msgstr"))
     for entry in lines.entries:
         if entry.message.strip():
             yield _Message(lines, entry, int(forms[1]) if forms else _USUAL_FORMS)
+
+
+def _is_for_one(message: str, plural: str, forms: int) -> bool:
+    """Whether a message is wrong of 21 things, whose form is in such languages that of one thing."""
+    return forms > _USUAL_FORMS and any(message.count(sign) < plural.count(sign) for sign in _FILLED_IN)
 
 
 class _Message:
@@ -69,19 +75,19 @@ class _Message:
         said = [entry.message]
         self._names = ["msgstr"]
         if "msgid_plural" in entry.said:
-            plural = entry.said["msgid_plural"]
-            said = [plural] if forms == 1 else [entry.message, plural]
+            plural = entry.text("msgid_plural")
+            said = [plural] if forms == 1 or _is_for_one(entry.message, plural, forms) else [entry.message, plural]
             self._names = [f"msgstr[{number}]" for number in range(forms)]
-        self._edges = [_EDGES.fullmatch(each) for each in said]
-        self.texts = [edges[2] for edges in self._edges if edges]
+        self._edges = [edges_of(each) for each in said]
+        self.texts = [words for _, words, _ in self._edges]
         """What is translated: the message, and that of several things where they are said in another way."""
 
     def write(self, translations: Sequence[str]) -> None:
         """Have it say this, unless somebody has translated it."""
         entry, is_guess = self._entry, self._lines.is_guess(self._entry)
-        missing = [name for name in self._names if is_guess or not entry.said.get(name)]
+        missing = [name for name in self._names if is_guess or not entry.text(name)]
         # The white space around a message is the program's, and gettext insists on that of its ends.
-        texts = [f"{edges[1]}{text}{edges[3]}" for edges, text in zip(self._edges, translations, strict=True) if edges]
+        texts = [f"{before}{text}{after}" for (before, _, after), text in zip(self._edges, translations, strict=True)]
         for name in missing:
             number = self._names.index(name)
             self._lines.say(entry, name, texts[min(number, len(texts) - 1)])

@@ -10,16 +10,23 @@ from typing import Final, NamedTuple
 
 from models.data.words import has_words
 from service.errors import InvalidInputError
-from service.files.messages import page_of, texts_of
+from service.files.messages import edges_of, page_of, texts_of
 from service.files.plain import text_like, text_of
 from service.strict_json import depth, outside_strings
 
 _DEEPEST: Final = 64
 _MOST_TEXTS: Final = 100_000
-_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]')
-_EDGES: Final = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"(?P<is_name>\s*+:)?+')
+_FOR_PROGRAMS: Final = re.compile(r"#[0-9A-Fa-f]{3,8}|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++")
+"""A colour, or the name of a file, of another text, or of a constant."""
 _ABOUT_OTHERS: Final = "@"
 """What names begin with whose values say something of other texts, in .arb: for translators, and for programs."""
+_NOTES: Final = (
+    (frozenset(("defaultMessage",)), frozenset(("description", "id"))),
+    (frozenset(("message", "placeholders")), frozenset(("description", "placeholders"))),
+    (frozenset(("locale", "translations")), frozenset(("locale",))),
+)
+"""By names that an object has, of which of its values that is so, too: of FormatJS, browsers' extensions, Angular."""
 
 
 def html_of(content: bytes) -> str:
@@ -28,13 +35,13 @@ def html_of(content: bytes) -> str:
     Raises:
         InvalidInputError: it is no JSON, not in UTF-8, or nested too deep; or a text has a character that is none.
     """
-    return page_of([each.words for each in _texts(_checked(content))], content)
+    return page_of([each.words for each in _texts(*_checked(content))], content)
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
     """A file with other texts: what `html_of` gives of it, translated."""
-    text = _checked(content)
-    texts = list(_texts(text))
+    text, value = _checked(content)
+    texts = list(_texts(text, value))
     translated = texts_of(translation, [each.words for each in texts], content)
     as_numbers = text.isascii() and r"\u" in text  # as what wrote it writes all letters
     written, done = list[str](), 0
@@ -56,29 +63,34 @@ class _Text(NamedTuple):
     after: str
 
 
-def _checked(content: bytes) -> str:
+def _checked(content: bytes) -> tuple[str, object]:
+    """What a file says, and as what it is read: an object is a tuple of names with values; of numbers nothing is."""
     text = text_of(content)
     raw = text.encode()
     if depth(outside_strings(raw), _DEEPEST) > _DEEPEST:
         raise InvalidInputError(f"file: is nested more than {_DEEPEST} deep")
     try:
-        json.loads(text, parse_int=str, parse_float=str)  # numbers stay as they are, however long
+        return text, json.loads(text, object_pairs_hook=tuple, parse_int=_nothing, parse_float=_nothing)
     except json.JSONDecodeError as error:
         raise InvalidInputError(f"file: is no JSON from line {error.lineno}, column {error.colno} on") from None
-    return text
 
 
-def _texts(text: str) -> Iterator[_Text]:
+def _nothing(_digits: str) -> None:
+    """Numbers stay as they are, however long."""
+
+
+def _texts(text: str, value: object) -> Iterator[_Text]:
     count = 0
-    for string in _values(text):
-        said = json.loads(string[0])
-        edges = _EDGES.fullmatch(said)
-        if edges is None or not has_words(said):
+    values = (string for string in _STRING.finditer(text) if string["is_name"] is None)
+    for string, (said, is_about) in zip(values, _strings(value), strict=True):
+        if is_about or not said:
             continue
         if (count := count + 1) > _MOST_TEXTS:
             raise InvalidInputError(f"file: has more than {_MOST_TEXTS} texts")
+        if not has_words(said) or _FOR_PROGRAMS.fullmatch(said):
+            continue
         _check_characters(said, text, string.start())
-        yield _Text(string.start(), string.end(), *edges.groups())
+        yield _Text(string.start(), string.end(), *edges_of(said))
 
 
 def _check_characters(said: str, text: str, begin: int) -> None:
@@ -89,29 +101,15 @@ def _check_characters(said: str, text: str, begin: int) -> None:
         raise InvalidInputError(f"file: line {line} has half a character (\\ud800 to \\udfff)") from None
 
 
-def _values(text: str) -> Iterator[re.Match[str]]:
-    """The strings of a JSON text that are values, without those of names that say something of other texts."""
-    name, string = "", None
-    about = list[bool]()
-    """Whether such a name has each of the arrays and objects that are open; of each the name is lost when it opens."""
-    for token in _TOKEN.finditer(text):
-        kind = token[0][0]
-        if kind == '"':
-            string = token
-            continue
-        if kind == ":" and string is not None:
-            name, string = json.loads(string[0]), None
-            continue
-        is_about = name.startswith(_ABOUT_OTHERS) or any(about[-1:])
-        if string is not None and not is_about:
-            yield string
-        string = None
-        if kind in "{[":
-            about.append(is_about)
-            name = ""
-        else:
-            if kind != ",":
-                about.pop()
-            name = ""
-    if string is not None:
-        yield string
+def _strings(value: object, *, is_about: bool = False) -> Iterator[tuple[str, bool]]:
+    """The strings of a JSON text that are values, and whether each says something of other texts."""
+    if isinstance(value, str):
+        yield value, is_about
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each, is_about=is_about)
+    elif isinstance(value, tuple):
+        names = {name for name, _ in value}
+        notes = {note for these, about in _NOTES if these <= names for note in about}
+        for name, each in value:
+            yield from _strings(each, is_about=is_about or name in notes or name.startswith(_ABOUT_OTHERS))

@@ -4,14 +4,14 @@ A text that has tags is a part of a page, as far as they are in order; in any ot
 """
 
 import hashlib
+import html
 import re
 from collections.abc import Sequence
 from typing import Final
 
-from service.files.numbered import html_of_words, pieces_of
+from service.texts.tagged import is_block
+from service.texts.tags import Kind, html_tags
 
-_TAG: Final = re.compile(r"<(?P<closes>/?)(?P<name>[A-Za-z0-9][A-Za-z0-9-]*+)(?P<rest>(?:\s[^<>]*+)?)>")
-_ALONE: Final = frozenset(("br", "hr", "img", "input", "wbr"))
 _WITHOUT_TAGS: Final = frozenset(
     ("iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp")
 )
@@ -20,32 +20,60 @@ _NUMBER: Final = re.compile(r"(</?)(?=\d)")
 """Where tags begin that are numbers, as programs have them, and no page (`<0>…</0>`, of React)."""
 _LETTER: Final = "t-"
 _LETTERED: Final = re.compile(rf"(</?){_LETTER}(?=\d)")
+_PART: Final = r"(?<=[ ])(?=\|[ ])"
+"""Before a part of a text, as Vue has one for each number, and titles of pages for each page."""
+_LINE: Final = re.compile(rf"(?<![\r\n])(?=[\r\n])|{_PART}")
+_LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART}")
+"""Where a line ends, unless what follows is set back: so pages are written, whose lines say nothing."""
+_OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
+_NEXT: Final = "<hr>"
+"""What follows a text: a tag that is not ended goes on into it."""
+
+
+class Page:
+    """How the texts of a file stand on one page: what is between them, and before their line breaks, is in no text."""
+
+    def __init__(self, content: bytes) -> None:
+        number = hashlib.sha256(content).hexdigest()[:16]
+        self.between: Final = f'<hr id="{number}"/>'
+        """Ends a sentence, and is not translated."""
+        self._line: Final = f'<br id="{number}">'
+
+    def html_of(self, text: str) -> str:
+        """A text as a part of the page."""
+        if not _is_html(text):
+            return _LINE.sub(self._line, html.escape(text, quote=False))
+        tokens = list(html_tags(_lettered(text)))
+        if any(is_block(token.name) for token in tokens):
+            return _lettered(text)
+        return "".join(
+            _LINE_BESIDE_TAGS.sub(self._line, token.raw) if token.kind is Kind.TEXT else token.raw for token in tokens
+        )
+
+    def text_of(self, part: str, text: str) -> str:
+        """What `html_of` gives of a text, translated, as such a text."""
+        part = part.replace(self._line, "")
+        return _LETTERED.sub(r"\1", part) if _is_html(text) else html.unescape(part)
 
 
 def page_of(texts: Sequence[str], content: bytes) -> str:
     """The texts of a file, one behind the other."""
-    return divider(content).join(map(html_of_text, texts))
+    page = Page(content)
+    return page.between.join(map(page.html_of, texts))
 
 
-def texts_of(page: str, texts: Sequence[str], content: bytes) -> list[str]:
+def texts_of(translation: str, texts: Sequence[str], content: bytes) -> list[str]:
     """What `page_of` gives of these texts, translated: as many."""
-    parts = page.split(divider(content)) if texts else []
-    return [text_of_html(part, text) for part, text in zip(parts, texts, strict=True)]
+    page = Page(content)
+    parts = translation.split(page.between) if texts else []
+    return [page.text_of(part, text) for part, text in zip(parts, texts, strict=True)]
 
 
-def divider(content: bytes) -> str:
-    """What stands between texts of a file, and in none of them: it ends a sentence, and is not translated."""
-    return f'<hr id="{hashlib.sha256(content).hexdigest()[:16]}"/>'
-
-
-def html_of_text(text: str) -> str:
-    """A text as a part of a page."""
-    return _lettered(text) if _is_html(text) else html_of_words(text)
-
-
-def text_of_html(part: str, text: str) -> str:
-    """What `html_of_text` gives of a text, translated, as such a text."""
-    return _LETTERED.sub(r"\1", part) if _is_html(text) else _words_of(part)
+def edges_of(text: str) -> tuple[str, str, str]:
+    """A text without the white space around it, and that before and after it."""
+    words = text.strip()
+    start = text.index(words)
+    return text[:start], words, text[start + len(words) :]
 
 
 def _lettered(text: str) -> str:
@@ -54,18 +82,15 @@ def _lettered(text: str) -> str:
 
 def _is_html(text: str) -> bool:
     """Whether a text has tags, and each one that is opened is closed, so that none goes on in the next text."""
-    opened, found = list[str](), False
-    for tag in _TAG.finditer(text):
-        found, name = True, tag["name"].lower()
-        if name in _WITHOUT_TAGS or name.startswith(_LETTER):
+    if "<" not in text or _LETTERED.search(text) or _OF_ICU.search(text):
+        return False
+    opened = list[str]()
+    for token in html_tags(_lettered(text) + _NEXT):
+        is_tag = token.kind is not Kind.TEXT
+        if "<" in token.raw[is_tag:] or token.kind is Kind.APART or token.name in _WITHOUT_TAGS:
             return False
-        if tag["closes"]:
-            if not opened or opened.pop() != name:
-                return False
-        elif name not in _ALONE and not tag["rest"].endswith("/"):
-            opened.append(name)
-    return found and not opened and "<" not in _TAG.sub("", text)
-
-
-def _words_of(part: str) -> str:
-    return "".join(piece if isinstance(piece, str) else "\n" for piece in pieces_of(part))
+        if token.kind is Kind.OPENS:
+            opened.append(token.name)
+        elif token.kind is Kind.CLOSES and (not opened or opened.pop() != token.name):
+            return False
+    return not opened

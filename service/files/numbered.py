@@ -41,5 +41,10 @@ def html_of_words(words: str) -> str:
     return re.sub(r"\r\n?|\n", "<br>", html.escape(words, quote=False))
 
 
+def characters_of(text: str) -> str:
+    """A text without what XML does not allow."""
+    return _NO_CHARACTER.sub("", text)
+
+
 def _read(text: str) -> str:
-    return _NO_CHARACTER.sub("", html.unescape(text))
+    return characters_of(html.unescape(text))

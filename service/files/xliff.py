@@ -13,8 +13,8 @@ from typing import Any, Final
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.messages import divider, html_of_text, text_of_html
-from service.files.numbered import html_of_words, pieces_of
+from service.files.messages import Page
+from service.files.numbered import characters_of, html_of_words, pieces_of
 from service.files.packed import MOST_TAGS
 from service.files.xml_text import add_text
 
@@ -39,14 +39,15 @@ def html_of(content: bytes) -> str:
     Raises:
         InvalidInputError: it is none, or is damaged or too large.
     """
-    return divider(content).join(each.html for each in _segments(_root(content)))
+    page = Page(content)
+    return page.between.join(each.html for each in _segments(_root(content), page))
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
     """A file with targets for its segments: what `html_of` gives of it, translated."""
-    root = _root(content)
-    segments = list(_segments(root))
-    translated = translation.split(divider(content)) if segments else []
+    root, page = _root(content), Page(content)
+    segments = list(_segments(root, page))
+    translated = translation.split(page.between) if segments else []
     for segment, text in zip(segments, translated, strict=True):
         if not segment.is_done:
             segment.write(text)
@@ -67,7 +68,7 @@ def _root(content: bytes) -> _Element:
     return root
 
 
-def _segments(root: _Element) -> Iterator["_Segment"]:
+def _segments(root: _Element, page: Page) -> Iterator["_Segment"]:
     """Those that may be translated and have text, in the order of the file."""
     name = root.tag.removesuffix("xliff")
     for unit in list(root.iter(f"{name}trans-unit", f"{name}segment")):  # a list: targets are made meanwhile
@@ -75,7 +76,7 @@ def _segments(root: _Element) -> Iterator["_Segment"]:
             raise InvalidInputError("file: has segments within segments")
         source = unit.find(f"{name}source")
         if source is not None and _may_be_translated(unit):
-            yield from filter(_Segment.has_text, _of_unit(unit, source, name))
+            yield from filter(_Segment.has_text, _of_unit(unit, source, name, page))
 
 
 def _may_be_translated(unit: _Element) -> bool:
@@ -84,12 +85,12 @@ def _may_be_translated(unit: _Element) -> bool:
     return said is None or said.get("translate") != "no"
 
 
-def _of_unit(unit: _Element, source: _Element, name: str) -> Iterator["_Segment"]:
+def _of_unit(unit: _Element, source: _Element, name: str, page: Page) -> Iterator["_Segment"]:
     """One, or those into which a tool has divided it."""
     target, divided = unit.find(f"{name}target"), unit.find(f"{name}seg-source")
     parts = {} if divided is None else _parts(divided, name)
     if not parts:
-        yield _Segment(unit, source, target, is_done=target is not None and _is_done(unit, source, target))
+        yield _Segment(unit, source, target, page, is_done=target is not None and _is_done(unit, source, target))
         return
     if target is None or not _is_done(unit, source, target):
         target = _empty_target(unit, divided, target)
@@ -101,7 +102,7 @@ def _of_unit(unit: _Element, source: _Element, name: str) -> Iterator["_Segment"
         if other is None:
             other = etree.SubElement(target, part.tag, part.attrib)
             other.tail = part.tail
-        yield _Segment(unit, part, other, is_done=bool("".join(other.itertext()).strip()))
+        yield _Segment(unit, part, other, page, is_done=bool("".join(other.itertext()).strip()))
 
 
 def _parts(divided: _Element, name: str) -> dict[str, _Element]:
@@ -146,14 +147,15 @@ def _say_who(unit: _Element, source: _Element, target: _Element) -> None:
 class _Segment:
     """A source, and the place for its translation."""
 
-    def __init__(self, unit: _Element, source: _Element, target: _Element | None, *, is_done: bool) -> None:
+    def __init__(self, unit: _Element, source: _Element, target: _Element | None, page: Page, *, is_done: bool) -> None:
         self.is_done = is_done
         self._unit = unit
         self._source = source
         self._target = target
         self._kept: list[_Element] = []
+        self._page = page
         self._words = "" if len(source) else source.text or ""
-        self.html = "".join(self._read(source)) if len(source) else html_of_text(self._words)
+        self.html = "".join(self._read(source)) if len(source) else page.html_of(self._words)
 
     def has_text(self) -> bool:
         """Whether it says anything."""
@@ -169,7 +171,7 @@ class _Segment:
         if self._kept:
             self._fill(target, translation)
         else:
-            add_text(target, text_of_html(translation, self._words))
+            add_text(target, characters_of(self._page.text_of(translation, self._words)))
 
     def _read(self, parent: _Element) -> Iterator[str]:
         yield html_of_words(parent.text or "")

@@ -64,7 +64,7 @@ class Markup:
         ignored, splitting, joining = map(_lowered, (self.ignored, self.splitting, self.joining))
 
         def splits(name: str) -> bool:
-            return name not in joining and (_BLOCK.fullmatch(name) is not None or name in splitting)
+            return name not in joining and (is_block(name) or name in splitting)
 
         return _tagged(html_tokens(text, ignored), splits, text + taken, gap, self.kind)
 
@@ -127,6 +127,11 @@ def _tagged(
             blocks.append(block if gap is None or lines > 0 else _joined(block, gap))
     around += [""] * (len(around) == len(blocks))
     return Tagged(tuple(blocks), tuple(around), tuple(numbering.tags), attribute, kind)
+
+
+def is_block(name: str) -> bool:
+    """Whether sentences end at the tags of an element of HTML."""
+    return _BLOCK.fullmatch(name) is not None
 
 
 def _lowered(names: Iterable[str]) -> frozenset[str]:

@@ -77,6 +77,11 @@ def html_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
     return list(_without_readings(tokens))
 
 
+def html_tags(text: str) -> Iterator[Token]:
+    """The same with each tag for itself, whatever it says."""
+    return _tokens(text, html=True)
+
+
 def xml_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
     """What a text in XML consists of: a document, or a part of one.
 

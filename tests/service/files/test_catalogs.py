@@ -71,6 +71,12 @@ def test_what_is_translated_already_is_read() -> None:
     assert html_of(b'msgid "x"\nmsgstr "v"\nmsgid "y"\nmsgstr ""\n').startswith("x<hr ")
 
 
+def test_what_is_said_of_an_unused_message_is_said_of_no_other_one() -> None:
+    """Such as that its translation is to be looked at."""
+    unused = '#, fuzzy\n#~ msgid "x"\n#~ msgstr "v"\n\n'
+    assert capitals(f'{unused}msgid "x"\nmsgstr ""\n') == f'{unused}#, fuzzy\nmsgid "x"\nmsgstr "X"\n'
+
+
 def test_a_guess_is_replaced() -> None:
     """The translation of another message, which `msgmerge` has found, of which no more is said then."""
     before = '#, fuzzy, c-format\n#| msgctxt "w"\n#| msgid "w"\nmsgctxt "w"\nmsgid "x"\nmsgstr ""\n"v"\n"w"\n'
@@ -92,6 +98,15 @@ def test_every_form_is_there(header: str, forms: str, after: str) -> None:
     """As many as the language has, in which those that are missing are the message of several things."""
     entry = 'msgid "x"\nmsgid_plural "y"\n'
     assert capitals(f"{header}{entry}{forms}") == f"{header}#, fuzzy\n{entry}{after}"
+
+
+def test_a_message_without_its_number_is_for_no_other_one() -> None:
+    """Languages of three forms have the one of "1 x" for "21 x", too."""
+    entry = 'msgid "one x"\nmsgid_plural "%d y"\n'
+    assert capitals(f'{THREE_FORMS}{entry}msgstr[0] ""\n').endswith(
+        'msgstr[0] "%d Y"\nmsgstr[1] "%d Y"\nmsgstr[2] "%d Y"\n'
+    )
+    assert 'msgstr[0] "one X"\n' in capitals(f'{HEADER}{entry}msgstr[0] ""\n')
 
 
 @pytest.mark.parametrize(("said", "charset"), [("EUC-JP", "UTF-8"), ("CHARSET", "UTF-8"), ("utf-8", "utf-8")])
@@ -122,6 +137,23 @@ def test_what_is_no_catalog_is_refused(content: bytes, reason: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         html_of(content)
     assert str(error.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("begin", "run", "end"),
+    [
+        ('msgid "x', " ", 'y"\nmsgstr ""\n'),
+        ('msgid "x', "\\n", 'y"\nmsgstr ""\n'),
+        ('msgid ""\n', '"x "\n', 'msgstr ""\n'),
+        ('msgid "x"\nmsgstr ""\n', '"v"\n', ""),
+        ('msgid "', "<b>", '"\nmsgstr ""\n'),
+        ("", "\n", 'msgid "x"\nmsgstr ""\n'),
+        ("", "#,\n", 'msgid "x"\nmsgstr ""\n'),
+    ],
+)
+def test_nothing_takes_long(begin: str, run: str, end: str) -> None:
+    """Of the same, 300,000 characters: a time that grew with their square would never end here."""
+    assert len(capitals(begin + run * (300_000 // len(run)) + end)) > 250_000
 
 
 _STRING = st.text(st.sampled_from('xy\\"\n\tあ<&> %'), max_size=8)

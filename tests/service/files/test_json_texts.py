@@ -1,6 +1,8 @@
 """Texts of programs in JSON: which of them are translated, and that all else stays as it is."""
 
 import json
+import re
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from service.errors import InvalidInputError
 from service.files.json_texts import html_of, with_translation
+from service.texts.tags import html_tokens
 from tests.support.words import capital
 
 
@@ -29,9 +32,11 @@ def capitals(file: str, encoding: str = "utf-8") -> str:
         ('{"a": "x \\"y\\" \\\\"}', '{"a": "X \\"Y\\" \\\\"}'),
         ('{"a": "\\u0078 あ"}', '{"a": "X あ"}'),
         ('{"a": "x \\u3042", "b": "\\u3042"}', '{"a": "X \\u3042", "b": "\\u3042"}'),
+        ('{"a": "x\\r\\ny\\n\\n \\u001b[1mz"}', '{"a": "X\\r\\nY\\n\\n \\u001b[1mz"}'),
         ('{"a": "x &amp; y < z"}', '{"a": "X &amp; Y < Z"}'),
         ('{"a": "x <b title=\\"v\\">y</b> &amp; z"}', '{"a": "X <b title=\\"v\\">Y</b> &amp; Z"}'),
         ('{"a": "<0>x</0> y<1/>"}', '{"a": "<0>X</0> Y<1/>"}'),
+        ('{"a": "x<br/><img alt=\\"v > w\\"/>"}', '{"a": "X<br/><img alt=\\"v > w\\"/>"}'),
         ('{"a": "<t-0>x</t-0>"}', '{"a": "<t-0>X</t-0>"}'),
         ('{"a": "x", "a": "y"}', '{"a": "X", "a": "Y"}'),
         ('{"a\\"b": "x", "{": "y", ":": "z"}', '{"a\\"b": "X", "{": "Y", ":": "Z"}'),
@@ -48,6 +53,7 @@ def test_values_are_translated(before: str, after: str) -> None:
         '{"@@x": "x", "@a": {"x": "x", "y": ["y", {"z": "z"}]}, "@b": "x"}',
         '{"a": "", "b": " ", "c": "1,234", "d": "https://example.org/x"}',
         '{"a": "v"}',
+        '{"a": "#fffaaa", "b": "x.y", "c": "x_y"}',
         "{}",
         " [ ] ",
         "1",
@@ -56,6 +62,26 @@ def test_values_are_translated(before: str, after: str) -> None:
 def test_what_is_no_text_stays(file: str) -> None:
     """What .arb says of its texts among it, however deep."""
     assert capitals(file) == file
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            '{"a": {"id": "x", "description": "y", "defaultMessage": "z"}}',
+            '{"a": {"id": "x", "description": "y", "defaultMessage": "Z"}}',
+        ),
+        (
+            '{"a": {"message": "x", "description": "y", "placeholders": {"b": {"content": "z"}}}}',
+            '{"a": {"message": "X", "description": "y", "placeholders": {"b": {"content": "z"}}}}',
+        ),
+        ('{"locale": "x", "translations": {"a": "y"}}', '{"locale": "x", "translations": {"a": "Y"}}'),
+        ('{"message": "x", "description": "y", "id": "z"}', '{"message": "X", "description": "Y", "id": "Z"}'),
+    ],
+)
+def test_notes_beside_a_text_stay(before: str, after: str) -> None:
+    """By the names that are beside them: of FormatJS, of browsers' extensions, of Angular."""
+    assert capitals(before) == after
 
 
 def test_what_stands_behind_what_is_said_of_a_text() -> None:
@@ -71,6 +97,75 @@ def test_tags_that_are_in_no_order_are_signs(tags: str) -> None:
     file = json.dumps([tags, "y"])
     assert "&lt;" in html_of(file.encode())
     assert json.loads(capitals(file)) == [capital(tags), "Y"]
+
+
+@pytest.mark.parametrize("text", ["x<br/>y", "x <1/> y", '<a title="v > w">x</a>', "<code>x</code> y", "<p>x<hr></p>"])
+def test_tags_that_are_in_order_are_tags(text: str) -> None:
+    """Also those that are closed at once."""
+    assert html_of(json.dumps([text]).encode()) == text.replace("<1/>", "<t-1/>")
+
+
+_FRAGMENTS: Final = (
+    *(
+        "x",
+        " ",
+        "<b>",
+        "</b>",
+        "<br/>",
+        "<1>",
+        "</1>",
+        "<code>",
+        "</code>",
+        '<br a="',
+        "<code a=b/>",
+        "<code a/>",
+        '<p translate="no">',
+    ),
+    *(
+        "<p translate=no class=a/>",
+        "</p>",
+        '<a title="',
+        "<a title='",
+        '<b x" ="y>',
+        "<i =",
+        '">',
+        "'>",
+        "<!--",
+        "<?",
+        "<",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("<b>x</b>\ny\r\nz", ["<b>x</b>", "\ny", "\r\nz"]),
+        ("<b>x\n\ny</b>", ["<b>x", "\n\ny</b>"]),
+        ("x | <b>y</b> z | y|z", ["x ", "| <b>y</b> z ", "| y|z"]),
+        ("x | y", ["x ", "| y"]),
+        ("<b>x</b> y\n  z", ["<b>x</b> y\n  z"]),
+        ('<a\ntitle="v\nw">x</a>', ['<a\ntitle="v\nw">x</a>']),
+        ("<p>x\ny</p>", ["<p>x\ny</p>"]),
+        (
+            "x {n, plural, one {<b>v</b>} other {<b>w</b>}}",
+            ["x {n, plural, one {&lt;b&gt;v&lt;/b&gt;} other {&lt;b&gt;w&lt;/b&gt;}}"],
+        ),
+    ],
+)
+def test_lines_of_texts_with_tags(text: str, blocks: list[str]) -> None:
+    """Are lines, unless they go on or the tags say where they end; and what ICU says of numbers has signs for tags."""
+    page = html_of(json.dumps([text, "v"]).encode())
+    assert re.split(r'<br id="[0-9a-f]{16}">', page.partition("<hr id=")[0]) == blocks
+    assert json.loads(capitals(json.dumps([text]))) == [capital(text)]
+
+
+@given(st.lists(st.lists(st.sampled_from(_FRAGMENTS), max_size=5).map("".join), max_size=3))
+def test_no_tag_goes_on_in_the_next_text(texts: list[str]) -> None:
+    """As tags are read that are translated, each text ends where it ends."""
+    page = html_of(json.dumps(["x", *texts, "x"]).encode())
+    between = [token.raw for token in html_tokens(page, frozenset()) if token.raw.startswith("<hr id=")]
+    assert len(between) == page.count("<hr id=") > 0
 
 
 def test_texts_are_apart() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.messages import divider
+from service.files.messages import Page
 from service.files.xliff import html_of, with_translation
 from tests.support.words import capital
 
@@ -44,7 +44,7 @@ def units(content: bytes) -> list[str]:
 
 def segments(content: bytes) -> list[str]:
     """The segments of a file as HTML."""
-    return html_of(content).split(divider(content))
+    return html_of(content).split(Page(content).between)
 
 
 def capitals(content: bytes) -> bytes:
@@ -63,7 +63,6 @@ def capitals(content: bytes) -> bytes:
             '<img id="0">x<img id="1">',
         ),
         ('<source>x <mrk mtype="protected">y</mrk></source>', 'x <img id="0">'),
-        ("<source>x\ny</source>", "x<br>y"),
         ("<source>x &lt;b&gt; &amp;amp;</source>", "x &lt;b&gt; &amp;amp;"),
         ("<source>x &lt;b&gt;y&lt;/b&gt; &amp;amp;</source>", "x <b>y</b> &amp;"),
         ("<source><![CDATA[<p>x</p><p>y</p>]]></source>", "<p>x</p><p>y</p>"),
@@ -75,6 +74,12 @@ def capitals(content: bytes) -> bytes:
 def test_segments_are_read_as_html(unit: str, html: str) -> None:
     """With what they have for programs by numbers; those that are translated, too: others are read after them."""
     assert html_of(old(unit)) == html
+
+
+def test_line_ends_a_sentence() -> None:
+    """With or without elements in the segment."""
+    assert re.fullmatch(r'x<br id="\w+">\ny', html_of(old("<source>x\ny</source>")))
+    assert html_of(old('<source>x\n<g id="1">y</g></source>')) == 'x<br><a id="0">y</a>'
 
 
 @pytest.mark.parametrize(
