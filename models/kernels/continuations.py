@@ -17,7 +17,6 @@ from models.kernels.exponentials import exponentials
 from models.kernels.reductions import largest, total
 
 Tokens = tuple[int, int]
-_NONE: Final = np.empty((0, 2), np.int64)
 _BLOCK: Final = 64
 """Tokens of which the best one says whether the others are looked at."""
 
@@ -67,7 +66,7 @@ def likeliest(logits: Tensor, never: Tokens, forbidden: Sequence[tuple[int, int]
 
 
 def _pairs(forbidden: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
-    return np.array(forbidden, np.int64).reshape(-1, 2) if forbidden else _NONE
+    return np.array(forbidden, np.int64).reshape(-1, 2)
 
 
 _part: Final = njit(inline="always", **EXACT)

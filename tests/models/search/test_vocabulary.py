@@ -89,13 +89,14 @@ def test_both_ways_find_the_likeliest(size: int) -> None:
     torch.testing.assert_close(values[some], theirs[some])
 
 
-def test_what_is_no_number_is_not_made_one() -> None:
-    """A model that gives none for a sentence leaves the others theirs, and its own score is none."""
-    logits = torch.zeros(3, 100)
+@pytest.mark.parametrize("size", [100, 128])
+def test_what_is_no_number_is_not_made_one(size: int) -> None:
+    """A model that gives none for a sentence leaves the others theirs, and its own score is none, of a token."""
+    logits = torch.zeros(3, size)
     logits[1, 50] = float("nan")
     tokens, values = likeliest(logits)
     assert values.isfinite().tolist() == [True, False, True]
-    assert tokens.max() < 100
+    assert tokens.max() < size
 
 
 def test_sixteen_bits_are_chosen_from_as_they_are() -> None:

@@ -149,6 +149,16 @@ async def test_waiting_for_other_calls_is_no_silence(mortal_redis: RedisServer) 
         assert await served(commands)
 
 
+async def test_silences_with_replies_between_them_are_no_outage(mortal_redis: RedisServer) -> None:
+    """However many there are in the course of time."""
+    async with running(mortal_redis.url, replace(IMPATIENT, probe_seconds=60), seconds=0.2) as commands:
+        for _ in range(IMPATIENT.failures):
+            mortal_redis.pause()
+            assert not await served(commands)
+            mortal_redis.resume()
+            assert await served(commands)
+
+
 async def test_refusal_is_a_reply(mortal_redis: RedisServer) -> None:
     """Silence counts in a row: a Redis that refuses in between, as one that is full does, has answered."""
     metrics = Metrics()

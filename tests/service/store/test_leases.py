@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import permutations
 
 import pytest
 
@@ -108,12 +109,12 @@ async def test_lease_holds_for_who_has_shorter_ones(document: Document) -> None:
     assert (await document.append("a", 0, who="other", seconds=5)).wait_seconds > 5
 
 
-@pytest.mark.parametrize("leaving", [["retry", "one"], ["one", "retry"]])
-async def test_sentence_that_nobody_asks_for_any_more_goes(document: Document, leaving: list[str]) -> None:
-    """Whoever leaves first, the one who translates it or the one who waits."""
-    await document.append("a", 0, who="one")
-    await document.append("a", 0, who="retry")
-    assert [await document.withdraw(0, who) for who in leaving] == [False, True]
+@pytest.mark.parametrize("leaving", list(permutations(["one", "two", "three"])))
+async def test_sentence_that_nobody_asks_for_any_more_goes(document: Document, leaving: tuple[str, ...]) -> None:
+    """In whichever order they leave, the one who translates it and those who wait; not before the last of them does."""
+    for who in ("one", "two", "three"):
+        await document.append("a", 0, who=who)
+    assert [await document.withdraw(0, who) for who in leaving] == [False, False, True]
     assert await document.kept() == []
 
 
