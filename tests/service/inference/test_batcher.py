@@ -16,7 +16,7 @@ from service.inference.backlog import Budget, Turn
 from service.inference.batcher import Batcher
 from service.inference.wire import Batch, Outcomes, Priority
 from service.telemetry.metrics import Metrics
-from tests.support.lanes import TURN, Bench, Lanes, echo, queued, until
+from tests.support.lanes import DIRECT, TURN, Bench, Lanes, echo, queued, until
 
 
 async def test_each_caller_gets_its_own_translation(bench: Callable[..., Bench]) -> None:
@@ -49,6 +49,22 @@ async def silent(_batch: Batch) -> Outcomes:
     """A lane that answers nothing."""
     await asyncio.Event().wait()
     raise AssertionError
+
+
+async def test_it_is_drained_when_nobody_waits(bench: Callable[..., Bench]) -> None:
+    """At once where nobody has asked; else when each has an answer or has left, and no sooner."""
+    gate = asyncio.Event()
+    used = bench(gated(gate))
+    await used.batcher.drained()
+    leaving, staying = (used.batcher.enqueue(TranslationRequest(text), DIRECT, TURN) for text in "ab")
+    drained = asyncio.create_task(used.batcher.drained())
+    leaving.cancel()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not drained.done()
+    gate.set()
+    await drained
+    assert staying.done()
 
 
 async def test_client_that_leaves_costs_nothing(bench: Callable[..., Bench]) -> None:

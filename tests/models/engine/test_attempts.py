@@ -1,0 +1,16 @@
+"""Parts are tried again where something is lost."""
+
+from models.engine.requests import Options, TranslationRequest
+from models.engine.runtime import Runtime
+from models.search.hypotheses import Hypothesis
+
+
+def test_of_tries_that_lose_as_much_the_first_is_the_translation(runtime: Runtime) -> None:
+    """Each reads another word for the same placeholder; here none of them comes back."""
+    (prepared,) = runtime._preparation.prepare([TranslationRequest("{name}から。")], in_context=True)
+    (attempts,) = runtime._attempts(prepared, Options())
+    said, tries = Hypothesis(list(runtime.tokenizer.encode_target("kara.")), 0.0, 0.0), 1
+    while attempts.take([said]):
+        tries += 1
+    assert tries == 3
+    assert attempts.best == (prepared.parts[0], prepared.spelt[0], [said])
