@@ -85,6 +85,16 @@ def test_a_row_that_sees_nothing_gives_numbers() -> None:
     assert attend(q, k, v, additive(nothing, torch.float32), False).isfinite().all()
 
 
+def test_a_query_before_all_that_its_row_sees_gives_numbers() -> None:
+    """As where a sentence begins later than others of its batch; those from there on see what they may."""
+    q, k, v = tensors(2, 5, 5)
+    seen = torch.arange(5).ge(3).expand(2, 1, 1, 5)
+    found = attend(q, k, v, additive(seen, torch.float32), True)
+    assert found.isfinite().all()
+    alone = attend(q[:, :, 3:], k[:, :, 3:], v[:, :, 3:], None, True)
+    assert torch.equal(found[:, 3:], alone)
+
+
 def test_scores_of_any_size_are_softened() -> None:
     """Scores far apart leave one key, equal ones share, and none overflows."""
     q = torch.full((1, 1, 1, 16), 30.0)

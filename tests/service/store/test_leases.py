@@ -62,12 +62,13 @@ async def test_answer_ends_the_waiting(document: Document) -> None:
 
 
 async def test_withdrawn_sentence_leaves_no_trace(document: Document) -> None:
-    """The last sentence can be taken out again: its place and its idempotency key are free."""
+    """The last sentence can be taken out again: its place is free, and its idempotency key, whoever has the place."""
     await document.append("a")
     await document.append("b", key="k", who="one")
     assert await document.withdraw(1, "one")
-    again = await document.append("c", key="k")
-    assert (again.position, sources(again)) == (1, ["a"])
+    other = await document.append("c")
+    assert (other.position, sources(other)) == (1, ["a"])
+    assert (await document.append("b", key="k")).position == 2
 
 
 async def test_sentence_with_a_successor_stays(document: Document) -> None:
