@@ -227,6 +227,18 @@ async def test_all_of_a_tenant(redis: RedisClient) -> None:
     assert [key for key, _ in await made.all("one")] == [KEYS[1]]
 
 
+async def test_of_very_many_the_last_are_listed(redis: RedisClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as a tenant may have, and so many others."""
+    monkeypatch.setattr("service.store.files._MOST_OTHERS_LISTED", 1)
+    made, mine = files(redis, most=2, ttl_seconds=6000), [FileKey("one", letter * 22) for letter in "dcba"]
+    for number, key in enumerate(mine):
+        await made.keep(key, KEPT, b"content")
+        if number < 2:
+            await made.fail(await claimed(made, "x"), "wrong")
+        await asyncio.sleep(0.002)
+    assert [key for key, _ in await made.all("one")] == mine[1:]
+
+
 async def test_one_that_does_not_get_into_the_queue_is_soon_gone(redis: RedisClient) -> None:
     """As where a replica dies in between: nobody would translate it."""
 
@@ -324,17 +336,21 @@ async def test_what_has_expired_is_not_counted(redis: RedisClient) -> None:
         await files(redis, most_bytes=100_000).check_room(KEYS[1], 1)
 
 
-async def test_one_that_is_sent_again_while_it_leaves_the_queue(redis: RedisClient) -> None:
-    """As with an idempotency key, right after it was deleted: it is in the queue."""
+@pytest.mark.parametrize("begun", [False, True])
+async def test_one_that_is_sent_again_while_it_leaves_the_queue(redis: RedisClient, begun: bool) -> None:
+    """As with an idempotency key, right after it was deleted: it is in the queue, also if somebody has begun it."""
     made = await kept(redis)
     await made.delete(KEYS[0])
 
     class Sends(LossyRedis):
         async def zrem(self, *args: object, **named: object) -> None:
             await made.keep(KEYS[0], KEPT, b"again")
+            if begun:
+                await claimed(files(redis, lease_seconds=0.001), "dies")
             await redis.zrem(*args, **named)  # type: ignore[arg-type]
 
     assert await files(Sends(redis)).claim("x") is None
+    await asyncio.sleep(0.01)
     assert (await claimed(made, "y")).content == b"again"
 
 

@@ -168,6 +168,8 @@ async def test_failed_sentence_is_not_sent_again_by_who_waits_for_it(document: D
             await document.store.append(
                 document.key, "a", position=first.position, idempotency_key=None, lease=lease, again=True
             )
+        assert not await document.withdraw(0, lease.token)
+    assert await document.kept() == [0]
     assert (await document.append("a", 0, who="four")).wait_seconds == 0
 
 
