@@ -128,11 +128,12 @@ async def test_a_lease_that_ends_is_anothers_to_take(redis: RedisClient) -> None
 
 
 async def test_a_lease_that_nobody_took_is_renewed(redis: RedisClient) -> None:
-    """As after some seconds without Redis: nobody else began."""
+    """As after some seconds without Redis: nobody else began, nor its replica once more."""
     await kept(redis)
     slow = files(redis, lease_seconds=0.05)
     mine = await claimed(slow, "x")
     await asyncio.sleep(0.1)
+    assert await slow.claim("y", [mine.key]) is None
     assert await slow.renew(mine, 1)
     assert (await slow.state(KEYS[0])).sentences == 1
     assert await files(redis).claim("y", []) is None
