@@ -88,7 +88,7 @@ class Memories:
 
     def keep(self, example: Example, translation: Tokens, memory: Memory) -> None:
         """Keep what search has left of a translation, if it has."""
-        if memory and len(translation):
+        if memory:
             key = self._key(example.source, [*example.translations, translation], example)
             own = {name: tensor.clone() for name, tensor in memory.items()}
             self._kept.put(key, own, _size(own))
