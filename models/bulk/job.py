@@ -70,7 +70,7 @@ def translate_corpus(
                 kept.keep(translation.key, translation.text)
             progress(translation.sentences * len(same), outcome.sentences)
     if refused:
-        raise refusal(corpus, sorted(refused), "; everything else is translated and kept")
+        raise refusal(corpus, refused, "; everything else is translated and kept")
     kept.join(parts)
     return outcome
 

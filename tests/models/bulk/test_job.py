@@ -85,8 +85,10 @@ def test_job_goes_on(job: Job, bulk_corpus: Corpus) -> None:
         job.run(bulk_corpus.file, OneWorker(lives=15))
     assert not job.out.exists()
     worker = OneWorker()
+    job.told.clear()
     assert job.run(bulk_corpus.file, worker).kept == 15
     assert len(worker.translated) == 25
+    assert [done for done, _ in job.told] == [150, *[10] * 25]
     assert job.out.read_text(encoding="utf-8") == bulk_corpus.expected
 
 
@@ -140,8 +142,11 @@ def test_what_stands_there_twice_is_named_twice(narrow_job: Job, tmp_path: Path)
 
 def test_nothing_to_translate_needs_no_worker(job: Job, tmp_path: Path) -> None:
     """An empty corpus has an empty translation."""
+
+    class NoCluster(OneWorker):
+        def translate(self, corpus: CorpusFile, parts: Sequence[Part], settings: Settings) -> Iterator[Translation]:
+            raise ClusterError("there is none")
+
     (tmp_path / "empty").write_text("")
-    worker = OneWorker()
-    assert job.run(tmp_path / "empty", worker) == Outcome(0, 0, 0)
+    assert job.run(tmp_path / "empty", NoCluster()) == Outcome(0, 0, 0)
     assert job.out.read_text() == ""
-    assert worker.translated == []

@@ -31,6 +31,14 @@ def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
     kept = KeptTranslations(tmp_path / "out")
     assert part("a") in kept
     assert part("b") not in kept
+    kept.join([part("a")])
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
+
+
+def test_outputs_beside_each_other_keep_their_own(tmp_path: Path) -> None:
+    """Also those whose names differ only in what ends them."""
+    KeptTranslations(tmp_path / "out.en").keep("a", "ai\n")
+    assert part("a") not in KeptTranslations(tmp_path / "out.de")
 
 
 def test_two_commands_may_keep_the_same_parts(tmp_path: Path) -> None:

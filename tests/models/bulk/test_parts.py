@@ -33,6 +33,7 @@ def test_parts_are_whole_documents(tmp_path: Path) -> None:
     assert texts(corpus, parts) == ["\n\n一。\n二。\n\n", "三。\n\n\n四。\n五。\n六。\n\n", "七。\n\n\n"]
     assert [(part.line, part.sentences) for part in parts] == [(1, 2), (6, 4), (13, 1)]
     assert len(list(corpus.parts(100))) == 1
+    assert texts(corpus, list(corpus.parts(1)))[1] == "三。\n\n\n"
 
 
 @settings(max_examples=60)
@@ -78,7 +79,7 @@ def test_bad_line_is_named(tmp_path: Path, line: bytes, message: str) -> None:
 
 
 def test_compressed_corpus_is_the_same(tmp_path: Path) -> None:
-    """Whether a corpus is compressed makes no difference; one that is damaged is refused by its name."""
+    """Whether a corpus is compressed makes no difference."""
     expected = list(write(tmp_path, TEXT).parts(2))
     packed = tmp_path / "corpus.ja.gz"
     packed.write_bytes(gzip.compress(TEXT.encode()))
@@ -86,6 +87,14 @@ def test_compressed_corpus_is_the_same(tmp_path: Path) -> None:
         parts = list(corpus.parts(2))
         assert parts == expected
         assert "".join(texts(corpus, parts)) == TEXT
-    packed.write_bytes(packed.read_bytes()[:-9])
+
+
+@pytest.mark.parametrize(
+    "damaged", [gzip.compress(TEXT.encode())[:-9], TEXT.encode(), gzip.compress(b"")[:10] + b"\xff" * 20]
+)
+def test_damaged_corpus_is_refused_by_its_name(tmp_path: Path, damaged: bytes) -> None:
+    """One that has been cut, is not compressed at all, or has other bytes than were compressed."""
+    packed = tmp_path / "corpus.ja.gz"
+    packed.write_bytes(damaged)
     with pytest.raises(DataError, match=r"corpus\.ja\.gz: cannot be read"), CorpusFile.open(packed, "how"):
         pass
