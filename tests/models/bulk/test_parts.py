@@ -90,7 +90,9 @@ def test_compressed_corpus_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damaged", [gzip.compress(TEXT.encode())[:-9], TEXT.encode(), gzip.compress(b"")[:10] + b"\xff" * 20]
+    "damaged",
+    [gzip.compress(TEXT.encode())[:-9], TEXT.encode(), gzip.compress(b"")[:10] + b"\xff" * 20],
+    ids=["cut", "plain", "other bytes"],
 )
 def test_damaged_corpus_is_refused_by_its_name(tmp_path: Path, damaged: bytes) -> None:
     """One that has been cut, is not compressed at all, or has other bytes than were compressed."""
