@@ -128,14 +128,6 @@ def test_what_follows_the_last_word_follows_the_last_word(japanese: Runtime, mar
     assert bold.replace(".", "").endswith(f"{mark}</b>".replace(".", ""))
 
 
-def test_marks_are_where_they_are_likelier_than_without_being_asked_for(japanese: Runtime, english: Runtime) -> None:
-    """Long names of things are quoted anyway: that counts against them, but not as much as what is asked for."""
-    assert translated(japanese, "日本で<b>最も古い</b>木造建築である。", beam_size=1) == [
-        "It is the <b>oldest</b> wooden building in Japan."
-    ]
-    assert translated(english, "You have <b>three</b> new messages.", beam_size=1)[0].startswith("<b>3つ</b>の")
-
-
 def test_a_tag_that_is_a_word_is_in_its_place(english: Runtime) -> None:
     """As the subject or the object that it stands for, with the particle of one."""
     assert translated(english, "He moved to <city> in 1867 and built <building> there.")[0].endswith(
