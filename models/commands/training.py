@@ -145,7 +145,9 @@ def average(
 
 def amplify(
     checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="Its folder.", show_default=False)],
-    by: Annotated[float, typer.Option(help="How many times as much.", min=0, max=10, show_default=False)],
+    by: Annotated[
+        float, typer.Option(help="How many times as much.", min=0, max=10, callback=finite, show_default=False)
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the checkpoint to write.", show_default=False)],
 ) -> None:
     """Have what the context changes count more than a Doc-Transformer has learnt, or less (below 1).

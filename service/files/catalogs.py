@@ -20,7 +20,7 @@ _OTHER_CHARSET: Final = re.compile(r"(?<=charset=)(?!utf-8\b)[\w.:-]++", re.IGNO
 
 
 def html_of(content: bytes) -> str:
-    """The messages of a file as paragraphs.
+    """The messages of a file, one behind the other.
 
     Raises:
         InvalidInputError: it is none, or not in UTF-8.

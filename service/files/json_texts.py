@@ -30,7 +30,7 @@ _NOTES: Final = (
 
 
 def html_of(content: bytes) -> str:
-    """The texts of a file as paragraphs.
+    """The texts of a file, one behind the other.
 
     Raises:
         InvalidInputError: it is no JSON, not in UTF-8, or nested too deep; or a text has a character that is none.

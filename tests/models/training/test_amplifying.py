@@ -34,7 +34,10 @@ def test_only_what_a_context_changes_counts_more(checkpoint: Path, tmp_path: Pat
 
 
 def test_what_cannot_be_amplified_is_refused(run: Path, checkpoint: Path, tmp_path: Path) -> None:
-    """A model that reads no context, and to overwrite something."""
+    """A model that reads no context, to overwrite something, and by what is no number."""
+    options = ["--by", "nan", "--out", str(tmp_path / "amplified")]
+    assert CliRunner().invoke(app, ["amplify", str(checkpoint), *options]).exit_code == 2
+    assert not (tmp_path / "amplified").exists()
     with pytest.raises(CheckpointError, match="only a doc_transformer that reads a context can be amplified"):
         amplify_run(run / "final", tmp_path / "amplified", 2.0)
     with pytest.raises(CheckpointError, match="already exists"):
