@@ -302,8 +302,8 @@ def test_cells_are_texts_of_their_own(text: str, cells: tuple[str, ...]) -> None
 )
 @pytest.mark.parametrize("beginning", ["|a", "A", ""])
 def test_no_run_of_characters_takes_long(beginning: str, run: str) -> None:
-    """Of the same, a million: a body may have as many, and while one is searched nobody else is served."""
-    text = f"{beginning}{run * (1_000_000 // len(run))}b"
+    """Of the same, a quarter of a million: a body may have more, and while one is searched nobody else is served."""
+    text = f"{beginning}{run * (250_000 // len(run))}b"
     document = segmented(text, most=10)
     assert document.join(document.sentences) == text
 
