@@ -8,6 +8,7 @@ from itertools import chain, repeat
 from typing import Any, TypeVar
 
 from models.data.glossary import Term
+from models.data.memory import Segment, TranslationMemory
 from models.data.spacing import gap_of
 from models.engine.requests import Options, Translation, TranslationRequest
 from service.errors import InvalidInputError
@@ -17,7 +18,7 @@ from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
-from service.limits import check_alternatives, check_length, check_number, check_terms
+from service.limits import check_alternatives, check_length, check_number, check_segments, check_terms
 from service.schemas import (
     Alternative,
     DocumentAnswer,
@@ -47,6 +48,8 @@ class PreparedDocument:
     """Of the caller's sentences, what those consist of that are several; a text has been split."""
     terms: Mapping[str, tuple[Term, ...]]
     """Of the glossary, those that sentences have, for those that have any."""
+    known: Mapping[str, str]
+    """The translations of sentences that the client's memory has."""
     place: Place
 
     @property
@@ -101,11 +104,12 @@ class DocumentStream:
         )
 
     def _members(self, position: int, translation: Translation) -> dict[str, Any]:
+        source = self._prepared.sentences[position]
         return {
             "position": position,
-            "source": self._prepared.sentences[position],
+            "source": source,
             "translation": translation.text,
-            "score": translation.score,
+            "score": None if source in self._prepared.known else translation.score,
             "context_size": translation.context_size,
             "alternatives": _others(translation),
         }
@@ -147,6 +151,7 @@ class Documents:
         with model.hold():
             self._check_context(request.context)
             check_terms(request.glossary, self._settings)
+            check_segments(request.memory, self._settings)
             if segmented is None:
                 with self._admission.reserve(document, self._places(self._fewest(request))):
                     segmented = await self._segmented(request)
@@ -155,7 +160,8 @@ class Documents:
             self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
                 inner, terms = await self._parts(request), await _terms(request, segmented.sentences)
-                yield PreparedDocument(document, request, model, segmented, inner, terms, place)
+                known = await _known(request, segmented.sentences)
+                yield PreparedDocument(document, request, model, segmented, inner, terms, known, place)
 
     @contextmanager
     def stream(
@@ -183,10 +189,17 @@ class Documents:
         in_context = request.strategy != "sentence"
         options = _options(request, manifest.decoding.beam_size)
         turns = chain([Turn(prepared.id, first)], repeat(Turn(prepared.id, "bulk")))
+
+        def enqueue(sentence: TranslationRequest) -> asyncio.Future[Translation]:
+            known = prepared.known.get(sentence.source)
+            if known is not None:
+                return _there(Translation.given(known))
+            return model.batcher.enqueue(_as_found(sentence, prepared), options, next(turns))
+
         return DocumentQueue(
             prepared.sentences,
             request.context,
-            lambda sentence: model.batcher.enqueue(_as_found(sentence, prepared), options, next(turns)),
+            enqueue,
             drafts=request.drafts,
             around=manifest.window.around if in_context else _alone,
             room=lambda: self._places(self._admission.share()),
@@ -304,10 +317,25 @@ async def _terms(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[
     return await beside_others(work, sentences) if request.glossary else {}
 
 
+async def _known(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, str]:
+    def work() -> Mapping[str, str]:
+        memory = TranslationMemory(Segment(each.source, each.target) for each in request.memory)
+        return {segment.source: segment.target for segment in memory.of(sentences)}
+
+    return await beside_others(work, [*sentences, *(each.source for each in request.memory)]) if request.memory else {}
+
+
 def _as_found(sentence: TranslationRequest, prepared: PreparedDocument) -> TranslationRequest:
     """A sentence with what it consists of, and its terms."""
     inner, terms = prepared.parts.get(sentence.source), prepared.terms.get(sentence.source)
     return replace(sentence, parts=inner or (), terms=terms or ()) if inner or terms else sentence
+
+
+def _there(translation: Translation) -> asyncio.Future[Translation]:
+    """A translation that nobody has to wait for."""
+    future = asyncio.get_running_loop().create_future()
+    future.set_result(translation)
+    return future
 
 
 def _alone(position: int) -> tuple[int, int]:

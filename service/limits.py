@@ -6,7 +6,7 @@ from typing import Final
 from models.data.markup import unmarked
 from models.errors import SentenceTooLongError
 from service.errors import InvalidInputError
-from service.schemas import GlossaryTerm, Limits
+from service.schemas import GlossaryTerm, Limits, MemorySegment
 from service.settings import Settings
 
 _WITH_TAGS: Final = 4
@@ -39,6 +39,18 @@ def check_terms(terms: Sequence[GlossaryTerm], limits: Limits | Settings) -> Non
     characters = sum(len(term.source) + len(term.target) for term in terms)
     if characters > (most := limits.max_glossary_characters):
         raise InvalidInputError(f"the glossary has {characters} characters; at most {most} are accepted")
+
+
+def check_segments(segments: Sequence[MemorySegment], limits: Limits | Settings) -> None:
+    """Refuse a translation memory with more segments, or longer translations, than are accepted.
+
+    Raises:
+        InvalidInputError, SentenceTooLongError: says how many there may be, or characters.
+    """
+    if len(segments) > (most := limits.max_memory_segments):
+        raise InvalidInputError(f"the memory has more than {most} segments, which is the maximum")
+    for number, segment in enumerate(segments):
+        check_length(segment.target, limits.max_translation_characters, f"translation {number} of the memory")
 
 
 def check_alternatives(sentences: int, alternatives: int, most: int) -> None:

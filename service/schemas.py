@@ -69,6 +69,7 @@ TermText = Annotated[
     AfterValidator(_encodable),
     AfterValidator(_on_one_line),
 ]
+SegmentText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_encodable)]
 Language = Annotated[
     str,
     Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=32, description="ISO 639 code.", examples=["ja"]),
@@ -108,6 +109,16 @@ def _each_once(terms: Sequence[GlossaryTerm]) -> Sequence[GlossaryTerm]:
 
 
 GlossaryTerms = Annotated[list[GlossaryTerm], Field(fail_fast=True), AfterValidator(_each_once)]
+
+
+class MemorySegment(Body):
+    """A sentence whose translation is known."""
+
+    source: SegmentText = Field(examples=["源氏物語を書いた。"])
+    target: Annotated[SegmentText, AfterValidator(_on_one_line)] = Field(examples=["She wrote The Tale of Genji."])
+
+
+MemorySegments = Annotated[list[MemorySegment], Field(fail_fast=True)]
 
 
 class DocumentRequest(Body):
@@ -150,6 +161,12 @@ class DocumentRequest(Body):
 
     Of terms that begin at the same place the longest counts. Capitals do not matter for a source in small letters.
     """
+    memory: MemorySegments = []
+    """Sentences whose translations are known, such as those of a translation memory that the document may have.
+
+    Where the document has such a sentence, it is not translated again: this is its translation, whose score is null.
+    White space does not matter, all else does. Of two segments with the same source, the last counts.
+    """
     deadline_seconds: Deadline | None = None
     """How long the client waits for the answer. After that, the work ends, with the error `own_deadline_exceeded`.
 
@@ -187,9 +204,9 @@ class TranslatedSentence(Body):
     source: str
     translation: str
     score: float | None
-    """Mean log-probability per token, including the end of sentence; null if the translation is a correction."""
+    """Mean log-probability per token, including the end of sentence; null if the client has given the translation."""
     context_size: int
-    """How many preceding sentences the model used; 0 for a correction."""
+    """How many preceding sentences the model used; 0 if the client has given the translation."""
 
 
 class Alternative(Body):
@@ -258,6 +275,8 @@ class FileForm(Body):
     """Hypotheses that the search keeps. Default: the model's own."""
     glossary: Text = ""
     """Terms that the translation uses, as those of a document: one on each line, with a tab between both."""
+    memory: Text = ""
+    """Sentences whose translations are known, as those of a document: in TMX, or in lines as those of the glossary."""
 
 
 class FileProblem(BaseModel):
@@ -428,6 +447,7 @@ class Limits(Body):
     max_files_bytes: int
     max_glossary_terms: int
     max_glossary_characters: int
+    max_memory_segments: int
     stream_message_bytes: int
     stream_in_flight: int
 

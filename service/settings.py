@@ -159,6 +159,8 @@ class Settings(BaseSettings):
     """Most terms in a glossary."""
     max_glossary_characters: int = Field(65_536, ge=0)
     """Most characters in all terms of a glossary: a session's comes from Redis with each sentence."""
+    max_memory_segments: int = Field(10_000, ge=0)
+    """Most segments in the translation memory that comes with a document or a file."""
     max_glossaries: int = Field(100, ge=0)
     """Most glossaries that are kept for a tenant."""
     max_files: int = Field(20, ge=1)
@@ -168,7 +170,7 @@ class Settings(BaseSettings):
     max_sentence_characters: int = Field(1000, ge=1)
     """Most characters in a sentence."""
     max_translation_characters: int = Field(8000, ge=1)
-    """Most characters in a draft, or in a client's correction of a translation."""
+    """Most characters in a draft, in a client's correction of a translation, or in one of a translation memory."""
     max_body_bytes: int = Field(4_194_304, ge=1)
     """Most bytes in a request's body, and in a file that is text."""
     max_file_bytes: int = Field(16_777_216, ge=1)

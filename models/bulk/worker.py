@@ -3,15 +3,17 @@
 Knows nothing of Ray, which makes actors of it; a part comes and goes as a row of plain values.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 from models.data.documents import Document, Sentence
 from models.data.glossary import Glossary, Term
+from models.data.memory import Segment, TranslationMemory
 from models.data.replacement import Replacement
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime, WindowTranslator
@@ -38,12 +40,16 @@ class Settings:
     threads: int
     terms: tuple[Term, ...] = ()
     """Of a glossary."""
+    segments: tuple[Segment, ...] = ()
+    """Of a translation memory."""
 
     @property
     def key(self) -> str:
         """What the translations depend on."""
-        values = asdict(self)
+        values = asdict(replace(self, segments=()))
         del values["bundle"], values["threads"]
+        if self.segments:  # of a memory there may be millions
+            values["segments"] = hashlib.sha256(json.dumps(self.segments).encode()).hexdigest()
         return json.dumps(values, sort_keys=True)
 
 
@@ -80,6 +86,7 @@ class PartTranslator:
             raise BundleError(f"{settings.bundle}: the bundle on this node is not the one where the job was started")
         self._settings = settings
         self._glossary = Glossary(settings.terms)
+        self._memory = TranslationMemory(settings.segments)
         self._begin = begin
         self._runtime.check(TranslationRequest("."), settings.options)
 
@@ -98,7 +105,7 @@ class PartTranslator:
 
     def _translated(self, lines: Sequence[str]) -> Iterator[str]:
         documents = [Document(tuple(map(Sentence, group))) for full, group in groupby(lines, bool) if full]
-        translator = WindowTranslator(self._runtime, self._settings.options, self._glossary)
+        translator = WindowTranslator(self._runtime, self._settings.options, self._glossary, self._memory)
         window, replacement = self._runtime.manifest.window, self._settings.replacement
         translations = iter(translate_documents(translator, documents, window, replacement=replacement))
         for line in lines:

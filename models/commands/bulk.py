@@ -10,6 +10,7 @@ from models.bundle.manifest import Manifest
 from models.commands.context import options_of
 from models.commands.options import with_folder
 from models.data.glossary import Term
+from models.data.memory_files import read_memory
 from models.data.replacement import ContextKind, Replacement
 from models.engine.requests import Strategy
 from models.errors import ConfigError
@@ -50,6 +51,8 @@ class Decoding:
     strategy: Strategy | None = None
     terms: tuple[Term, ...] = ()
     """Of a glossary."""
+    memory: Path | None = None
+    """A translation memory."""
 
 
 def translate_on_cluster(
@@ -76,15 +79,17 @@ def translate_on_cluster(
     from models.bulk.job import translate_corpus
     from models.bulk.worker import Settings
 
+    manifest = Manifest.load(bundle)
     settings = Settings(
         bundle.absolute(),
-        Manifest.load(bundle).fingerprint,
+        manifest.fingerprint,
         options_of(how.context, how.beam, how.strategy),
         Replacement(how.context),
         how.device,
         how.compute_type,
         how.threads,
         how.terms,
+        () if how.memory is None else read_memory(how.memory, manifest.languages),
     )
     with tqdm(unit="sentence") as bar:
 

@@ -26,6 +26,8 @@ from models.commands.options import (
 from models.config import load_config
 from models.data.documents import read_documents
 from models.data.glossary import Glossary, read_terms
+from models.data.memory import NO_MEMORY, TranslationMemory
+from models.data.memory_files import read_memory
 
 
 def export(
@@ -114,6 +116,12 @@ def translate(
             metavar="F", help="Terms that translations use: each a line, source and target with a tab between."
         ),
     ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="F", help="Sentences whose translations are known: TMX, or as --glossary; these are not translated."
+        ),
+    ] = None,
     beam: Beam = None,
     device: Device = "cpu",
     compute_type: ComputeType = "auto",
@@ -133,7 +141,7 @@ def translate(
         raise typer.BadParameter("--in and --out are the same file, whose sentences would be lost")
     terms = () if glossary is None else read_terms(glossary)
     if ray is not None:
-        how = Decoding(context, beam, device, compute_type, threads, strategy, terms)
+        how = Decoding(context, beam, device, compute_type, threads, strategy, terms, memory)
         translate_on_cluster(bundle, source, out, how, ray, workers, part)
         return
     if workers is not None or part is not None:
@@ -145,7 +153,8 @@ def translate(
     from models.evaluation.document_translation import Piecewise
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-    translator = translator_of(runtime, context, beam, strategy, glossary=Glossary(terms))
+    known = NO_MEMORY if memory is None else TranslationMemory(read_memory(memory, runtime.manifest.languages))
+    translator = translator_of(runtime, context, beam, strategy, glossary=Glossary(terms), memory=known)
     replacement = replacement_of(runtime, context, seed)
     with readable(source) as file, writable(out) as stream, tqdm(unit="sentence") as bar:
         require_translatable(runtime, file)

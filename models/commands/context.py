@@ -7,6 +7,7 @@ import typer
 
 from models.config import ContextWindow
 from models.data.glossary import NO_TERMS, Glossary
+from models.data.memory import NO_MEMORY, TranslationMemory
 from models.data.replacement import ContextKind, Replacement, Vocabulary
 from models.engine.requests import Options, Strategy
 
@@ -66,11 +67,12 @@ def translator_of(
     strategy: Strategy | None = None,
     alpha: float | None = None,
     glossary: Glossary = NO_TERMS,
+    memory: TranslationMemory = NO_MEMORY,
 ) -> "WindowTranslator":
     """The model as evaluation sees it."""
     from models.engine.runtime import WindowTranslator
 
-    return WindowTranslator(runtime, options_of(context, beam, strategy, alpha), glossary)
+    return WindowTranslator(runtime, options_of(context, beam, strategy, alpha), glossary, memory)
 
 
 def replacement_of(runtime: "Runtime", context: ContextKind, seed: int) -> Replacement:

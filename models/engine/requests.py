@@ -79,3 +79,8 @@ class Translation:
     """The next best ones, where more than one was asked for."""
     kept: int = 0
     """Of the target tokens those that the draft had."""
+
+    @classmethod
+    def given(cls, text: str) -> "Translation":
+        """A text that no model has made."""
+        return cls(text, 0.0, 0, 0, ())

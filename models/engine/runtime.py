@@ -20,6 +20,7 @@ from models.data.characters import Nearest
 from models.data.clauses import join_translations
 from models.data.documents import Sentence, Window
 from models.data.glossary import NO_TERMS, Glossary
+from models.data.memory import NO_MEMORY, TranslationMemory
 from models.data.scripts import Script
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
@@ -263,7 +264,7 @@ class Runtime:
 
     def _translation(self, prepared: Prepared, tried: Sequence[Attempts]) -> Translation:
         if not tried:
-            return Translation(prepared.verbatim, 0.0, 0, 0, ())
+            return Translation.given(prepared.verbatim)
         parts = [each.best for each in tried]
         ranks = range(min(len(hypotheses) for _, _, hypotheses in parts))
         best, *others = [self._joined(parts, rank) for rank in ranks]
@@ -285,7 +286,7 @@ class Runtime:
 class WindowTranslator:
     """A runtime as evaluation sees it: translates and scores windows of documents, always with the same options.
 
-    Translations have the terms of the glossary.
+    Translations have the terms of the glossary; what the memory has is not translated.
 
     A window's current sentence may have a draft as its target, which the strategy `verify` reads.
     """
@@ -293,6 +294,7 @@ class WindowTranslator:
     runtime: Runtime
     options: Options = DEFAULT_OPTIONS
     glossary: Glossary = NO_TERMS
+    memory: TranslationMemory = NO_MEMORY
 
     @property
     def reads_target(self) -> bool:
@@ -301,9 +303,11 @@ class WindowTranslator:
 
     def translate(self, windows: Sequence[Window]) -> list[Translation]:
         """A translation of each window's current sentence."""
-        requests = [_request_of(window) for window in windows]
+        known = [self.memory.find(window.current.source) for window in windows]
+        requests = [_request_of(window) for window, text in zip(windows, known, strict=True) if text is None]
         asked = [replace(request, terms=self.glossary.may_be_in(request.source)) for request in requests]
-        return self.runtime.translate(asked, self.options)
+        translated = iter(self.runtime.translate(asked, self.options))
+        return [next(translated) if text is None else Translation.given(text) for text in known]
 
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> list[float]:
         """The log-probability of each target as the translation of its window's current sentence."""

@@ -10,6 +10,7 @@ from service.files.kinds import kind_of
 from service.glossary import terms_of
 from service.schemas import DocumentRequest
 from service.store.files import KeptFile
+from service.texts.memories import segments_of
 from service.texts.reading import Asked, ReadText, read_texts
 
 Progress = Callable[[int], None]
@@ -45,7 +46,8 @@ async def read_file(documents: Documents, file: KeptFile, content: bytes) -> Rea
         beam_size=file.beam_size,
     )
     (text,) = await read_texts(documents, asked)
-    return ReadFile(source, text, text.document(asked))
+    request = text.document(asked).model_copy(update={"memory": segments_of(file.memory)})
+    return ReadFile(source, text, request)
 
 
 async def translated_file(documents: Documents, file: KeptFile, content: bytes, progress: Progress) -> bytes:

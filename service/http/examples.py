@@ -62,6 +62,7 @@ _LIMITS: Final[dict[str, Any]] = {
     "max_files_bytes": 67108864,
     "max_glossary_terms": 1000,
     "max_glossary_characters": 65536,
+    "max_memory_segments": 10000,
     "stream_message_bytes": 65536,
     "stream_in_flight": 32,
 }

@@ -59,5 +59,5 @@ def _most_at(settings: Settings) -> dict[str, int]:
 def _json_limits(settings: Settings) -> JsonLimits:
     """Twice as many values as the largest document has: one that is a little larger is told so by its own error."""
     sentences = settings.max_document_sentences + settings.max_context_sentences
-    values = sentences + 2 * settings.max_glossary_terms  # a term is two
+    values = sentences + 2 * (settings.max_glossary_terms + settings.max_memory_segments)  # each of which is two
     return JsonLimits(settings.max_json_depth, 2 * values + 100)

@@ -13,7 +13,7 @@ from service.glossary import written
 from service.http.form_body import body_of, members_of
 from service.http.multipart import file_of
 from service.routes.dependencies import CallerDep, ServicesDep
-from service.routes.sent_files import attached, keep_file
+from service.routes.sent_files import Sent, attached, keep_file
 from service.store.files import FileKey, KeptFile
 from service.texts.detection import source_of
 
@@ -44,7 +44,7 @@ async def send_file(
     terms = await named_terms(parts.glossaries, who.tenant, body.glossary_id, (source_lang, body.target_lang))
     key = FileKey(who.tenant, parts.new_id())
     file = KeptFile(body.filename, source_lang, body.target_lang, written(terms), secret=parts.new_id())
-    await keep_file(key, file, content, request, who, parts)
+    await keep_file(key, file, Sent(content), request, who, parts)
     return FileHandle(document_id=key.id, document_key=file.secret)
 
 

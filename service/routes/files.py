@@ -22,7 +22,7 @@ from service.http.responses import links, problems
 from service.idempotency import id_of
 from service.routes.dependencies import CallerDep, IdempotencyKey, Services, ServicesDep, unless_client_leaves
 from service.routes.raised import BY_CHOICE, BY_KEY, BY_LIMITS
-from service.routes.sent_files import attached, file_there, keep_file
+from service.routes.sent_files import Sent, attached, file_there, keep_file
 from service.schemas import FileForm, FileInfo, FileList
 from service.store.files import FileKey, FileState, KeptFile
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
@@ -110,8 +110,9 @@ async def send_file(
         strategy=body.strategy,
         beam_size=body.beam_size,
     )
-    there = None if idempotency_key is None else await file_there(key, file, body.file, parts)
-    return _info(key, there or await keep_file(key, file, body.file, request, who, parts))
+    sent = Sent(body.file, body.memory)
+    there = None if idempotency_key is None else await file_there(key, file, sent, parts)
+    return _info(key, there or await keep_file(key, file, sent, request, who, parts))
 
 
 @router.head("", include_in_schema=False)

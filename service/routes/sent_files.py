@@ -1,7 +1,8 @@
 """Files as any of the interfaces takes and gives them."""
 
+import asyncio
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from fastapi import Request, Response
@@ -13,31 +14,58 @@ from service.files.outcome import check_done
 from service.files.translation import read_file
 from service.routes.dependencies import Services, admitted
 from service.store.files import FileKey, Files, FileState, KeptFile
+from service.texts.memories import found_in, memory_of
 from service.texts.reading import counted
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a client has sent: a file, and a translation memory for it, if there is one."""
+
+    content: bytes
+    memory: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Of both."""
+        made = hashlib.sha256(self.content)
+        if self.memory:
+            made.update(hashlib.sha256(self.memory.encode()).digest())
+        return made.hexdigest()
+
+
 async def keep_file(
-    key: FileKey, file: KeptFile, content: bytes, request: Request, who: Caller, parts: Services
+    key: FileKey, file: KeptFile, sent: Sent, request: Request, who: Caller, parts: Services
 ) -> FileState:
     """Keep a file until it is translated. Its sentences count against its key's limits.
 
     Raises:
-        AntecedentError: it cannot be read, or is too long; no model serves its languages; there is no room for it; or
-            another one has its id.
+        AntecedentError: it, or its memory, cannot be read, or is too long; no model serves its languages; there is no
+            room for it; or another one has its id.
     """
+    content = sent.content
     parts.models.catalogue.choose(file.source_lang, file.target_lang, file.model)
     check_size(file.name, content, parts.limits)
+    memory = await asyncio.to_thread(
+        memory_of, "memory", sent.memory, (file.source_lang, file.target_lang), parts.limits
+    )
     await parts.files.check_room(key, len(content))
     read = await read_file(parts.documents, file, content)
     sentences = read.text.sentences
     parts.documents.check_sentences(sentences)
-    kept = replace(file, sentences=len(sentences), characters=len(read.source), digest=_digest(content))
+    kept = replace(
+        file,
+        sentences=len(sentences),
+        characters=len(read.source),
+        memory=found_in(memory, read.text),
+        digest=sent.digest,
+    )
     async with admitted(request, parts, who, counted([read.text])):
         await parts.files.keep(key, kept, content)
     return _checked(kept, await parts.files.state(key))
 
 
-async def file_there(key: FileKey, file: KeptFile, content: bytes, parts: Services) -> FileState | None:
+async def file_there(key: FileKey, file: KeptFile, sent: Sent, parts: Services) -> FileState | None:
     """What has become of a file that was kept already, and needs nothing more; None where it is to be kept.
 
     Raises:
@@ -49,18 +77,16 @@ async def file_there(key: FileKey, file: KeptFile, content: bytes, parts: Servic
     except FileUnknownError:
         return None
     there = state.file
-    sent = replace(file, sentences=there.sentences, characters=there.characters, digest=_digest(content))
-    return None if _checked(sent, state).status == "queued" else state
+    same = replace(
+        file, sentences=there.sentences, characters=there.characters, memory=there.memory, digest=sent.digest
+    )
+    return None if _checked(same, state).status == "queued" else state
 
 
 def _checked(sent: KeptFile, state: FileState) -> FileState:
     if state.file != sent:
         raise FileConflictError
     return state
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 async def attached(request: Request, files: Files, key: FileKey, state: FileState, media_type: str) -> Response:

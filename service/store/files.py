@@ -73,8 +73,10 @@ class KeptFile:
     """Without which nobody reads it, where it is to be asked for with one."""
     sentences: int = 0
     characters: int = 0
+    memory: str = ""
+    """What it has of a translation memory that came with it, as `service.texts.memories` has written it."""
     digest: str = ""
-    """Of its content."""
+    """Of its content, and of that memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -485,6 +485,23 @@ def test_translate_with_drafts_gives_what_it_gives_without(
     assert "has 1 lines" in done.stderr
 
 
+def test_translate_takes_from_a_memory_what_is_known(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """In TMX or in lines; all else is translated as without one, and what is no memory is refused."""
+    lines = corpus[0].read_text(encoding="utf-8").split("\n")
+    expected = run("translate", bundle, "--in", corpus[0], "--beam", "1").stdout.split("\n")
+    expected = ["Known & said." if line == lines[1] else other for line, other in zip(lines, expected, strict=True)]
+    tmx, tsv = tmp_path / "memory.tmx", tmp_path / "memory.tsv"
+    said = {"xml:lang='ja'": lines[1], "xml:lang='en'": "Known &amp; said."}
+    unit = "".join(f"<tuv {language}><seg>{text}</seg></tuv>" for language, text in said.items())
+    tmx.write_text(f"<tmx><body><tu>{unit}</tu></body></tmx>", encoding="utf-8")
+    tsv.write_text(f"{lines[1]}\tKnown & said.\n", encoding="utf-8")
+    for memory in (tmx, tsv):
+        done = run("translate", bundle, "--in", corpus[0], "--beam", "1", "--memory", memory)
+        assert (done.returncode, done.stdout.split("\n")) == (0, expected), done.stderr
+    done = run("translate", bundle, "--in", corpus[0], "--memory", corpus[0])
+    assert (done.returncode, "is no source and target with a tab between" in done.stderr) == (2, True)
+
+
 def test_translate_replaces_a_file_only_by_a_whole_one(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
     """What is renewed with its own drafts is there until the new is, and stays where a line cannot be used."""
     out = tmp_path / "out"

@@ -223,7 +223,7 @@ def test_how_it_is_translated(client: httpx.Client, fields: dict[str, str], expe
         ("a", "a.txt", {"strategy": "best"}, 422, "strategy"),
         ("a", "a.txt", {"beam_size": "9"}, 422, "beam_size"),
         ("a", "a.txt", {"beam_size": "2.0"}, 422, "beam_size: must be an integer"),
-        ("a", "a.txt", {"glossary": "b=c"}, 422, "glossary: line 1 is no two terms with a tab between"),
+        ("a", "a.txt", {"glossary": "b=c"}, 422, "glossary: line 1 is no source and target with a tab between"),
         ("a", "a.txt", {"glossary": "b\t"}, 422, "glossary: entry 0, target"),
         ("a", "a.txt", {"glossary": "a\ta\nb\tb\nc\tc"}, 422, "more than 2 terms"),
         ("a", "a.txt", {"style": "x"}, 422, "unknown member"),

@@ -9,6 +9,7 @@ import pytest
 from models.bulk.worker import ATTEMPTS, PartTranslator, Settings
 from models.config import GlobalLocalConfig
 from models.data.glossary import Term
+from models.data.memory import Segment
 from models.data.replacement import Replacement
 from models.engine.requests import Options
 from models.errors import BundleError, UnsupportedOptionError
@@ -58,6 +59,14 @@ def test_context_may_be_left_out(bulk_bundle: Path, bulk_corpus: Corpus, context
     assert alone not in bulk_corpus.expected
 
 
+def test_what_a_memory_has_is_not_translated(bulk_bundle: Path) -> None:
+    """All else is, as it would be without one: what precedes is read all the same."""
+    settings, text = settings_of(bulk_bundle), "から。\nきく。\n\nきく。\n"
+    without = worker(settings)(row(text))["text"].splitlines()
+    found = worker(replace(settings, segments=(Segment("から。", "Since."),)))(row(text))["text"].splitlines()
+    assert found == ["Since.", *without[1:]]
+
+
 def test_sentences_that_are_refused(narrow_bundle: Path) -> None:
     """Each sentence that the model has no room for is named by its line in the corpus, and the part has no text."""
     text = f"から。\n{UNFIT}\n\nから。\n{UNFIT}\n"
@@ -100,5 +109,7 @@ def test_key_is_of_what_matters(bulk_bundle: Path) -> None:
         {"compute_type": "bfloat16"},
         {"device": "cuda"},
         {"terms": (Term("神社", "shrine"),)},
+        {"segments": (Segment("から。", "Since."),)},
+        {"segments": (Segment("から。", "From."),)},
     ]
     assert len({replace(settings, **other).key for other in [{}, *others]}) == len(others) + 1

@@ -1,0 +1,119 @@
+"""Translation memories as files: TMX, in which tools exchange them, and lines with a tab between source and target."""
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from lxml import etree
+
+from models.config import Languages
+from models.data.documents import decode_line, read_lines
+from models.data.glossary import UNFIT
+from models.data.memory import Segment
+from models.errors import DataError
+
+_LANGUAGE: Final = ("{http://www.w3.org/XML/1998/namespace}lang", "lang")
+"""What says the language of a variant; the second one did so up to TMX 1.1."""
+_AROUND_WORDS: Final = "hi"
+"""The one element whose content is words of the sentence; that of all others in it is some program's."""
+_LINES: Final = re.compile(r"[ \t\r\n]*[\t\r\n][ \t\r\n]*")
+"""Of a file that is written for people, too."""
+_TMX_ENDS: Final = (".tmx", ".tmx.gz")
+
+
+def read_memory(path: Path, languages: Languages) -> tuple[Segment, ...]:
+    """The segments of a file: of TMX, by its name, those in both languages; else a line for each, with a tab between.
+
+    Raises:
+        DataError: there is no such file, it is damaged or in other languages, or a line is no such segment.
+    """
+    if path.name.lower().endswith(_TMX_ENDS):
+        try:
+            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+                return tuple(segments_of_tmx(cast(IO[bytes], file), languages.source, languages.target))
+        except FileNotFoundError:
+            raise DataError("no such file", path) from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"cannot be read: {error}", path) from None
+        except DataError as error:
+            raise DataError(str(error), path) from None
+    segments = (_of_line(path, number, line) for number, line in enumerate(read_lines(path), 1))
+    return tuple(segment for segment in segments if segment is not None)
+
+
+def _of_line(path: Path, number: int, line: bytes) -> Segment | None:
+    text = decode_line(path, number, line)
+    source, _, target = (part.strip() for part in text.partition("\t"))
+    if text and (not (source and target) or UNFIT.search(source + target)):
+        raise DataError("is no source and target with a tab between", path, number)
+    return Segment(source, target) if text else None
+
+
+def segments_of_tmx(file: IO[bytes], source: str, target: str) -> Iterator[Segment]:
+    """The units of a memory that have both languages, whichever it has besides, as plain text (TMX 1.4b).
+
+    Of codes in it, as for bold text, nothing is left. `source` and `target` are codes of languages.
+
+    Raises:
+        DataError: it is no TMX, or has units, but none in both languages.
+    """
+    seen, found = dict[str, None](), 0
+    try:
+        for unit in _units(file):
+            said = _variants(unit)
+            seen |= dict.fromkeys(said)
+            pair = Segment(_in(source, said), _in(target, said))
+            if all(pair):
+                found += 1
+                yield pair
+    except etree.XMLSyntaxError as error:
+        raise DataError(f"is no TMX: {error}") from None
+    if seen and not found:
+        raise DataError(f"has no unit in both {source} and {target}; the languages in it are {', '.join(seen)}")
+
+
+def _units(file: IO[bytes]) -> Iterator[Any]:
+    """Each unit, of which nothing is kept when the next one is asked for."""
+    parsed = etree.iterparse(file, ("start", "end"), resolve_entities=False, no_network=True)
+    _, root = next(iter(parsed))
+    if etree.QName(root).localname != "tmx":
+        raise DataError("is no TMX: its first element is another one")
+    for event, element in parsed:
+        if event == "end" and etree.QName(element).localname == "tu":
+            yield element
+            element.clear()
+            while element.getprevious() is not None:
+                del element.getparent()[0]
+
+
+def _variants(unit: Any) -> dict[str, str]:  # noqa: ANN401 - lxml has no types
+    """What a unit says in each language, by its code in small letters; of two in one language the first counts."""
+    said = dict[str, str]()
+    for variant in unit.iterchildren("{*}tuv"):
+        language = next(filter(None, map(variant.get, _LANGUAGE)), "").lower()
+        segment = variant.find("{*}seg")
+        if language and segment is not None:
+            text = _LINES.sub(" ", "".join(_words(segment))).strip()
+            said.setdefault(language, text if UNFIT.search(text) is None else "")
+    return said
+
+
+def _words(element: Any) -> Iterator[str]:  # noqa: ANN401 - lxml has no types
+    yield element.text or ""
+    for child in element:
+        if isinstance(child.tag, str) and etree.QName(child).localname == _AROUND_WORDS:
+            yield from _words(child)
+        yield child.tail or ""
+
+
+def _in(language: str, said: dict[str, str]) -> str:
+    """What is said in a language: in that of a region as well, if only one of them says which (`en`, `en-GB`)."""
+    wanted = language.lower()
+    exact = said.get(wanted)
+    if exact is not None:
+        return exact
+    alike = (text for code, text in said.items() if code.startswith(f"{wanted}-") or wanted.startswith(f"{code}-"))
+    return next(alike, "")

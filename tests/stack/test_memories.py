@@ -1,0 +1,147 @@
+"""Translation memories: what they know of a document, or of a file, is not translated again."""
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.client import PAIR, translate
+from tests.support.events import document_events
+from tests.support.servers import Replica, Replicas, bundle
+
+SENTENCES = ["か。", "き。", "く。"]
+MEMORY = [{"source": "き。", "target": "No, she said."}, {"source": "さ。", "target": "unused"}]
+
+
+@pytest.fixture(scope="module")
+def replica(shared_replicas: Replicas, stand_in_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Replica:
+    """Has, beside the model that reads sources, one that reads their translations, into German; and a Redis."""
+    folder = tmp_path_factory.mktemp("bundles") / "reader"
+    reader = bundle(folder, name="reader", target="de", reads_target_context=True)
+    limits = {"max_memory_segments": "3", "max_translation_characters": "20"}
+    return shared_replicas.new(bundles=f"{stand_in_bundle}:{reader}", **limits).start()
+
+
+def told(answers: list[dict[str, object]]) -> list[tuple[object, bool, object]]:
+    """Translations, whether they have a score, and how much context was read."""
+    return [(answer["translation"], answer["score"] is not None, answer["context_size"]) for answer in answers]
+
+
+def test_a_known_sentence_is_not_translated(client: httpx.Client) -> None:
+    """As sentences, as text, and as events; others are read after its source."""
+    expected = [("か。", True, 0), ("No, she said.", False, 0), ("く。 [か。 | き。]", True, 2)]
+    assert told(translate(client, *SENTENCES, memory=MEMORY).json()["sentences"]) == expected
+    text = client.post("/v1/documents", json=PAIR | {"text": "か。\n\n- き。く。", "memory": MEMORY}).json()
+    assert (told(text["sentences"]), text["text"]) == (expected, "か。\n\n- No, she said. く。 [か。 | き。]")
+    with document_events(client, sentences=SENTENCES, memory=MEMORY) as events:
+        assert told([data for kind, data in events if kind == "sentence"]) == expected
+
+
+def test_white_space_does_not_matter(client: httpx.Client) -> None:
+    """And of two segments with the same source the last counts."""
+    memory = [{"source": "a \n b.", "target": "first"}, {"source": "\u3000a b. ", "target": " last "}]
+    assert translate(client, "a b.", " a\tb.", memory=memory).json()["text"] == "last\nlast"
+    assert translate(client, "A b.", memory=memory).json()["text"] == "A B."
+
+
+def test_nobody_waits_for_what_is_known(client: httpx.Client) -> None:
+    """Not even for a worker that is ill; drafts, alternatives and terms are of no use to it."""
+    memory = [{"source": "raise", "target": "Raised."}]
+    more = {"memory": memory, "glossary": [{"source": "raise", "target": "lift"}]}
+    assert translate(client, "raise").status_code == 500
+    answer = translate(client, "raise", **more, alternatives=2).json()["sentences"][0]
+    assert (answer["translation"], answer["alternatives"]) == ("Raised.", [])
+    assert translate(client, "raise", **more, drafts=["R"]).json()["text"] == "Raised."
+
+
+def test_what_is_known_is_context(client: httpx.Client) -> None:
+    """Of a model that reads translations."""
+    answer = translate(client, *SENTENCES, memory=MEMORY, target_lang="de").json()
+    assert answer["sentences"][2]["translation"] == "く。 [か。=か。 | き。=No, she said.]"
+
+
+@pytest.mark.parametrize(
+    ("memory", "code", "detail"),
+    [
+        ([{"source": " ", "target": "x"}], "invalid_input", "memory.0.source: String should have at least 1 character"),
+        ([{"source": "x", "target": "a\nb"}], "invalid_input", "memory.0.target: must not contain line breaks"),
+        ([{"source": "x"}], "invalid_input", "memory.0.target: Field required"),
+        ([MEMORY[0]] * 4, "invalid_input", "the memory has more than 3 segments, which is the maximum"),
+        (
+            [MEMORY[0], {"source": "x", "target": "x" * 21}],
+            "sentence_too_long",
+            "translation 1 of the memory has 21 characters; at most 20",
+        ),
+        ({"x": "y"}, "invalid_input", "memory: Input should be a valid list"),
+    ],
+)
+def test_what_is_no_memory_is_refused(client: httpx.Client, memory: object, code: str, detail: str) -> None:
+    """By what is wrong with it, and without its words."""
+    answer = translate(client, "あ。", memory=memory)
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    assert detail in answer.json()["detail"]
+
+
+def test_the_limit_is_told(client: httpx.Client) -> None:
+    """With the others."""
+    assert client.get("/v1/info").json()["limits"]["max_memory_segments"] == 3
+
+
+TMX = """\ufeff<?xml version="1.0" encoding="UTF-16"?><tmx version="1.4"><header/><body>
+<tu><tuv xml:lang="en-US"><seg>No &amp;amp; &lt;no.</seg></tuv><tuv xml:lang="ja"><seg>か&amp;き。</seg></tuv></tu>
+</body></tmx>"""
+
+
+def send(client: httpx.Client, content: str, name: str, memory: str, key: str = "") -> httpx.Response:
+    """Send a file with a memory."""
+    headers = {"Idempotency-Key": key} if key else {}
+    upload = {"file": (name, content.encode())}
+    return client.post("/v1/files", data=PAIR | {"memory": memory}, files=upload, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "memory", "expected"),
+    [
+        ("か。き。", "a.txt", "き。\tNo.\n\nさ。\tunused\n", "か。 No."),
+        ("- か&き。\n", "a.md", TMX, "- No &amp; <no.\n"),
+        (
+            "<p>か&amp;き。<p>か&き。く。",
+            "a.html",
+            TMX,
+            "<p>No &amp;amp; &lt;no.<p>No &amp;amp; &lt;no. く。",
+        ),
+        ("<p>か<br>&lt;", "a.html", "か\t<b>\n<\t&\n", "<p>&lt;b&gt;<br>&lt;"),
+        ("か。", "a.txt", "", "か。"),
+    ],
+)
+def test_a_file_has_what_is_known(client: httpx.Client, content: str, name: str, memory: str, expected: str) -> None:
+    """In lines or in TMX, of what it says: entities are no words of a memory, nor is there any markup in one."""
+    sent = send(client, content, name, memory)
+    assert sent.status_code == 202, sent.text
+    answer = client.get(f"/v1/files/{sent.json()['id']}/translation", params={"wait_seconds": 20})
+    assert re.sub(r" \[.*?\]", "", answer.text).removeprefix("\ufeff") == expected
+
+
+@pytest.mark.parametrize(
+    ("memory", "detail"),
+    [
+        ("か。", "memory: line 1 is no source and target with a tab between"),
+        ("か。\t", "memory: entry 0, target: String should have at least 1 character"),
+        ("<html/>", "memory: is no TMX: its first element is another one"),
+        (TMX.replace("ja", "fr"), "memory: has no unit in both ja and en; the languages in it are en-us, fr"),
+        ("か。\tx\n" * 4, "the memory has more than 3 segments, which is the maximum"),
+        (f"か。\t{'x' * 21}", "translation 0 of the memory has 21 characters; at most 20 are accepted"),
+    ],
+)
+def test_a_file_with_what_is_no_memory_is_refused(client: httpx.Client, memory: str, detail: str) -> None:
+    """At once."""
+    answer = send(client, "か。", "a.txt", memory)
+    assert (answer.status_code, detail in answer.json()["detail"]) == (422, True), answer.text
+
+
+def test_a_retry_brings_the_same_memory(client: httpx.Client) -> None:
+    """With another one it is another file."""
+    first, again, other = (send(client, "か。", "a.txt", memory, "one") for memory in ("か。\tx", "か。\tx", "か。\ty"))
+    assert (first.status_code, again.json()["id"]) == (202, first.json()["id"])
+    assert (other.status_code, other.json()["code"]) == (409, "file_conflict")
