@@ -97,7 +97,9 @@ def _connected(address: str) -> Iterator[str]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster that is made here calls nobody
     try:
         _check_reachable(address)
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **({"include_dashboard": False} if address == "local" else {}))
+        # nobody looks at the dashboard of a cluster that is there for one job, and it takes seconds to start
+        own: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except Exception as error:  # noqa: BLE001 - Ray raises bare Exceptions
         raise ClusterError(f"no Ray cluster at {address}: {error}") from None
     _be_quiet()
