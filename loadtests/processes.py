@@ -179,17 +179,22 @@ class Replica:
 
     def spawn(self) -> "subprocess.Popen[str]":
         """Start it without waiting for anything."""
+        environment = without_settings() | {f"{PREFIX}PORT": "0", f"{PREFIX}WORKERS": "1"} | dict(self._environment)
+        self._process = self.popen(environment)
+        return self._process
+
+    def popen(self, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
+        """The process, which `spawn` keeps."""
         with (self._folder / "stderr").open("a") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own command
+            return subprocess.Popen(  # noqa: S603 - our own command
                 [sys.executable, "-m", self._module],
                 cwd=ROOT,
-                env=without_settings() | {f"{PREFIX}PORT": "0", f"{PREFIX}WORKERS": "1"} | dict(self._environment),
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
             )
-        return self._process
 
     @property
     def pid(self) -> int:

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,14 +49,19 @@ def stand_in_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def replicas(tmp_path: Path, stand_in_bundle: Path) -> Iterator[Replicas]:
     """Makes service processes on the stand-in runtime."""
-    made = Replicas(tmp_path, stand_in_bundle)
-    yield made
-    made.close()
+    with closing(Replicas(tmp_path, stand_in_bundle)) as made:
+        yield made
+
+
+@pytest.fixture
+def new_replicas(tmp_path: Path, stand_in_bundle: Path) -> Iterator[Replicas]:
+    """Makes those that are started as users start them, for what is about their start or their end."""
+    with closing(Replicas(tmp_path, stand_in_bundle, anew=True)) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def shared_replicas(tmp_path_factory: pytest.TempPathFactory, stand_in_bundle: Path) -> Iterator[Replicas]:
     """The same, for processes that all tests of a file share."""
-    made = Replicas(tmp_path_factory.mktemp("replicas"), stand_in_bundle)
-    yield made
-    made.close()
+    with closing(Replicas(tmp_path_factory.mktemp("replicas"), stand_in_bundle)) as made:
+        yield made

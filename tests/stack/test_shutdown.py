@@ -14,11 +14,11 @@ from tests.support.servers import RedisServer, Replicas, children, eventually
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
 def test_signal_drains(
-    replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path, how: signal.Signals
+    new_replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path, how: signal.Signals
 ) -> None:
     """What is in flight is answered, nothing new is accepted, and the exit status is 0."""
     gate = tmp_path / "gate"
-    replica = replicas.new(redis_url=redis_server.url).start()
+    replica = new_replicas.new(redis_url=redis_server.url).start()
     with replica.client() as client:
         in_flight = pool.submit(translate, client, f"wait-for:{gate}", "b")
         eventually(lambda: not measured(client, "antecedent_sentences_running 0.0"), "it is in the model")
@@ -30,10 +30,10 @@ def test_signal_drains(
 
 
 def test_drain_has_an_end(
-    replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
+    new_replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     """A request that never ends does not keep the process: after a while it is given up, with a retryable error."""
-    replica = replicas.new(redis_url=redis_server.url, drain_seconds="1").start()
+    replica = new_replicas.new(redis_url=redis_server.url, drain_seconds="1").start()
     with replica.client() as client:
         endless = pool.submit(translate, client, f"wait-for:{tmp_path / 'never'}")
         eventually(lambda: measured(client, "antecedent_sentences_running 1.0"), "it is in the model")
@@ -44,9 +44,9 @@ def test_drain_has_an_end(
     assert "worker_died" not in replica.log  # it was ended, and no other is started in its place
 
 
-def test_request_whose_body_does_not_come_is_handed_back(replicas: Replicas, redis_server: RedisServer) -> None:
+def test_request_whose_body_does_not_come_is_handed_back(new_replicas: Replicas, redis_server: RedisServer) -> None:
     """It never got as far as to wait for a worker: its client is told to repeat it too, and not of a bug."""
-    replica = replicas.new(redis_url=redis_server.url, drain_seconds="1").start()
+    replica = new_replicas.new(redis_url=redis_server.url, drain_seconds="1").start()
     url = httpx.URL(replica.url)
     with socket.create_connection((url.host, url.port)) as connection, replica.client() as client:
         head = b"POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -60,9 +60,9 @@ def test_request_whose_body_does_not_come_is_handed_back(replicas: Replicas, red
     assert "CancelledError" not in replica.log
 
 
-def test_signal_at_the_start(replicas: Replicas, redis_server: RedisServer) -> None:
+def test_signal_at_the_start(new_replicas: Replicas, redis_server: RedisServer) -> None:
     """Told to end before it serves, the service ends without a traceback and leaves no process behind."""
-    replica = replicas.new(redis_url=redis_server.url)
+    replica = new_replicas.new(redis_url=redis_server.url)
     process = replica.spawn()
     eventually(lambda: bool(children(process.pid)), "it starts a worker")
     worker = Path(f"/proc/{children(process.pid)[0][0]}/cmdline")

@@ -26,61 +26,61 @@ def test_arguments_are_none(module: str, arguments: list[str], status: int) -> N
     assert f"usage: python -m {module} [-h]" in done.stdout + done.stderr
 
 
-def test_host_beyond_loopback_needs_a_redis(replicas: Replicas) -> None:
+def test_host_beyond_loopback_needs_a_redis(new_replicas: Replicas) -> None:
     """The service refuses to start where its own Redis would not do."""
-    said = refusal(replicas.new(host="0.0.0.0"))
+    said = refusal(new_replicas.new(host="0.0.0.0"))
     assert (
         said
         == "antecedent: ANTECEDENT_HOST is 0.0.0.0, which is not loopback, so ANTECEDENT_REDIS_URL must name a Redis\n"
     )
 
 
-def test_bundle_that_is_none(replicas: Replicas, tmp_path: Path) -> None:
+def test_bundle_that_is_none(new_replicas: Replicas, tmp_path: Path) -> None:
     """A folder without a manifest is named."""
-    said = refusal(replicas.new(bundles=str(tmp_path / "nothing")))
+    said = refusal(new_replicas.new(bundles=str(tmp_path / "nothing")))
     assert said.startswith(f"antecedent: {tmp_path / 'nothing'}")
     assert said.count("\n") == 1
 
 
-def test_bundle_root_that_is_none(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+def test_bundle_root_that_is_none(new_replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
     """Or every model that is to be loaded would seem not to be there."""
     bundles, root = bundle(tmp_path / "one"), tmp_path / "nothing"
-    said = refusal(replicas.new(bundles=str(bundles), bundle_root=str(root), redis_url=redis_server.url))
+    said = refusal(new_replicas.new(bundles=str(bundles), bundle_root=str(root), redis_url=redis_server.url))
     assert said == f"antecedent: the bundle root, {root}, is not a folder\n"
 
 
-def test_bundle_that_a_worker_cannot_load(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+def test_bundle_that_a_worker_cannot_load(new_replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
     """The worker's own sentence about the bundle ends the start."""
     bundle(tmp_path / "bad")
     (tmp_path / "bad" / "damaged").touch()
-    said = refusal(replicas.new(bundles=str(tmp_path / "bad"), redis_url=redis_server.url))
+    said = refusal(new_replicas.new(bundles=str(tmp_path / "bad"), redis_url=redis_server.url))
     assert said == f"antecedent: {tmp_path / 'bad'}: model.safetensors is damaged\n"
 
 
-def test_two_bundles_of_one_name(replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
+def test_two_bundles_of_one_name(new_replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:
     """Names must tell bundles apart."""
     folders = [bundle(tmp_path / name, name="same") for name in ("a", "b")]
-    said = refusal(replicas.new(bundles=":".join(map(str, folders)), redis_url=redis_server.url))
+    said = refusal(new_replicas.new(bundles=":".join(map(str, folders)), redis_url=redis_server.url))
     assert said == "antecedent: two bundles have the name same\n"
 
 
-def test_redis_of_another_kind(replicas: Replicas, tmp_path: Path) -> None:
+def test_redis_of_another_kind(new_replicas: Replicas, tmp_path: Path) -> None:
     """A node of a Cluster where the URL names a single Redis: one sentence, wherever it would have been asked first."""
     (tmp_path / "root").mkdir()
     node = RedisServer(tmp_path, "--cluster-enabled", "yes")
     node.start()
     try:
-        said = refusal(replicas.new(redis_url=node.url, keys="redis", bundle_root=str(tmp_path / "root")))
+        said = refusal(new_replicas.new(redis_url=node.url, keys="redis", bundle_root=str(tmp_path / "root")))
     finally:
         node.kill()
     assert said.startswith(f"antecedent: ANTECEDENT_REDIS_URL: 127.0.0.1:{node.port} is a node of a Cluster")
     assert said.count("\n") == 1
 
 
-def test_service_whose_words_cannot_be_written_serves(replicas: Replicas, redis_server: RedisServer) -> None:
+def test_service_whose_words_cannot_be_written_serves(new_replicas: Replicas, redis_server: RedisServer) -> None:
     """Standard output may be a file on a disk that is full, or a pipe that nobody reads any more."""
     port = free_port()
-    replica = replicas.new(redis_url=redis_server.url, port=str(port))
+    replica = new_replicas.new(redis_url=redis_server.url, port=str(port))
     process = replica.spawn()
     assert process.stdout is not None
     process.stdout.close()
@@ -89,10 +89,10 @@ def test_service_whose_words_cannot_be_written_serves(replicas: Replicas, redis_
     assert "Traceback" not in replica.log
 
 
-def test_port_in_use(replicas: Replicas, redis_server: RedisServer) -> None:
+def test_port_in_use(new_replicas: Replicas, redis_server: RedisServer) -> None:
     """A port that is taken is known before any model is loaded."""
     port = redis_server.port
-    said = refusal(replicas.new(redis_url=redis_server.url, port=str(port)))
+    said = refusal(new_replicas.new(redis_url=redis_server.url, port=str(port)))
     assert said == f"antecedent: cannot listen on 127.0.0.1, port {port}: Address already in use\n"
 
 

@@ -1,12 +1,14 @@
 """Real processes for tests: a Redis, and replicas of the service, which are killed and started again at will."""
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
 
 from loadtests.processes import ROOT, RedisServer, Replica, eventually, free_port, hold_port
 from models.bundle.manifest import Manifest
+from tests.support.forked import ForkedReplica
 
 __all__ = [
     "ROOT",
@@ -27,11 +29,15 @@ PATIENT = {"redis_timeout_seconds": "15", "redis_total_seconds": "30"}
 
 
 class Replicas:
-    """Makes replicas on the stand-in runtime, each with files of its own, and ends them all."""
+    """Makes replicas on the stand-in runtime, each with files of its own, and ends them all.
 
-    def __init__(self, folder: Path, bundle: Path) -> None:
+    They are forks, unless they are to be `anew`, as whoever starts the service starts it.
+    """
+
+    def __init__(self, folder: Path, bundle: Path, *, anew: bool = False) -> None:
         self._folder = folder
         self._bundle = bundle
+        self._kind = partial(Replica, module="tests.support.stand_in") if anew else ForkedReplica
         self._made: list[Replica] = []
 
     def new(self, **settings: str) -> Replica:
@@ -40,7 +46,7 @@ class Replicas:
         folder.mkdir()
         default = PATIENT | {"bundles": str(self._bundle), "redis_folder": str(self._folder / "redis")}
         environment = {f"ANTECEDENT_{name.upper()}": value for name, value in (default | settings).items()}
-        self._made.append(Replica(folder, "tests.support.stand_in", environment))
+        self._made.append(self._kind(folder, environment=environment))
         return self._made[-1]
 
     def close(self) -> None:
