@@ -1,23 +1,21 @@
 """The use case of whole documents."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import Any, TypeVar
+from typing import Any
 
-from models.data.glossary import Term
-from models.data.memory import Segment, TranslationMemory
 from models.data.spacing import gap_of
 from models.engine.requests import Options, Translation, TranslationRequest
 from service.errors import InvalidInputError
-from service.glossary import glossary_of, written
 from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
+from service.known import Known, known_of
 from service.limits import check_alternatives, check_length, check_number, check_segments, check_terms
 from service.schemas import (
     Alternative,
@@ -27,13 +25,9 @@ from service.schemas import (
     DocumentSentence,
     StreamedSentence,
 )
-from service.segmentation import Segmented, parts, split
+from service.segmentation import Segmented, split
 from service.settings import Settings
-
-_QUICKLY_SPLIT = 2_000
-"""Characters that take a millisecond or two to split; more are split in a thread, while others are served."""
-
-_T = TypeVar("_T")
+from service.threads import beside_others
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +38,7 @@ class PreparedDocument:
     request: DocumentRequest
     model: Model
     segmented: Segmented
-    parts: Mapping[str, tuple[str, ...]]
-    """Of the caller's sentences, what those consist of that are several; a text has been split."""
-    terms: Mapping[str, tuple[Term, ...]]
-    """Of the glossary, those that sentences have, for those that have any."""
-    known: Mapping[str, str]
-    """The translations of sentences that the client's memory has."""
+    known: Known
     place: Place
 
     @property
@@ -109,7 +98,7 @@ class DocumentStream:
             "position": position,
             "source": source,
             "translation": translation.text,
-            "score": None if source in self._prepared.known else translation.score,
+            "score": None if source in self._prepared.known.translations else translation.score,
             "context_size": translation.context_size,
             "alternatives": _others(translation),
         }
@@ -159,9 +148,8 @@ class Documents:
             check_alternatives(len(segmented.sentences), request.alternatives, self._settings.max_document_sentences)
             self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
-                inner, terms = await self._parts(request), await _terms(request, segmented.sentences)
-                known = await _known(request, segmented.sentences)
-                yield PreparedDocument(document, request, model, segmented, inner, terms, known, place)
+                known = await known_of(request, segmented.sentences)
+                yield PreparedDocument(document, request, model, segmented, known, place)
 
     @contextmanager
     def stream(
@@ -191,10 +179,10 @@ class Documents:
         turns = chain([Turn(prepared.id, first)], repeat(Turn(prepared.id, "bulk")))
 
         def enqueue(sentence: TranslationRequest) -> asyncio.Future[Translation]:
-            known = prepared.known.get(sentence.source)
-            if known is not None:
-                return _there(Translation.given(known))
-            return model.batcher.enqueue(_as_found(sentence, prepared), options, next(turns))
+            translation = prepared.known.translations.get(sentence.source)
+            if translation is not None:
+                return _there(Translation.given(translation))
+            return model.batcher.enqueue(prepared.known.told(sentence), options, next(turns))
 
         return DocumentQueue(
             prepared.sentences,
@@ -244,15 +232,6 @@ class Documents:
         (segmented,) = await self.split([request.text], request.source_lang)
         return segmented
 
-    async def _parts(self, request: DocumentRequest) -> Mapping[str, tuple[str, ...]]:
-        sentences = request.sentences or ()
-
-        def work() -> Mapping[str, tuple[str, ...]]:
-            found = {sentence: parts(sentence, request.source_lang) for sentence in sentences}
-            return {sentence: inner for sentence, inner in found.items() if inner}
-
-        return await beside_others(work, sentences)
-
     def _check_context(self, context: Sequence[str]) -> None:
         settings = self._settings
         if len(context) > settings.max_context_sentences:
@@ -301,34 +280,6 @@ def _as_given(sentences: Sequence[str]) -> Segmented:
     """The caller's sentences, one on each line."""
     between = ("\n",) * (len(sentences) - 1)
     return Segmented(tuple(sentences), ("", *between, "") if sentences else ("",))
-
-
-async def beside_others(work: Callable[[], _T], texts: Sequence[str]) -> _T:
-    """What is done with texts: in a thread, unless that takes next to no time."""
-    return work() if sum(map(len, texts)) <= _QUICKLY_SPLIT else await asyncio.to_thread(work)
-
-
-async def _terms(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, tuple[Term, ...]]:
-    def work() -> Mapping[str, tuple[Term, ...]]:
-        glossary = glossary_of(written(request.glossary))
-        found = {sentence: glossary.may_be_in(sentence) for sentence in sentences}
-        return {sentence: terms for sentence, terms in found.items() if terms}
-
-    return await beside_others(work, sentences) if request.glossary else {}
-
-
-async def _known(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, str]:
-    def work() -> Mapping[str, str]:
-        memory = TranslationMemory(Segment(each.source, each.target) for each in request.memory)
-        return {segment.source: segment.target for segment in memory.of(sentences)}
-
-    return await beside_others(work, [*sentences, *(each.source for each in request.memory)]) if request.memory else {}
-
-
-def _as_found(sentence: TranslationRequest, prepared: PreparedDocument) -> TranslationRequest:
-    """A sentence with what it consists of, and its terms."""
-    inner, terms = prepared.parts.get(sentence.source), prepared.terms.get(sentence.source)
-    return replace(sentence, parts=inner or (), terms=terms or ()) if inner or terms else sentence
 
 
 def _there(translation: Translation) -> asyncio.Future[Translation]:

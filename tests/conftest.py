@@ -1,8 +1,11 @@
 """Real processes that several test files share."""
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,25 @@ _IN_ANY_TIME = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
 settings.register_profile("in any time", deadline=None, suppress_health_check=_IN_ANY_TIME)
 settings.load_profile("in any time")
 
+_WAITING = frozenset(("stack", "loadtests", "deploy", "store", "http"))
+"""Folders of tests that wait for other processes a third of their time, or more."""
+
 gc.disable()  # until all tests are collected: a million objects that stay
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores, which computes while the others wait."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the files that wait among those that compute, so that at each time there are some of both."""
+    files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
+    kinds = [
+        [file for file in files if _WAITING.isdisjoint(file[0].path.parts) == computes] for computes in (True, False)
+    ]
+    places = [((number + 0.5) / len(kind), file) for kind in kinds for number, file in enumerate(kind)]
+    items[:] = chain.from_iterable(file for _, file in sorted(places, key=itemgetter(0)))
 
 
 def pytest_collection_finish() -> None:
@@ -53,15 +74,15 @@ def replicas(tmp_path: Path, stand_in_bundle: Path) -> Iterator[Replicas]:
         yield made
 
 
-@pytest.fixture
-def new_replicas(tmp_path: Path, stand_in_bundle: Path) -> Iterator[Replicas]:
-    """Makes those that are started as users start them, for what is about their start or their end."""
-    with closing(Replicas(tmp_path, stand_in_bundle, anew=True)) as made:
-        yield made
-
-
 @pytest.fixture(scope="module")
 def shared_replicas(tmp_path_factory: pytest.TempPathFactory, stand_in_bundle: Path) -> Iterator[Replicas]:
     """The same, for processes that all tests of a file share."""
     with closing(Replicas(tmp_path_factory.mktemp("replicas"), stand_in_bundle)) as made:
+        yield made
+
+
+@pytest.fixture
+def new_replicas(tmp_path: Path, stand_in_bundle: Path) -> Iterator[Replicas]:
+    """Makes those that are started as users start them, for what is about their start or their end."""
+    with closing(Replicas(tmp_path, stand_in_bundle, anew=True)) as made:
         yield made

@@ -17,7 +17,6 @@ from service.deepl.bodies import (
     MultilingualAnswer,
     MultilingualRequest,
 )
-from service.documents import beside_others
 from service.errors import GlossaryNotFoundError, InvalidInputError
 from service.glossary import terms_of, written
 from service.inference.catalogue import Model
@@ -25,6 +24,7 @@ from service.limits import check_terms
 from service.schemas import GlossaryTerm, Limits
 from service.store.glossaries import Glossaries, KeptDictionary, KeptGlossary, Terms
 from service.texts.term_lines import rows_of_tsv, terms_of_rows
+from service.threads import beside_others
 
 _COLUMNS = {2, 4}
 """Of a line of CSV: both terms, and perhaps both languages."""

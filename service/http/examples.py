@@ -95,6 +95,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "position": 17,
         },
         "GlossaryTerm": _TERM,
+        "MemorySegment": {"source": _SOURCES[1], "target": _TRANSLATIONS[1]},
         "SessionRequest": {**_PAIR, "ttl_seconds": 3600},
         "SessionCreated": {"session_id": ID, "model": _MODEL, "window": 5, "next_position": 0},
         "SentenceRequest": {"text": _SOURCES[1], "position": 1},

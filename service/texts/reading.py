@@ -6,10 +6,11 @@ from itertools import chain, islice
 
 from models.data.spacing import gap_of
 from models.data.words import has_words
-from service.documents import Documents, beside_others
+from service.documents import Documents
 from service.schemas import DocumentRequest, DocumentSentence, GlossaryTerm, Strategy
 from service.segmentation import Segmented
 from service.texts.tagged import Markup, Tagged
+from service.threads import beside_others
 
 
 @dataclass(frozen=True, slots=True)

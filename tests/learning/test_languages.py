@@ -1,8 +1,8 @@
 """Each architecture learns what its paper's inputs can decide, and is at chance on what they cannot.
 
 Step one brings a sentence model that translates everything but what needs context; step two trains what an architecture
-declares. The whole matrix is slow; of each architecture one language that it learns is not, nor of two one that they
-cannot learn.
+declares. The whole matrix is slow; of each architecture one language that it learns is not, nor of one what it cannot
+learn.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +45,6 @@ QUICK = {
     ("layer_weighting", "translation"),
     ("global_local", "translation"),
     ("bert_context", "previous"),
-    ("bert_context", "translation"),
 }
 LONGER = {("averaged_document", "far"): {"updates": 800, "schedule": {"peak": 3e-3, "warmup": 50}}}
 """A mean over six sentences takes longer to read."""

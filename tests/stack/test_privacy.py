@@ -21,6 +21,8 @@ from tests.support.streams import opened
 
 MARK, TENANT = "himitsu", "naisho"
 """In every text that is sent and in every header field; whose key it is sent with."""
+MEMORY = [{"source": f"{MARK}.", "target": MARK}]
+LINES = {"glossary": f"{MARK}\t{MARK}", "memory": f"{MARK}\t{MARK}"}
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs"
 STREAM = ("WEBSOCKET", "/v1/sessions/{session_id}/stream")
 
@@ -48,7 +50,7 @@ def drive(client: httpx.Client, url: str, key: str) -> str:
     client.post("/v1/models", json={"bundle": MARK})
     client.delete(f"/v1/models/{MARK}")
     for text in (MARK, f"{MARK} refuse", f"{MARK} raise", MARK * 200):
-        client.post("/v1/documents", json=PAIR | {"text": text, "context": [MARK]})
+        client.post("/v1/documents", json=PAIR | {"text": text, "context": [MARK], "memory": MEMORY})
     client.post("/v1/documents", json=PAIR | {"text": MARK}, headers={"Accept": "text/event-stream"})
     client.post("/v1/documents", json=PAIR | {"text": MARK, MARK: MARK, "model": MARK})
     client.post(f"/v1/documents?{MARK}", content=f'{{"{MARK}": ')
@@ -56,7 +58,7 @@ def drive(client: httpx.Client, url: str, key: str) -> str:
     client.put(f"/v1/documents/{MARK}")
     client.get("/v1/info", headers={"Authorization": f"Bearer {MARK}"})
     for text in (MARK, f"{MARK} refuse", f"{MARK} raise"):
-        upload = {"data": PAIR | {"glossary": f"{MARK}\t{MARK}"}, "files": {"file": (f"{MARK}.txt", text.encode())}}
+        upload = {"data": PAIR | LINES, "files": {"file": (f"{MARK}.txt", text.encode())}}
         file = f"/v1/files/{client.post('/v1/files', **upload, headers={'Idempotency-Key': text}).json()['id']}"
         client.get(file, params={"wait_seconds": 20})
         client.get(f"{file}/translation")

@@ -36,6 +36,18 @@ def job(cluster: TwoWorkers, bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: P
     job.close()
 
 
+def test_a_cluster_that_is_not_there_is_named(bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: Path) -> None:
+    """At once, in the last line and without a traceback."""
+    paths = [str(bulk_bundle), "--in", str(bulk_corpus.file), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "models", "translate", *paths, "--ray", "127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch("error: no Ray cluster at 127.0.0.1:1: .*refused", done.stderr.splitlines()[-1])
+    assert "Traceback" not in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == []
+
+
+@pytest.mark.slow
 def test_cluster_of_this_machine(bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: Path) -> None:
     """It is made for the job, and translates as `translate` does."""
     out = tmp_path / "out"
@@ -124,7 +136,6 @@ def test_bug_is_told(job: BulkJob, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--beam", "60"), "error: the cluster could not finish: .*beam_size 60 is too large: this model offers.*"),
-        (("--ray", "127.0.0.1:1"), "error: no Ray cluster at 127.0.0.1:1: .*refused"),
         (("--ray", "local", "--threads", "999"), "error: no worker can be placed: it needs 999 CPU cores, and this .*"),
     ],
 )

@@ -179,6 +179,7 @@ def test_an_older_checkpoint_goes_on_though_it_does_not_know_its_processes(make_
     assert load_checkpoint(train(longer, resume=True)).progress.update == 3
 
 
+@pytest.mark.slow
 def test_processes_that_do_not_see_the_same_checkpoints_do_not_train(make_run: MakeRun) -> None:
     """One of them with a folder of its own would go on from other weights, and nothing would tell."""
     begun = load_config(make_run("run0", training={"updates": 2, "accumulation": 2}))

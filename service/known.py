@@ -1,0 +1,58 @@
+"""What is known of a document's sentences before they are translated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from models.data.glossary import Term
+from models.data.memory import Segment, TranslationMemory
+from models.engine.requests import TranslationRequest
+from service.glossary import glossary_of, written
+from service.schemas import DocumentRequest
+from service.segmentation import parts
+from service.threads import beside_others
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """By sentences, as the document has them; of most there is nothing."""
+
+    parts: Mapping[str, tuple[str, ...]]
+    """Of the caller's sentences, what those consist of that are several; a text has been split."""
+    terms: Mapping[str, tuple[Term, ...]]
+    """Of the glossary, those that they may have."""
+    translations: Mapping[str, str]
+    """Those that the client's memory has: nothing more is to be done for them."""
+
+    def told(self, sentence: TranslationRequest) -> TranslationRequest:
+        """A sentence with what it consists of, and its terms."""
+        inner, terms = self.parts.get(sentence.source), self.terms.get(sentence.source)
+        return replace(sentence, parts=inner or (), terms=terms or ()) if inner or terms else sentence
+
+
+async def known_of(request: DocumentRequest, sentences: Sequence[str]) -> Known:
+    """What is known of the sentences that a document is divided into."""
+    given = request.sentences or ()
+    terms: Mapping[str, tuple[Term, ...]] = {}
+    translations: Mapping[str, str] = {}
+    if request.glossary:
+        terms = await beside_others(lambda: _terms(request, sentences), sentences)
+    if request.memory:
+        texts = [*sentences, *(segment.source for segment in request.memory)]
+        translations = await beside_others(lambda: _translations(request, sentences), texts)
+    return Known(await beside_others(lambda: _parts(request, given), given), terms, translations)
+
+
+def _parts(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    found = {sentence: parts(sentence, request.source_lang) for sentence in sentences}
+    return {sentence: inner for sentence, inner in found.items() if inner}
+
+
+def _terms(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, tuple[Term, ...]]:
+    glossary = glossary_of(written(request.glossary))
+    found = {sentence: glossary.may_be_in(sentence) for sentence in sentences}
+    return {sentence: terms for sentence, terms in found.items() if terms}
+
+
+def _translations(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, str]:
+    memory = TranslationMemory(Segment(each.source, each.target) for each in request.memory)
+    return dict(memory.of(sentences))
