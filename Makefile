@@ -6,8 +6,8 @@ PY := $(VENV)/bin/python
 # take half a minute, and none at all a second in each of some hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PY) -m pip --disable-pip-version-check --quiet --quiet install --no-compile
-# A process for each core, each with one thread; the tests of a file in turn, since they share what they start. Files
-# are taken as they stand: xdist would leave those with few tests for the end, of which some take a minute.
+# A process for each core and one more (tests/conftest.py), each with one thread; the tests of a file in turn, since they share
+# what they start. Files are taken as they stand: xdist would leave those with few tests for the end, of which some take a minute.
 PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest --quiet --durations=10 --numprocesses auto --dist loadfile --no-loadscope-reorder
 STAMP := $(VENV)/.stamp
 PYTHON_PROBE := import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))

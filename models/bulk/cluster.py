@@ -54,7 +54,7 @@ class Cluster:
             texts = rows.map(read, compute=ray.data.TaskPoolStrategy(size=1), num_cpus=0, label_selector=here)
             room = min(len(parts), self._room(settings))
             translations = texts.map(
-                PartTranslator,  # type: ignore[arg-type] # Ray makes actors of a class, but declares functions only
+                PartTranslator,
                 fn_constructor_args=(settings, lambda key: ray.get(attempts.begin.remote(key))),
                 compute=ray.data.ActorPoolStrategy(
                     min_size=1, initial_size=room, max_size=self.workers, max_tasks_in_flight_per_actor=IN_FLIGHT

@@ -36,7 +36,7 @@ class Int8Norm(nn.LayerNorm):
 
     def __init__(self, layer: nn.LayerNorm) -> None:
         """What `layer` is."""
-        super().__init__(layer.normalized_shape, layer.eps)
+        super().__init__(list(layer.normalized_shape), layer.eps)
         self.weight, self.bias = layer.weight, layer.bias
         self.arrays: Final[Norm] = layer.weight.detach().numpy(), layer.bias.detach().numpy(), np.float32(layer.eps)
 
