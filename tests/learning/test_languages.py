@@ -1,8 +1,8 @@
 """Each architecture learns what its paper's inputs can decide, and is at chance on what they cannot.
 
 Step one brings a sentence model that translates everything but what needs context; step two trains what an architecture
-declares. The whole matrix is slow; of each architecture one language that it learns is not, nor of one what it cannot
-learn.
+declares. The whole matrix is slow; of most architectures one language that it learns is not, nor of another one what it
+cannot learn.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,8 +39,6 @@ ARCHITECTURES: dict[str, tuple[dict[str, Any], set[str]]] = {
 """Of each its switches, and the languages that it learns."""
 QUICK = {
     ("doc_transformer", "previous"),
-    ("concatenation", "previous"),
-    ("averaged_document", "previous"),
     ("averaged_document", "following"),
     ("layer_weighting", "translation"),
     ("global_local", "translation"),

@@ -118,7 +118,7 @@ def test_two_processes_train_like_one_with_twice_the_batch(
         torch.testing.assert_close(two[name], tensor, atol=1e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize("gone", ["a full disk", "a pipe that nobody reads"])
+@pytest.mark.parametrize("gone", [pytest.param("a full disk", marks=pytest.mark.slow), "a pipe that nobody reads"])
 def test_a_run_goes_on_though_nothing_can_be_printed(make_run: MakeRun, gone: str) -> None:
     """Without its bar and its figures: it ends with its final checkpoint, and as one that has succeeded."""
     file = make_run("run", training={"updates": 3, "validate_every": 1})
@@ -144,6 +144,7 @@ def test_processes_agree_when_to_stop_and_to_slow_down(make_run: MakeRun) -> Non
     assert (progress.stale, progress.plateaus) == (5, 2)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_as_many_batches_in_an_update(make_run: MakeRun) -> None:
     """In as many processes, or in fewer that do more each: else, its positions and its updates would mean others."""
     file = make_run("run", training={"updates": 2})

@@ -97,7 +97,7 @@ def test_fused_steps_are_the_steps(
     assert tapes.replays > 30
 
 
-@pytest.mark.parametrize("sentences", [1, 10])
+@pytest.mark.parametrize("sentences", [pytest.param(1, marks=pytest.mark.slow), 10])
 @pytest.mark.parametrize("options", [SearchOptions(1), SearchOptions(4, 4)], ids=["greedy", "beam"])
 def test_searches_by_fused_steps_find_the_same(
     model: TranslationModel,
