@@ -84,7 +84,8 @@ def test_what_is_no_memory_is_refused(client: httpx.Client, memory: object, code
 
 
 def test_the_limit_is_told(client: httpx.Client) -> None:
-    """With the others."""
+    """With the others; so many are accepted."""
+    assert translate(client, "き。", memory=[MEMORY[1], MEMORY[1], MEMORY[0]]).json()["text"] == "No, she said."
     assert client.get("/v1/info").json()["limits"]["max_memory_segments"] == 3
 
 
@@ -104,6 +105,7 @@ def send(client: httpx.Client, content: str, name: str, memory: str, key: str = 
     ("content", "name", "memory", "expected"),
     [
         ("か。き。", "a.txt", "き。\tNo.\n\nさ。\tunused\n", "か。 No."),
+        ("か&き。", "a.txt", TMX.removeprefix("\ufeff"), "No &amp; <no."),
         ("- か&き。\n", "a.md", TMX, "- No &amp; <no.\n"),
         (
             "<p>か&amp;き。<p>か&き。く。",

@@ -68,6 +68,7 @@ def test_the_last_of_two_counts() -> None:
         ([unit(ja="\n  猫\u3000だ\n  犬\n", en="cat\r\n\tdog")], [("猫\u3000だ 犬", "cat dog")]),
         ([unit(ja="猫", en=" "), unit(ja="犬", en="dog")], [("犬", "dog")]),
         ([unit(ja="猫", en="c\u0085at"), unit(ja="犬", en="dog")], [("犬", "dog")]),
+        ([unit(ja="猫", en="cat").replace("</tu>", unit(en="puss").removeprefix("<tu>"))], [("猫", "cat")]),
         ([], []),
     ],
 )
