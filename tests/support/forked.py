@@ -1,7 +1,7 @@
 """Replicas that begin as forks of a process that has the service imported, which is most of a start's work.
 
-All else is real: processes of their own, with their own environment, output and signals. Those that are about the
-start itself run `python -m service` as users do.
+All else is real: processes of their own, with their own environment, output and signals. Tests of the start and the end
+of a service have it started anew, since a fork ends without the end of an interpreter.
 """
 
 import multiprocessing
