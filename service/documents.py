@@ -15,7 +15,7 @@ from service.inference.backlog import Turn
 from service.inference.catalogue import Catalogue, Model
 from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
-from service.known import Known, known_of
+from service.known import Finder, Known, known_of
 from service.limits import check_alternatives, check_length, check_number, check_segments, check_terms
 from service.schemas import (
     Alternative,
@@ -125,9 +125,11 @@ class Documents:
 
     @asynccontextmanager
     async def prepare(
-        self, request: DocumentRequest, segmented: Segmented | None = None
+        self, request: DocumentRequest, segmented: Segmented | None = None, find: Finder | None = None
     ) -> AsyncIterator[PreparedDocument]:
         """Choose the model, split the text if it is not `segmented` yet, and check the limits; nothing is queued.
+
+        `find` stands for the request's memory, where that has been checked already.
 
         The model is the document's until the end of the block, also if another one takes its place meanwhile.
 
@@ -148,7 +150,7 @@ class Documents:
             check_alternatives(len(segmented.sentences), request.alternatives, self._settings.max_document_sentences)
             self._check_drafts(request.drafts or ())
             with self._admission.reserve(document, self._places(len(segmented.sentences))) as place:
-                known = await known_of(request, segmented.sentences)
+                known = await known_of(request, segmented.sentences, find)
                 yield PreparedDocument(document, request, model, segmented, known, place)
 
     @contextmanager

@@ -1,6 +1,6 @@
 """What is known of a document's sentences before they are translated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from models.data.glossary import Term
@@ -10,6 +10,9 @@ from service.glossary import glossary_of, written
 from service.schemas import DocumentRequest
 from service.segmentation import parts
 from service.threads import beside_others
+
+Finder = Callable[[str], str | None]
+"""Gives the translation of a sentence, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +32,16 @@ class Known:
         return replace(sentence, parts=inner or (), terms=terms or ()) if inner or terms else sentence
 
 
-async def known_of(request: DocumentRequest, sentences: Sequence[str]) -> Known:
-    """What is known of the sentences that a document is divided into."""
+async def known_of(request: DocumentRequest, sentences: Sequence[str], find: Finder | None = None) -> Known:
+    """What is known of the sentences that a document is divided into; `find` stands for the request's memory."""
     given = request.sentences or ()
     terms: Mapping[str, tuple[Term, ...]] = {}
     translations: Mapping[str, str] = {}
     if request.glossary:
         terms = await beside_others(lambda: _terms(request, sentences), sentences)
-    if request.memory:
+    if find is not None or request.memory:
         texts = [*sentences, *(segment.source for segment in request.memory)]
-        translations = await beside_others(lambda: _translations(request, sentences), texts)
+        translations = await beside_others(lambda: _translations(sentences, find or _finder(request)), texts)
     return Known(await beside_others(lambda: _parts(request, given), given), terms, translations)
 
 
@@ -53,6 +56,9 @@ def _terms(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, t
     return {sentence: terms for sentence, terms in found.items() if terms}
 
 
-def _translations(request: DocumentRequest, sentences: Sequence[str]) -> Mapping[str, str]:
-    memory = TranslationMemory(Segment(each.source, each.target) for each in request.memory)
-    return dict(memory.of(sentences))
+def _finder(request: DocumentRequest) -> Finder:
+    return TranslationMemory(Segment(each.source, each.target) for each in request.memory).find
+
+
+def _translations(sentences: Sequence[str], find: Finder) -> Mapping[str, str]:
+    return {sentence: target for sentence in sentences if (target := find(sentence)) is not None}

@@ -25,11 +25,10 @@ class TranslationMemory:
         return self._targets.get(_spaced(sentence)) if self._targets else None
 
     def of(self, sentences: Iterable[str]) -> Iterator[Segment]:
-        """What it knows of some sentences, as these are written, each once."""
-        for sentence in dict.fromkeys(sentences):
-            target = self.find(sentence)
-            if target is not None:
-                yield Segment(sentence, target)
+        """What it has of some sentences, each once, in whatever ways its white space is written."""
+        for source in dict.fromkeys(map(_spaced, sentences)):
+            if source in self._targets:
+                yield Segment(source, self._targets[source])
 
 
 def _spaced(text: str) -> str:

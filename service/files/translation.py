@@ -8,9 +8,10 @@ from service.documents import Documents
 from service.errors import QueueFullError
 from service.files.kinds import kind_of
 from service.glossary import terms_of
+from service.known import Finder
 from service.schemas import DocumentRequest
 from service.store.files import KeptFile
-from service.texts.memories import segments_of
+from service.texts.memories import finder_of
 from service.texts.reading import Asked, ReadText, read_texts
 
 Progress = Callable[[int], None]
@@ -24,6 +25,8 @@ class ReadFile:
     source: str
     text: ReadText
     request: DocumentRequest
+    find: Finder | None
+    """In the memory that came with it."""
 
 
 async def read_file(documents: Documents, file: KeptFile, content: bytes) -> ReadFile:
@@ -46,8 +49,7 @@ async def read_file(documents: Documents, file: KeptFile, content: bytes) -> Rea
         beam_size=file.beam_size,
     )
     (text,) = await read_texts(documents, asked)
-    request = text.document(asked).model_copy(update={"memory": segments_of(file.memory)})
-    return ReadFile(source, text, request)
+    return ReadFile(source, text, text.document(asked), finder_of(file.memory, text))
 
 
 async def translated_file(documents: Documents, file: KeptFile, content: bytes, progress: Progress) -> bytes:
@@ -71,7 +73,7 @@ async def _once_there_is_room(documents: Documents, read: ReadFile, progress: Pr
 
 async def _translations(documents: Documents, read: ReadFile, progress: Progress) -> list[str]:
     found = list[str]()
-    async with documents.prepare(read.request, read.text.segmented) as prepared:
+    async with documents.prepare(read.request, read.text.segmented, read.find) as prepared:
         with documents.stream(prepared, awaited=False, among_others=True) as stream:
             async for sentence in stream:
                 found.append(sentence.translation)

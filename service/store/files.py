@@ -150,7 +150,7 @@ class Files:
         Raises:
             TooManyFilesError: the tenant has as many as it may.
         """
-        about, size = orjson.dumps(file).decode(), len(content)
+        about, size = orjson.dumps(file).decode(), len(content) + len(file.memory.encode())
         await self._keep(key, "keep", size, about, _written(content), min(_KEPT_UNTIL_QUEUED_MS, self._ttl_ms))
         await self._enqueue(key)
         if await self._keep(key, "stay", size) == -1:

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
 from typing import Final
@@ -15,8 +15,9 @@ from models.data.memory_files import segments_of_tmx
 from models.errors import DataError
 from service.errors import InvalidInputError
 from service.http.problems import reason
+from service.known import Finder
 from service.limits import check_segments
-from service.schemas import Limits, MemorySegment, MemorySegments
+from service.schemas import Limits, MemorySegments
 from service.texts.reading import ReadText
 from service.texts.term_lines import rows_of_tsv
 
@@ -52,21 +53,29 @@ def _of_tmx(member: str, text: str, source: str, target: str) -> Iterator[Segmen
 
 
 def found_in(memory: TranslationMemory, text: ReadText) -> str:
-    """What a memory has of a text's sentences, as they stand in it, to be kept; empty where that is nothing."""
-    segments = memory.of(text.sentences) if text.tagged is None else _as_marked(memory, text)
-    pairs = [(segment.source, segment.target) for segment in segments]
+    """What a memory has of a text's sentences, to be kept; empty where that is nothing."""
+    plain = text.sentences if text.tagged is None else map(html.unescape, filter(_is_plain, text.sentences))
+    pairs = [(segment.source, segment.target) for segment in memory.of(plain)]
     return orjson.dumps(pairs).decode() if pairs else ""
 
 
-def segments_of(kept: str) -> list[MemorySegment]:
-    """What was kept."""
-    pairs: Iterable[tuple[str, str]] = orjson.loads(kept) if kept else ()
-    return [MemorySegment.model_construct(source=source, target=target) for source, target in pairs]
+def finder_of(kept: str, text: ReadText) -> Finder | None:
+    """What finds in that the translation of a sentence as the text has it; None where there is nothing to be found.
+
+    Of sentences in HTML or XML a memory knows what they say.
+    """
+    if not kept:
+        return None
+    memory = TranslationMemory(Segment(source, target) for source, target in orjson.loads(kept))
+    if text.tagged is None:
+        return memory.find
+
+    def find(sentence: str) -> str | None:
+        target = memory.find(html.unescape(sentence)) if _is_plain(sentence) else None
+        return None if target is None else html.escape(target, quote=False)
+
+    return find
 
 
-def _as_marked(memory: TranslationMemory, text: ReadText) -> Iterator[Segment]:
-    """Sentences that are in HTML or XML: the memory knows what they say."""
-    for sentence in dict.fromkeys(text.sentences):
-        target = None if "<" in sentence else memory.find(html.unescape(sentence))
-        if target is not None:
-            yield Segment(sentence, html.escape(target, quote=False))
+def _is_plain(sentence: str) -> bool:
+    return "<" not in sentence

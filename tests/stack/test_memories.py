@@ -114,6 +114,12 @@ def send(client: httpx.Client, content: str, name: str, memory: str, key: str = 
             "<p>No &amp;amp; &lt;no.<p>No &amp;amp; &lt;no. く。",
         ),
         ("<p>か<br>&lt;", "a.html", "か\t<b>\n<\t&\n", "<p>&lt;b&gt;<br>&lt;"),
+        (
+            "<p>か&amp;き。<p>か&#38;き。<p>か&き。",
+            "a.html",
+            "か&き。\t" + "&" * 20,
+            f"<p>{'&amp;' * 20}" * 3,
+        ),
         ("か。", "a.txt", "", "か。"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_sentence_is_known_whatever_white_space_it_has(sentence: str, target: 
 def test_the_last_of_two_counts() -> None:
     """A memory grows at its end."""
     memory = TranslationMemory([Segment("座った。", "He sat."), Segment("座った。 ", "She sat.")])
-    assert list(memory.of(["立った。", " 座った。", " 座った。"])) == [Segment(" 座った。", "She sat.")]
+    assert list(memory.of(["立った。", " 座った。", " 座った。"])) == [Segment("座った。", "She sat.")]
 
 
 @pytest.mark.parametrize(
