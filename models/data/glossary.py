@@ -135,16 +135,26 @@ def read_terms(path: Path) -> tuple[Term, ...]:
         DataError: there is no such file, or a line is no such term, or has the source of one before it.
     """
     terms: dict[str, Term] = {}
+    for number, source, target in read_pairs(path):
+        if source in terms:
+            raise DataError("has the source of a line before it", path, number)
+        terms[source] = Term(source, target)
+    return tuple(terms.values())
+
+
+def read_pairs(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The lines of a file that have anything: number, and source and target, between which a tab stands.
+
+    Raises:
+        DataError: there is no such file, or a line has no two.
+    """
     for number, line in enumerate(read_lines(path), 1):
         text = decode_line(path, number, line)
         source, _, target = (part.strip() for part in text.partition("\t"))
-        if (text and not (source and target)) or UNFIT.search(source + target):
+        if text and (not (source and target) or UNFIT.search(source + target)):
             raise DataError("is no source and target with a tab between", path, number)
-        if source in terms:
-            raise DataError("has the source of a line before it", path, number)
         if text:
-            terms[source] = Term(source, target)
-    return tuple(terms.values())
+            yield number, source, target
 
 
 def _said(entity: re.Match[str]) -> str:

@@ -4,14 +4,14 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from lxml import etree
 
 from models.config import Languages
-from models.data.documents import decode_line, read_lines
-from models.data.glossary import UNFIT
+from models.data.glossary import UNFIT, read_pairs
 from models.data.memory import Segment
 from models.errors import DataError
 
@@ -20,7 +20,9 @@ _LANGUAGE: Final = ("{http://www.w3.org/XML/1998/namespace}lang", "lang")
 _AROUND_WORDS: Final = "hi"
 """The one element whose content is words of the sentence; that of all others in it is some program's."""
 _LINES: Final = re.compile(r"[ \t\r\n]*[\t\r\n][ \t\r\n]*")
-"""Of a file that is written for people, too."""
+"""Line breaks and tabs, with which tools set a file out for people."""
+_MOST_NAMED: Final = 8
+"""Of the languages of a memory that has none of those that are wanted."""
 _TMX_ENDS: Final = (".tmx", ".tmx.gz")
 
 
@@ -32,7 +34,7 @@ def read_memory(path: Path, languages: Languages) -> tuple[Segment, ...]:
     """
     if path.name.lower().endswith(_TMX_ENDS):
         try:
-            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
                 return tuple(segments_of_tmx(cast(IO[bytes], file), languages.source, languages.target))
         except FileNotFoundError:
             raise DataError("no such file", path) from None
@@ -40,16 +42,7 @@ def read_memory(path: Path, languages: Languages) -> tuple[Segment, ...]:
             raise DataError(f"cannot be read: {error}", path) from None
         except DataError as error:
             raise DataError(str(error), path) from None
-    segments = (_of_line(path, number, line) for number, line in enumerate(read_lines(path), 1))
-    return tuple(segment for segment in segments if segment is not None)
-
-
-def _of_line(path: Path, number: int, line: bytes) -> Segment | None:
-    text = decode_line(path, number, line)
-    source, _, target = (part.strip() for part in text.partition("\t"))
-    if text and (not (source and target) or UNFIT.search(source + target)):
-        raise DataError("is no source and target with a tab between", path, number)
-    return Segment(source, target) if text else None
+    return tuple(Segment(source, target) for _, source, target in read_pairs(path))
 
 
 def segments_of_tmx(file: IO[bytes], source: str, target: str) -> Iterator[Segment]:
@@ -72,7 +65,9 @@ def segments_of_tmx(file: IO[bytes], source: str, target: str) -> Iterator[Segme
     except etree.XMLSyntaxError as error:
         raise DataError(f"is no TMX: {error}") from None
     if seen and not found:
-        raise DataError(f"has no unit in both {source} and {target}; the languages in it are {', '.join(seen)}")
+        raise DataError(
+            f"has no unit in both {source} and {target}; the languages in it are {', '.join(islice(seen, _MOST_NAMED))}"
+        )
 
 
 def _units(file: IO[bytes]) -> Iterator[Any]:

@@ -1,6 +1,5 @@
 """Files as any of the interfaces takes and gives them."""
 
-import asyncio
 import hashlib
 from dataclasses import dataclass, replace
 from urllib.parse import quote
@@ -16,6 +15,7 @@ from service.routes.dependencies import Services, admitted
 from service.store.files import FileKey, Files, FileState, KeptFile
 from service.texts.memories import found_in, memory_of
 from service.texts.reading import counted
+from service.threads import beside_others
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,8 @@ async def keep_file(
     content = sent.content
     parts.models.catalogue.choose(file.source_lang, file.target_lang, file.model)
     check_size(file.name, content, parts.limits)
-    memory = await asyncio.to_thread(
-        memory_of, "memory", sent.memory, (file.source_lang, file.target_lang), parts.limits
-    )
+    languages = file.source_lang, file.target_lang
+    memory = await beside_others(lambda: memory_of(sent.memory, languages, parts.limits), [sent.memory])
     await parts.files.check_room(key, len(content))
     read = await read_file(parts.documents, file, content)
     sentences = read.text.sentences

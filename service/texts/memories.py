@@ -8,48 +8,43 @@ from itertools import islice
 from typing import Final
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from models.data.memory import Segment, TranslationMemory
 from models.data.memory_files import segments_of_tmx
 from models.errors import DataError
 from service.errors import InvalidInputError
-from service.http.problems import reason
 from service.known import Finder
 from service.limits import check_segments
 from service.schemas import Limits, MemorySegments
 from service.texts.reading import ReadText
-from service.texts.term_lines import rows_of_tsv
+from service.texts.term_lines import rows_of_tsv, validated
 
 _SEGMENTS: Final = TypeAdapter(MemorySegments)
+_MEMBER: Final = "memory"
+"""What has it in a form."""
 _DECLARATION: Final = re.compile(r"\A\ufeff?\s*<\?xml[^>]*\?>")
 """Of an encoding that the text no longer has."""
 
 
-def memory_of(member: str, text: str, languages: tuple[str, str], limits: Limits) -> TranslationMemory:
+def memory_of(text: str, languages: tuple[str, str], limits: Limits) -> TranslationMemory:
     """A memory in TMX, or in lines with a tab between source and target.
 
     Raises:
-        InvalidInputError, SentenceTooLongError: it is neither, or in other languages, or has too much; `member` names
-            it to the client.
+        InvalidInputError, SentenceTooLongError: it is neither, or in other languages, or has too much.
     """
     is_xml = text.lstrip("\ufeff \t\r\n").startswith("<")
-    rows = _of_tmx(member, text, *languages) if is_xml else rows_of_tsv(member, text)
-    some = islice(rows, limits.max_memory_segments + 1)
-    try:
-        segments = _SEGMENTS.validate_python([{"source": source, "target": target} for source, target in some])
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise InvalidInputError(f"{member}: entry {first['loc'][0]}, {first['loc'][1]}: {reason(first)}") from None
+    rows = _of_tmx(text, *languages) if is_xml else rows_of_tsv(_MEMBER, text)
+    segments = validated(_MEMBER, _SEGMENTS, islice(rows, limits.max_memory_segments + 1))
     check_segments(segments, limits)
     return TranslationMemory(Segment(each.source, each.target) for each in segments)
 
 
-def _of_tmx(member: str, text: str, source: str, target: str) -> Iterator[Segment]:
+def _of_tmx(text: str, source: str, target: str) -> Iterator[Segment]:
     try:
         yield from segments_of_tmx(BytesIO(_DECLARATION.sub("", text).encode()), source, target)
     except DataError as error:
-        raise InvalidInputError(f"{member}: {error}") from None
+        raise InvalidInputError(f"{_MEMBER}: {error}") from None
 
 
 def found_in(memory: TranslationMemory, text: ReadText) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from itertools import islice
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,6 +13,7 @@ from service.limits import check_terms
 from service.schemas import GlossaryTerm, GlossaryTerms, Limits
 
 _TERMS = TypeAdapter(GlossaryTerms)
+_T = TypeVar("_T")
 
 
 def rows_of_tsv(member: str, text: str) -> Iterator[tuple[str, str]]:
@@ -34,12 +36,20 @@ def terms_of_rows(member: str, rows: Iterable[tuple[str, str]], limits: Limits) 
     Raises:
         InvalidInputError: one is none, there are two of one source, or they are too many or too long.
     """
-    some = islice(rows, limits.max_glossary_terms + 1)
+    terms = validated(member, _TERMS, islice(rows, limits.max_glossary_terms + 1))
+    check_terms(terms, limits)
+    return terms
+
+
+def validated(member: str, kind: TypeAdapter[_T], rows: Iterable[tuple[str, str]]) -> _T:
+    """Pairs as a list of that kind.
+
+    Raises:
+        InvalidInputError: one of them is none.
+    """
     try:
-        terms = _TERMS.validate_python([{"source": source, "target": target} for source, target in some])
+        return kind.validate_python([{"source": source, "target": target} for source, target in rows])
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = f"entry {first['loc'][0]}, {first['loc'][1]}: " if first["loc"] else ""
         raise InvalidInputError(f"{member}: {place}{reason(first)}") from None
-    check_terms(terms, limits)
-    return terms
