@@ -12,6 +12,7 @@ import pytest
 from tests.support.bulk import Corpus
 from tests.support.deadly_worker import CONFUSING, DEADLY
 from tests.support.ray_cluster import HELD, BulkJob, TwoWorkers, ray_folder, two_workers, wait_until
+from tests.support.servers import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -36,28 +37,34 @@ def job(cluster: TwoWorkers, bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: P
     job.close()
 
 
-def test_a_cluster_that_is_not_there_is_named(bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: Path) -> None:
+def test_a_cluster_that_is_not_there_is_named(tmp_path: Path) -> None:
     """At once, in the last line and without a traceback."""
-    paths = [str(bulk_bundle), "--in", str(bulk_corpus.file), "--out", str(tmp_path / "out")]
+    (corpus := tmp_path / "corpus.ja").write_text("から。\n", encoding="utf-8")
+    paths = [str(ROOT / "models/pretrained/ja-en"), "--in", str(corpus), "--out", str(tmp_path / "out")]
     command = [sys.executable, "-m", "models", "translate", *paths, "--ray", "127.0.0.1:1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert re.fullmatch("error: no Ray cluster at 127.0.0.1:1: .*refused", done.stderr.splitlines()[-1])
     assert "Traceback" not in done.stderr
-    assert [file.name for file in tmp_path.iterdir()] == []
+    assert [file.name for file in tmp_path.iterdir()] == ["corpus.ja"]
 
 
 @pytest.mark.slow
 def test_cluster_of_this_machine(bulk_bundle: Path, bulk_corpus: Corpus, tmp_path: Path) -> None:
-    """It is made for the job, and translates as `translate` does."""
-    out = tmp_path / "out"
-    paths = [str(bulk_bundle), "--in", str(bulk_corpus.file), "--out", str(out)]
+    """It is made for the job, and translates as `translate` does, but for what a memory has."""
+    out, memory = tmp_path / "out", tmp_path / "memory.tsv"
+    sources = bulk_corpus.file.read_text(encoding="utf-8").split("\n")
+    known = sources[1]
+    memory.write_text(f"{known}\tKnown.\n", encoding="utf-8")
+    lines = zip(sources, bulk_corpus.expected.split("\n"), strict=True)
+    expected = "\n".join("Known." if source == known else line for source, line in lines)
+    paths = [str(bulk_bundle), "--in", str(bulk_corpus.file), "--out", str(out), "--memory", str(memory)]
     command = [sys.executable, "-m", "models", "translate", *paths, "--ray", "local", "--part", "10", "--beam", "1"]
     with ray_folder() as folder:
         environment = os.environ | {"RAY_TMPDIR": folder}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert out.read_text(encoding="utf-8") == bulk_corpus.expected
+    assert out.read_text(encoding="utf-8") == expected
 
 
 @pytest.mark.slow
