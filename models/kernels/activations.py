@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, part
 from models.kernels.exponentials import power
 from models.kernels.vectors import added, call, given, nought, number, replace
 
@@ -25,7 +25,7 @@ _P: Final = 0.3275911
 _COEFFICIENTS: Final = 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592
 
 
-@njit(**EXACT)
+@part
 def activate(rows, activation):
     """Put one of these functions of x in place of each x of rows (R, D)."""
     for row in rows:
@@ -39,7 +39,7 @@ def activate(rows, activation):
             _swish(row, len(row))
 
 
-@njit(**EXACT)
+@part
 def squash(rows):
     """Put sigmoid(x) in place of each x of rows (R, D)."""
     for row in rows:
@@ -50,7 +50,7 @@ def _squash_all(rows):
     squash(rows)
 
 
-squash_all: Final = compiled(_squash_all, **EXACT)
+squash_all: Final = compiled(_squash_all)
 
 
 def _in_place(function: Callable[[ir.IRBuilder, Any], Any]) -> Any:

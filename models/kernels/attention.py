@@ -11,11 +11,10 @@ head, and over the keys that are seen, without those that are not. For one query
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, inlined, part
 from models.kernels.exponentials import exponentials
 from models.kernels.floats import KEYS, QUERIES, mix_and_fetch, mix_several, score_and_fetch, score_several
 from models.kernels.reductions import largest, total
@@ -61,10 +60,7 @@ def flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
     return tensor.as_strided((length,), (1,)).numpy(), (to_row, to_head, to_place)
 
 
-_part: Final = njit(inline="always", **EXACT)
-
-
-@njit(**EXACT)
+@part
 def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, length, first):
     """Attention of queries to the first `length` keys; the last arguments as in `attend`, tensors as `flat` has them.
 
@@ -107,7 +103,7 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
                 mix_and_fetch(weights, share, own_values, value_at, read, width, to, next_keys, key_at)
 
 
-@_part
+@inlined
 def _see(hidden, b, length, seen):
     """Which keys a row sees; the first one, if none: nobody reads what comes of it."""
     visible = 0
@@ -121,7 +117,7 @@ def _see(hidden, b, length, seen):
     return visible
 
 
-@_part
+@inlined
 def soften(scores, count, scale):
     """Put e^(scale (score - max)) in place of each of `count` scores; gives one over their sum."""
     exponentials(scores, count, largest(scores, count), scale)
@@ -132,4 +128,4 @@ def _attend(queries, to_query, keys, to_key, values, to_value, columns, hidden, 
     attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, length, first)
 
 
-_kernel: Final = compiled(_attend, **EXACT)
+_kernel: Final = compiled(_attend)

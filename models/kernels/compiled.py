@@ -13,22 +13,26 @@ from numba.core.caching import IndexDataCacheFile
 
 from models.kernels.machine import TILES
 
-EXACT: Final[dict[str, Any]] = {"error_model": "numpy"}
-"""What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into."""
+_EXACT: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+"""What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into; C calls none."""
+
+inlined: Final = njit(inline="always", **_EXACT)
+"""A function that is put where others call it."""
+part: Final = njit(**_EXACT | {"no_cpython_wrapper": True})
+"""A function that only compiled ones may call: taking arguments from Python would have to be compiled, too."""
 
 _SOURCES: Final = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 """What is kept on disk is worth nothing once one of these has changed."""
 
 
-def compiled(function: Callable[..., None], **options: Any) -> Callable[..., None]:  # noqa: ANN401 - Numba's
+def compiled(function: Callable[..., None]) -> Callable[..., None]:
     """A function of arrays, compiled for their types, and kept where there is a place for it.
 
     Args:
         function: writes its results into its arguments.
-        options: of `numba.njit`.
     """
     try:
-        kernel: Any = njit(cache=True, **options)(function)
+        kernel: Any = njit(cache=True, **_EXACT)(function)
         # Numba looks at the file of a function alone, and not at those of the functions that it calls. The names tell
         # them apart, too: an index that is written before its machine code must not lead to what was there before.
         cache = kernel._cache  # noqa: SLF001
@@ -38,7 +42,7 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
         name = f"{cache._impl.filename_base}-{_SOURCES[:16]}-{cpu[:8]}"  # noqa: SLF001
         cache._cache_file = IndexDataCacheFile(cache.cache_path, name, _SOURCES)  # type: ignore[no-untyped-call]  # noqa: SLF001
     except RuntimeError:  # no folder that can be written to
-        kernel = njit(**options)(function)
+        kernel = njit(**_EXACT)(function)
 
     @wraps(function)
     def call(*arguments: object) -> None:

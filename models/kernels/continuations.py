@@ -8,11 +8,10 @@ from typing import Final
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, inlined
 from models.kernels.exponentials import exponentials
 from models.kernels.reductions import largest, total
 
@@ -69,9 +68,6 @@ def _pairs(forbidden: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
     return np.array(forbidden, np.int64).reshape(-1, 2)
 
 
-_part: Final = njit(inline="always", **EXACT)
-
-
 def _choose(logits, totals, never, forbidden, end, scores, origins, tokens, going_scores, going_origins, going_tokens):
     size, vocabulary = totals.shape[1], logits.shape[1]
     powers = np.empty(vocabulary, np.float32)
@@ -109,7 +105,7 @@ def _likeliest(logits, never, forbidden, tokens, values):
         values[r] = (best - most) - rest
 
 
-@_part
+@inlined
 def _normalize(row, powers):
     """The largest logit, and the logarithm of what the probabilities sum to after it is taken from all."""
     most = largest(row, len(row))
@@ -119,7 +115,7 @@ def _normalize(row, powers):
     return most, np.log(total(powers, len(row)))
 
 
-@_part
+@inlined
 def _hide(row, number, never, forbidden):
     """Let no token be taken that may not."""
     for token in never:
@@ -129,7 +125,7 @@ def _hide(row, number, never, forbidden):
             row[forbidden[f, 1]] = -np.inf
 
 
-@_part
+@inlined
 def _take(row, most, rest, before, origin, scores, origins, tokens, found):
     """Put a hypothesis's continuations among the best, of which so many are there; gives how many there are then."""
     for first in range(0, len(row), _BLOCK):
@@ -150,5 +146,5 @@ def _take(row, most, rest, before, origin, scores, origins, tokens, found):
     return found
 
 
-_choose_kernel: Final = compiled(_choose, **EXACT)
-_likeliest_kernel: Final = compiled(_likeliest, **EXACT)
+_choose_kernel: Final = compiled(_choose)
+_likeliest_kernel: Final = compiled(_likeliest)

@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled
 
 
 def _embed(tokens, table, scale, positions, places, result):
@@ -18,4 +18,4 @@ def _embed(tokens, table, scale, positions, places, result):
                 result[r, t, i] = vector[i] * scale + place[i]
 
 
-embed: Final = compiled(_embed, **EXACT)
+embed: Final = compiled(_embed)

@@ -6,10 +6,9 @@
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, part
 from models.kernels.reductions import deviation, total
 
 BARE: Final = 0
@@ -25,13 +24,13 @@ _NOTHING: Final = np.empty(0, np.float32)
 NO_FRAME: Final[Frame] = BARE, _NOTHING, _NOTHING, np.float32(0)
 
 
-@njit(**EXACT)
+@part
 def rows_of(x):
     """Vectors (..., D) as rows (R, D)."""
     return x.reshape(-1, x.shape[-1])
 
 
-@njit(**EXACT)
+@part
 def norm_rows(x, weight, bias, epsilon, result):
     """Layer norm of rows (R, D), into other ones or in their place."""
     width = x.shape[1]
@@ -43,7 +42,7 @@ def norm_rows(x, weight, bias, epsilon, result):
             normed[i] = (row[i] - mean) * scale * weight[i] + bias[i]
 
 
-@njit(**EXACT)
+@part
 def enter(x, frame):
     """What a sub-layer in a frame reads, given rows x (R, D)."""
     order, weight, bias, epsilon = frame
@@ -54,7 +53,7 @@ def enter(x, frame):
     return normed
 
 
-@njit(**EXACT)
+@part
 def leave(x, frame, result):
     """Make of what a sub-layer gave, in `result`, what leaves its frame."""
     if frame[0] == BARE:
@@ -65,7 +64,7 @@ def leave(x, frame, result):
     close(frame, result)
 
 
-@njit(**EXACT)
+@part
 def close(frame, result):
     """The norm of a frame that has it after the sum of stream and sub-layer, which is in `result`."""
     order, weight, bias, epsilon = frame
@@ -77,4 +76,4 @@ def _norm(x, weight, bias, epsilon, result):
     norm_rows(rows_of(x), weight, bias, epsilon, rows_of(result))
 
 
-norm: Final = compiled(_norm, **EXACT)
+norm: Final = compiled(_norm)

@@ -1,22 +1,21 @@
 """Sentences of a batch without their padding: a sub-layer computes the words that there are, side by side."""
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: ANN001, ANN201, ANN202 - what Numba compiles has the types that it is called with
+# ruff: noqa: ANN001, ANN201 - what Numba compiles has the types that it is called with
 
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from models.kernels.compiled import EXACT
-from models.kernels.views import tail
+from models.kernels.compiled import part
+from models.kernels.views import copy, tail
 
 ALL_REAL: Final[NDArray[np.bool_]] = np.empty((0, 0), np.bool_)
 """In place of a mask: nothing is padding."""
 
 
-@njit(**EXACT)
+@part
 def find(real):
     """Where words are, given a mask (B, S) that is true where one is.
 
@@ -41,35 +40,28 @@ def find(real):
     return counts, places
 
 
-@njit(inline="always", **EXACT)
-def _copy(numbers, count, to):
-    """By a loop of our own: Numba's assignment looks at each index."""
-    for i in range(count):
-        to[i] = numbers[i]
-
-
-@njit(**EXACT)
+@part
 def gather(rows, places):
     """The rows (R, D) that are words, side by side (X, D); all of them, as they are, if nothing is padding."""
     if not len(places):
         return rows
     gathered = np.empty((len(places), rows.shape[1]), np.float32)
     for r in range(len(places)):
-        _copy(tail(rows, places[r] * rows.shape[1]), rows.shape[1], tail(gathered, r * rows.shape[1]))
+        copy(tail(rows, places[r] * rows.shape[1]), rows.shape[1], tail(gathered, r * rows.shape[1]))
     return gathered
 
 
-@njit(**EXACT)
+@part
 def room(rows, places):
     """Where what is computed of words is put until it is scattered: in place, if nothing is padding."""
     return np.empty((len(places), rows.shape[1]), np.float32) if len(places) else rows
 
 
-@njit(**EXACT)
+@part
 def scatter(found, places, rows):
     """Put what is in the `room` where it belongs, and nought into the padding."""
     if not len(places):
         return
     rows[:] = 0
     for r in range(len(places)):
-        _copy(tail(found, r * rows.shape[1]), rows.shape[1], tail(rows, places[r] * rows.shape[1]))
+        copy(tail(found, r * rows.shape[1]), rows.shape[1], tail(rows, places[r] * rows.shape[1]))

@@ -10,13 +10,12 @@ in one order.
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, inlined, part
 from models.kernels.dots import LINE, PANELS, dots, lanes
 from models.kernels.machine import LEVELS, TILES, VNNI
 from models.kernels.tiles import ROWS, begin, dots_of_tiles, end
-from models.kernels.views import tail
+from models.kernels.views import copy, tail
 
 NOUGHT: Final = LEVELS + 1
 """The integer that stands for nought: bytes have no sign."""
@@ -33,10 +32,9 @@ _MOST_BY_VECTORS: Final = 4
 _dots_of_rows: Final = dots(_ROWS, vnni=VNNI)
 _dots_of_two: Final = dots(2, vnni=VNNI)
 _dots_of_one: Final = dots(1, vnni=VNNI)
-_part: Final = njit(inline="always", **EXACT)
 
 
-@_part
+@inlined
 def _by_vectors(whole, units, layer, result, rows, panel, column):
     r = 0
     while r + _ROWS <= rows:
@@ -49,7 +47,7 @@ def _by_vectors(whole, units, layer, result, rows, panel, column):
         _dots_of_one(whole, units, layer, result, r, panel, column)
 
 
-@_part
+@inlined
 def _by_tiles(whole, units, layer, result, rows, panel, column):
     if rows <= _MOST_BY_VECTORS:
         _by_vectors(whole, units, layer, result, rows, panel, column)
@@ -58,19 +56,19 @@ def _by_tiles(whole, units, layer, result, rows, panel, column):
         dots_of_tiles(whole, units, layer, result, r, panel, column, min(ROWS, rows - r))
 
 
-@_part
+@inlined
 def _begin_tiles(rows):
     if rows > _MOST_BY_VECTORS:
         begin()
 
 
-@_part
+@inlined
 def _end_tiles(rows):
     if rows > _MOST_BY_VECTORS:
         end()
 
 
-@_part
+@inlined
 def _nothing(rows):
     pass
 
@@ -79,7 +77,7 @@ _multiply_panels: Final = _by_tiles if TILES else _by_vectors
 _begin, _end = (_begin_tiles, _end_tiles) if TILES else (_nothing, _nothing)
 
 
-@njit(**EXACT)
+@part
 def product(x, layer, result):
     """Put x W^T + b into `result` (R, O).
 
@@ -105,11 +103,12 @@ def product(x, layer, result):
             _multiply_panels(whole, units, layer, block, rows, left // _COLUMNS * PANELS, left)
         if edge_at < outputs:
             _multiply_panels(whole, units, layer, edge, rows, edge_at // _COLUMNS * PANELS, 0)
-            block[:rows, edge_at:] = edge[:rows, : outputs - edge_at]
+            for r in range(rows):
+                copy(edge[r], outputs - edge_at, block[r, edge_at:])
         _end(rows)
 
 
-@_part
+@inlined
 def _round(row, count, whole, unit):
     """Bring so many numbers to integers; `unit` (1,) is what a one stands for."""
     factor = _scale(row, count, unit)
@@ -117,7 +116,7 @@ def _round(row, count, whole, unit):
         whole[i] = np.uint8(np.int32(np.rint(row[i] * factor)) + np.int32(NOUGHT))
 
 
-@_part
+@inlined
 def _scale(row, count, unit):
     """What they are multiplied by, and in `unit` its inverse; found by bits, where "no number" is larger than any."""
     bits, largest = row.view(np.int32), np.int32(0)
@@ -136,4 +135,4 @@ def _multiply(x, layer, result):
     product(x, layer, result)
 
 
-multiply: Final = compiled(_multiply, **EXACT)
+multiply: Final = compiled(_multiply)

@@ -13,11 +13,10 @@ from typing import Final
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 from models.kernels.attention import flat, soften
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, inlined
 from models.kernels.floats import KEYS, mix, score
 
 
@@ -88,9 +87,6 @@ def attend_relative(
     return torch.from_numpy(result)
 
 
-_part: Final = njit(inline="always", **EXACT)
-
-
 def _attend_relative(
     queries,
     to_query,
@@ -147,7 +143,7 @@ def _attend_relative(
                         result[r, t, h, i] += recalled[i]
 
 
-@_part
+@inlined
 def _find_old(real, place, at, width, apart, to_distance):
     """Where the words of a memory are, and their distances from a place in the sentence; gives how many there are."""
     count = 0
@@ -160,7 +156,7 @@ def _find_old(real, place, at, width, apart, to_distance):
     return count
 
 
-@_part
+@inlined
 def _add(scores, by_place, count, old, memory_bias):
     """Scores of content and of position, and what the memory's have beside them."""
     for s in range(count):
@@ -169,11 +165,11 @@ def _add(scores, by_place, count, old, memory_bias):
         scores[s] += memory_bias
 
 
-@_part
+@inlined
 def _go_on(at, count):
     """Let what is read beyond the last key be that key: `score` takes several at once."""
     for s in range(count, count + KEYS if count else 0):
         at[s] = at[count - 1]
 
 
-_kernel: Final = compiled(_attend_relative, **EXACT)
+_kernel: Final = compiled(_attend_relative)

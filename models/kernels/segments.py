@@ -7,11 +7,10 @@ from typing import Final
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 from models.kernels.attention import soften
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, inlined
 from models.kernels.floats import KEYS, mix, score
 
 
@@ -37,9 +36,6 @@ def attend_segments(
     given = (queries, keys, values, mask, rows, of_keys, of_values)
     _kernel(*(each.contiguous().numpy() for each in given), result)
     return torch.from_numpy(result)
-
-
-_part: Final = njit(inline="always", **EXACT)
 
 
 def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, result):
@@ -71,20 +67,20 @@ def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, resu
                         result[g, n, s, h] += added
 
 
-@_part
+@inlined
 def _add(by_sentence, sentence, weights, count):
     for i in range(count):
         weights[i] += by_sentence[sentence[i]]
 
 
-@_part
+@inlined
 def _sum(weights, sentence, by_sentence, count):
     by_sentence[:] = 0
     for i in range(count):
         by_sentence[sentence[i]] += weights[i]
 
 
-@_part
+@inlined
 def _find(mask, to_sentence, width, at, sentence):
     """Where the keys are that may be seen, and in which sentence; gives how many there are."""
     count = 0
@@ -99,4 +95,4 @@ def _find(mask, to_sentence, width, at, sentence):
     return count
 
 
-_kernel: Final = compiled(_attend_segments, **EXACT)
+_kernel: Final = compiled(_attend_segments)

@@ -10,24 +10,26 @@ tables of where they begin, so that a decoder of any depth is the same code; who
 from typing import Final
 
 import numpy as np
-from numba import carray, njit  # type: ignore[attr-defined]
+from numba import carray  # type: ignore[attr-defined]
 
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, part
 from models.kernels.dots import FOUR, lanes
 from models.kernels.machine import VNNI
 from models.kernels.norms import rows_of
 from models.kernels.sublayers import attend_fixed_part, attend_past_part, feed_forward_part, let_context_in_part
-from models.kernels.views import pointer
+from models.kernels.views import copy, pointer
 
 LINEARS: Final = 10
 """Linear layers of a decoder layer, of which the last four are those of its context sub-layer."""
-_JOINED, _SELF_OUTPUT, _QUERY, _OUTPUT, _INNER, _OUTER, _CONTEXT_QUERY, _CONTEXT_OUTPUT, _OF_X, _OF_Y = range(LINEARS)
-_SELF, _SOURCE, _FEED, _CONTEXT = range(4)
+_PLACES: Final = [np.int64(place) for place in range(LINEARS)]
+"""Not of Python's kind, for each of which Numba would compile what it is given to once more."""
+_JOINED, _SELF_OUTPUT, _QUERY, _OUTPUT, _INNER, _OUTER, _CONTEXT_QUERY, _CONTEXT_OUTPUT, _OF_X, _OF_Y = _PLACES
+_SELF, _SOURCE, _FEED, _CONTEXT = _PLACES[:4]
 """Norms of a decoder layer."""
 _LANES: Final = lanes(vnni=VNNI)
 
 
-@njit(**EXACT)
+@part
 def _linear(table, shapes, which):
     panels, long, outputs, first = shapes[which, 0], shapes[which, 1], shapes[which, 2], 4 * which
     return (
@@ -39,14 +41,14 @@ def _linear(table, shapes, which):
     )
 
 
-@njit(**EXACT)
+@part
 def _frame(table, width, which, order, epsilon):
     first = 4 * LINEARS + 2 * which
     weight = carray(pointer(table[first]), (width,), np.float32)
     return order, weight, carray(pointer(table[first + 1]), (width,), np.float32), epsilon
 
 
-@njit(**EXACT)
+@part
 def _keys_values(addresses, first, shape):
     """Both in the bits of float16."""
     keys = carray(pointer(addresses[first]), shape, np.int16)
@@ -129,7 +131,9 @@ def _decode_layers(
             _frame(table, width, _FEED, order, epsilon),
             here,
         )
-    rows_of(result)[:] = here
+    last = rows_of(result)
+    for r in range(len(last)):
+        copy(here[r], width, last[r])
 
 
-decode_layers: Final = compiled(_decode_layers, **EXACT)
+decode_layers: Final = compiled(_decode_layers)

@@ -11,11 +11,10 @@ sentences is most of it: `real` is a mask (B, S), and nought comes out where it 
 from typing import Final
 
 import numpy as np
-from numba import njit
 
 from models.kernels.activations import activate, squash
 from models.kernels.attention import attend_rows
-from models.kernels.compiled import EXACT, compiled
+from models.kernels.compiled import compiled, part
 from models.kernels.floats import halve
 from models.kernels.norms import PRE, close, enter, leave, rows_of
 from models.kernels.padding import find, gather, room, scatter
@@ -63,7 +62,7 @@ def _attend_fixed(x, query, output, keys, values, hidden, frame, result):
     leave(rows, frame, left)
 
 
-@njit(**EXACT)
+@part
 def _look_up(x, counts, query, output, keys, values, hidden, result):
     """Attention of rows to what their sentence knows: `counts` of each sentence, or as many of each."""
     sentences, heads, total, width = keys.shape
@@ -174,7 +173,7 @@ def _open_gate(x, y, of_x, of_y, result):
     _open(rows_of(x), rows_of(y), of_x, of_y, rows_of(result))
 
 
-@njit(**EXACT)
+@part
 def _open(x, y, of_x, of_y, result):
     """sigmoid(W_x x + W_y y) of rows (R, D)."""
     other = np.empty(result.shape, np.float32)
@@ -186,16 +185,16 @@ def _open(x, y, of_x, of_y, result):
     squash(result)
 
 
-feed_forward: Final = compiled(_feed_forward, **EXACT)
-keys_values: Final = compiled(_keys_values, **EXACT)
-attend_fixed: Final = compiled(_attend_fixed, **EXACT)
-attend_itself: Final = compiled(_attend_itself, **EXACT)
-attend_past: Final = compiled(_attend_past, **EXACT)
-let_context_in: Final = compiled(_let_context_in, **EXACT)
-open_gate: Final = compiled(_open_gate, **EXACT)
+feed_forward: Final = compiled(_feed_forward)
+keys_values: Final = compiled(_keys_values)
+attend_fixed: Final = compiled(_attend_fixed)
+attend_itself: Final = compiled(_attend_itself)
+attend_past: Final = compiled(_attend_past)
+let_context_in: Final = compiled(_let_context_in)
+open_gate: Final = compiled(_open_gate)
 
-feed_forward_part: Final = njit(**EXACT)(_feed_forward)
+feed_forward_part: Final = part(_feed_forward)
 """Like the following ones, for functions that are compiled themselves (`steps`)."""
-attend_fixed_part: Final = njit(**EXACT)(_attend_fixed)
-attend_past_part: Final = njit(**EXACT)(_attend_past)
-let_context_in_part: Final = njit(**EXACT)(_let_context_in)
+attend_fixed_part: Final = part(_attend_fixed)
+attend_past_part: Final = part(_attend_past)
+let_context_in_part: Final = part(_let_context_in)

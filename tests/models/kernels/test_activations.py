@@ -1,21 +1,30 @@
 """Functions of single numbers, for many at once."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numba import njit
 from torch import Tensor
 
-from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, activate, squash
+from models.kernels.activations import GELU, GELU_TANH, RELU, SWISH, activate, squash_all
 from models.network.layers import ACTIVATIONS
 
+
+@njit
+def activated(rows: Any, activation: int) -> None:
+    """As compiled functions call it."""
+    activate(rows, activation)
+
+
 FUNCTIONS: dict[str, tuple[Callable[..., None], tuple[int, ...], Callable[[Tensor], Tensor]]] = {
-    "relu": (activate, (RELU,), ACTIVATIONS["relu"]),
-    "gelu": (activate, (GELU,), ACTIVATIONS["gelu"]),
-    "gelu_tanh": (activate, (GELU_TANH,), ACTIVATIONS["gelu_tanh"]),
-    "swish": (activate, (SWISH,), ACTIVATIONS["swish"]),
-    "sigmoid": (squash, (), torch.sigmoid),
+    "relu": (activated, (RELU,), ACTIVATIONS["relu"]),
+    "gelu": (activated, (GELU,), ACTIVATIONS["gelu"]),
+    "gelu_tanh": (activated, (GELU_TANH,), ACTIVATIONS["gelu_tanh"]),
+    "swish": (activated, (SWISH,), ACTIVATIONS["swish"]),
+    "sigmoid": (squash_all, (), torch.sigmoid),
 }
 
 
