@@ -30,7 +30,7 @@ TORCH_PROBE := import urllib.request; urllib.request.urlopen('$(TORCH_CPU)/torch
 TORCH_INDEX ?= $(if $(PYTHON),$(shell $(PYTHON) -c "$(TORCH_PROBE)" 2>/dev/null && echo $(TORCH_CPU)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve lint test check pytest kernels test-gpu format train-default train-en-ja train-systems compare-systems bench image image-check sbom alerts loadtest clean
+.PHONY: help setup demo serve lint test check pytest kernels modules test-gpu format train-default train-en-ja train-systems compare-systems bench image image-check sbom alerts loadtest clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -66,12 +66,16 @@ check: setup ## The same, and all tests
 	@$(MAKE) --no-print-directory --jobs 2 lint pytest TESTS="not gpu"
 
 # Without the GPU that there may be: training takes it by itself, and has other bits on it than on the CPU of other tests.
-pytest: setup kernels
+pytest: setup kernels modules
 	CUDA_VISIBLE_DEVICES= $(PYTEST) -m "$(TESTS)"
 
 # Once, while the other core checks types: each process that tests would compile them for itself.
 kernels: setup
-	@$(PY) -m models translate $(MODEL) --in $(SAMPLE) > /dev/null
+	@OMP_NUM_THREADS=1 $(PY) -m tests.support.kernels
+
+# The same for Python's modules, of which it takes a list of all tests to import each.
+modules: setup
+	@$(PYTEST) --numprocesses 0 --collect-only > /dev/null
 
 # Says which of both is missing: a torch with CUDA, or a GPU that it can use.
 GPU_PROBE := import sys, torch; cuda = torch.version.cuda; sys.exit(None if torch.cuda.is_available() else \

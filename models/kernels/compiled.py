@@ -14,7 +14,7 @@ from numba.core.caching import IndexDataCacheFile
 from models.kernels.machine import TILES
 
 _EXACT: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-"""What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into; C calls none."""
+"""What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into."""
 
 inlined: Final = njit(inline="always", **_EXACT)
 """A function that is put where others call it."""

@@ -138,8 +138,8 @@ async def test_deadline_holds_while_a_sentence_finds_its_place() -> None:
     store = _HangingStore()
     told = await _told(
         store,
-        {"text": "hangs", "deadline_seconds": 0.2},
-        {"text": "waits", "position": 1, "deadline_seconds": 0.2},
+        {"text": "hangs", "deadline_seconds": 1},
+        {"text": "waits", "position": 1, "deadline_seconds": 0.1},
         {"text": "overtakes"},
         {"text": "first", "position": 0},
         {"text": "second"},
