@@ -19,7 +19,10 @@ _EXACT: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": Tru
 inlined: Final = njit(inline="always", **_EXACT)
 """A function that is put where others call it."""
 part: Final = njit(**_EXACT | {"no_cpython_wrapper": True})
-"""A function that only compiled ones may call: taking arguments from Python would have to be compiled, too."""
+"""A function that only compiled ones may call: what takes arguments from Python is not compiled, and is long.
+
+A process that calls it from Python dies.
+"""
 
 _SOURCES: Final = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 """What is kept on disk is worth nothing once one of these has changed."""
