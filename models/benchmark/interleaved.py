@@ -192,7 +192,7 @@ def _parts(work: Work, turn: int, lanes: int, batch: int) -> Sequence[Work]:
 def _options(runtime: Runtime, beam: int, length: int | None) -> SearchOptions:
     decoding = runtime.manifest.decoding
     least = 1 if length is None else length
-    return SearchOptions(beam, 1, decoding.normalization, decoding.alpha, min_length=least)
+    return SearchOptions(beam, 1, decoding.normalization, decoding.alpha, decoding.patience, min_length=least)
 
 
 def _rows(

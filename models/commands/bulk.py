@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from models.bundle.manifest import Manifest
-from models.commands.context import options_of
+from models.commands.context import SearchSettings, options_of
 from models.commands.options import with_folder
 from models.data.glossary import Term
 from models.data.memory_files import read_memory
@@ -83,7 +83,7 @@ def translate_on_cluster(
     settings = Settings(
         bundle.absolute(),
         manifest.fingerprint,
-        options_of(how.context, how.beam, how.strategy),
+        options_of(how.context, SearchSettings(how.beam), how.strategy),
         Replacement(how.context),
         how.device,
         how.compute_type,

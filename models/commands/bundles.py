@@ -7,7 +7,7 @@ import typer
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from models.commands.bulk import Decoding, PartSentences, Ray, Workers, translate_on_cluster
-from models.commands.context import replacement_of, translator_of
+from models.commands.context import SearchSettings, replacement_of, translator_of
 from models.commands.files import readable, writable
 from models.commands.options import (
     Alpha,
@@ -18,6 +18,7 @@ from models.commands.options import (
     Device,
     How,
     Kind,
+    Patience,
     Seed,
     Threads,
     or_standard,
@@ -42,6 +43,7 @@ def export(
     reference: Annotated[Path | None, typer.Option(metavar="F", help="Their translations.")] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON with scores for the manifest.")] = None,
     alpha: Alpha = None,
+    patience: Patience = None,
     sentences: Annotated[
         int | None,
         typer.Option(
@@ -63,7 +65,7 @@ def export(
         raise typer.BadParameter("--source and --reference go together")
     documents = None if source is None else read_documents(source, reference)
     figures = None if scores is None else _figures(scores)
-    choices = Choices(alpha, sentences)
+    choices = Choices(alpha, patience, sentences)
     manifest = export_bundle(
         checkpoint, out, quantization, documents=documents, scores=figures, choices=choices, sentence=sentence
     )
@@ -154,7 +156,7 @@ def translate(
 
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     known = NO_MEMORY if memory is None else TranslationMemory(read_memory(memory, runtime.manifest.languages))
-    translator = translator_of(runtime, context, beam, strategy, glossary=Glossary(terms), memory=known)
+    translator = translator_of(runtime, context, SearchSettings(beam), strategy, glossary=Glossary(terms), memory=known)
     replacement = replacement_of(runtime, context, seed)
     with readable(source) as file, writable(out) as stream, tqdm(unit="sentence") as bar:
         require_translatable(runtime, file)

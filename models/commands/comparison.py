@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from models.commands.context import Setting
+from models.commands.context import SearchSettings, Setting
 from models.commands.options import ComputeType, Device, Threads
 from models.commands.output import write_json, write_lines
 from models.config import ContextWindow
@@ -91,7 +91,7 @@ def compare(
             typer.echo(f"{name}.{setting.context}")
             scores, accuracies = kept[setting.context]
             if not scores.stand():
-                figures, translations = translated(setting, documents, beam, options)
+                figures, translations = translated(setting, documents, options, SearchSettings(beam))
                 write_lines(translations, scores.behind)
                 scores.write(figures)
             if items and not accuracies.stand():

@@ -1,11 +1,11 @@
 """What a model is given as context, as options say."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from models.config import ContextWindow
+from models.config import ContextWindow, DecodingConfig
 from models.data.glossary import NO_TERMS, Glossary
 from models.data.memory import NO_MEMORY, TranslationMemory
 from models.data.replacement import ContextKind, Replacement, Vocabulary
@@ -47,9 +47,27 @@ class Setting:
         return replacement_of(self.runtime, self.context, self.seed)
 
 
-def options_of(
-    context: ContextKind, beam: int | None, strategy: Strategy | None = None, alpha: float | None = None
-) -> Options:
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How to search, as options say; what they do not say is as the model's own decoding has it."""
+
+    beam: int | None = None
+    alpha: float | None = None
+    patience: float | None = None
+
+    def figures(self, own: DecodingConfig) -> dict[str, Any]:
+        """What figures were searched with, to be written beside them."""
+        return {
+            "beam_size": own.beam_size if self.beam is None else self.beam,
+            "alpha": own.alpha if self.alpha is None else self.alpha,
+            "patience": own.patience if self.patience is None else self.patience,
+        }
+
+
+AS_THE_MODEL_SAYS: Final = SearchSettings()
+
+
+def options_of(context: ContextKind, search: SearchSettings, strategy: Strategy | None = None) -> Options:
     """How a runtime translates: unless a strategy says otherwise, with its sentence backbone for no context.
 
     Raises:
@@ -57,22 +75,22 @@ def options_of(
     """
     if context == "none" and strategy not in (None, "sentence"):
         raise typer.BadParameter(f"--strategy {strategy} reads context: use --context empty to give it none")
-    return Options(strategy or ("sentence" if context == "none" else "direct"), beam_size=beam, alpha=alpha)
+    strategy = strategy or ("sentence" if context == "none" else "direct")
+    return Options(strategy, search.beam, alpha=search.alpha, patience=search.patience)
 
 
 def translator_of(
     runtime: "Runtime",
     context: ContextKind,
-    beam: int | None,
+    search: SearchSettings = AS_THE_MODEL_SAYS,
     strategy: Strategy | None = None,
-    alpha: float | None = None,
     glossary: Glossary = NO_TERMS,
     memory: TranslationMemory = NO_MEMORY,
 ) -> "WindowTranslator":
     """The model as evaluation sees it."""
     from models.engine.runtime import WindowTranslator
 
-    return WindowTranslator(runtime, options_of(context, beam, strategy, alpha), glossary, memory)
+    return WindowTranslator(runtime, options_of(context, search, strategy), glossary, memory)
 
 
 def replacement_of(runtime: "Runtime", context: ContextKind, seed: int) -> Replacement:

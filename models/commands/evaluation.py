@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from models.commands.context import Setting, translator_of
+from models.commands.context import SearchSettings, Setting, translator_of
 from models.commands.options import (
     Alpha,
     Beam,
@@ -20,6 +20,7 @@ from models.commands.options import (
     Kind,
     Only,
     OutcomesFile,
+    Patience,
     Seed,
     Sentences,
     SkipBad,
@@ -40,6 +41,7 @@ def evaluate(
     sentences: Sentences = None,
     beam: Beam = None,
     alpha: Alpha = None,
+    patience: Patience = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare text in lower case.")] = False,
     tokenize: Annotated[str, typer.Option(metavar="T", help="sacreBLEU's tokenizer.")] = "13a",
     out: TranslationsFile = None,
@@ -64,7 +66,7 @@ def evaluate(
     references = [sentence.target or "" for document in documents for sentence in document.sentences]
     other = None if baseline is None else _baseline(baseline, len(references))  # which `out` may be about to replace
     options = metrics.MetricOptions(lowercase, tokenize)
-    figures, translations = translated(setting, documents, beam, options, alpha)
+    figures, translations = translated(setting, documents, options, SearchSettings(beam, alpha, patience))
     if other is not None:
         compared = metrics.compare(other, translations, references, options=options)
         figures["compared"] = {metric: asdict(comparison) for metric, comparison in compared.items()}
@@ -161,7 +163,7 @@ def cxmi(
     documents, setting = read_documents(source, reference, bad=bad), Setting(runtime, "real", 1, sentences)
     if bad is not None:
         name_bad_lines(bad, source)
-    translator = translator_of(runtime, "real", None)
+    translator = translator_of(runtime, "real")
 
     def asked(sentence: Sentence) -> bool:
         return only is None or only.search(sentence.target or "") is not None

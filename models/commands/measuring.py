@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from models.commands.context import Setting, translator_of
+from models.commands.context import AS_THE_MODEL_SAYS, SearchSettings, Setting, translator_of
 from models.data.documents import Document
 from models.evaluation import contrastive, metrics
 from models.evaluation.contrastive_sets import ContrastiveItem
@@ -14,16 +14,15 @@ from models.evaluation.document_translation import Translator, translate_documen
 def translated(
     setting: Setting,
     documents: Sequence[Document],
-    beam: int | None,
     options: metrics.MetricOptions,
-    alpha: float | None = None,
+    search: SearchSettings = AS_THE_MODEL_SAYS,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """BLEU, chrF, document BLEU and the loss of the references; and the translations that the scores are of.
 
-    With how they were searched for: without `beam` and `alpha`, as the model's own decoding says. A sentence too long
-    to be scored is translated all the same, by clauses; how many are not in the loss stands beside it.
+    With how they were searched for. A sentence too long to be scored is translated all the same, by clauses; how many
+    are not in the loss stands beside it.
     """
-    translator, replacement = translator_of(setting.runtime, setting.context, beam, alpha=alpha), setting.replacement
+    translator, replacement = translator_of(setting.runtime, setting.context, search), setting.replacement
     _begin(translator, documents, setting)
     result = metrics.evaluate(translator, documents, setting.window, replacement=replacement, options=options)
     loss = metrics.reference_loss(
@@ -35,10 +34,9 @@ def translated(
         replacement=replacement,
     )
     too_long = sum(not translator.fits(sentence) for document in documents for sentence in document.sentences)
-    own = setting.runtime.manifest.decoding
-    search = {"beam_size": own.beam_size if beam is None else beam, "alpha": own.alpha if alpha is None else alpha}
     left_out = {"not_in_loss": too_long} if too_long else {}
-    return {**asdict(result.scores), "loss": loss, **left_out, **setting.figures, **search}, result.translations
+    searched = search.figures(setting.runtime.manifest.decoding)
+    return {**asdict(result.scores), "loss": loss, **left_out, **setting.figures, **searched}, result.translations
 
 
 def _begin(translator: Translator, documents: Sequence[Document], setting: Setting) -> None:
@@ -56,7 +54,7 @@ def judged(
 
     With `own`, the preceding sentences have the model's translations in place of the set's.
     """
-    translator = translator_of(setting.runtime, setting.context, None)
+    translator = translator_of(setting.runtime, setting.context)
     contrastive.require_fitting(items, rule, translator.fits)
     preceded = {"own": True} if own else {}
     if own:

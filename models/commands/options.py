@@ -93,6 +93,16 @@ Alpha = Annotated[
         callback=finite,
     ),
 ]
+Patience = Annotated[
+    float | None,
+    typer.Option(
+        min=1,
+        max=10,
+        metavar="P",
+        help="A beam search waits for P x beam translations. Default: the model's own.",
+        callback=finite,
+    ),
+]
 How = Annotated[
     Strategy | None,
     typer.Option("--strategy", help="How to translate. Default: direct, or sentence with --context none."),

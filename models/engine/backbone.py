@@ -138,8 +138,9 @@ class BackboneEngine:
             max_batch_size=batch_tokens(self._device),
             batch_type="tokens",
             beam_size=options.beam_size,
-            num_hypotheses=options.n_best if as_it_ranks else options.beam_size,
+            num_hypotheses=options.n_best if as_it_ranks else options.most_found,
             length_penalty=options.alpha,
+            patience=options.patience,
             min_decoding_length=options.min_length,
             max_decoding_length=max_length,
             max_input_length=0,  # nothing is cut: the runtime lets nothing pass that is too long

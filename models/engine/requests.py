@@ -47,13 +47,15 @@ class CacheUse:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to translate; without a beam size, the bundle's own, and 1 to verify; without an alpha, its own."""
+    """How to translate; without a beam size, the bundle's own, and 1 to verify; without alpha or patience, its own."""
 
     strategy: Strategy = "direct"
     beam_size: int | None = None
     n_best: int = 1
     alpha: float | None = None
     """Of `DecodingConfig`: how much search prefers longer translations."""
+    patience: float | None = None
+    """Of `DecodingConfig`: for how many translations a beam search waits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,8 +256,14 @@ class Runtime:
         # CTranslate2, which searches for the others, has no such guard.
         guarded = options.strategy in {"direct", "verify"} and not self._joins_source
         most_repeated = MOST_REPEATED if guarded else None
-        alpha = decoding.alpha if options.alpha is None else options.alpha
-        return SearchOptions(beam_size, options.n_best, decoding.normalization, alpha, most_repeated=most_repeated)
+        return SearchOptions(
+            beam_size,
+            options.n_best,
+            decoding.normalization,
+            decoding.alpha if options.alpha is None else options.alpha,
+            decoding.patience if options.patience is None else options.patience,
+            most_repeated=most_repeated,
+        )
 
     def _attempts(self, prepared: Prepared, options: Options) -> list[Attempts]:
         return Attempts.of(prepared, Telling(self._preparation, self._wordings, options))

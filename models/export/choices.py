@@ -13,6 +13,8 @@ class Choices:
 
     alpha: float | None = None
     """How much search is to prefer longer translations."""
+    patience: float | None = None
+    """For how many translations a beam search is to wait."""
     context_sentences: int | None = None
     """The most preceding sentences to read, more or fewer than in training."""
 
@@ -22,9 +24,9 @@ class Choices:
         Raises:
             ConfigError: the architecture reads as many sentences as it was trained with.
         """
-        updates: dict[str, Any] = {}
-        if self.alpha is not None:
-            updates["decoding"] = config.decoding.model_copy(update={"alpha": self.alpha})
+        search = {"alpha": self.alpha, "patience": self.patience}
+        chosen = {name: value for name, value in search.items() if value is not None}
+        updates: dict[str, Any] = {"decoding": config.decoding.model_copy(update=chosen)}
         if self.context_sentences is not None:
             updates["architecture"] = _reading(config, self.context_sentences)
         return config.model_copy(update=updates)

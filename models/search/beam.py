@@ -2,7 +2,8 @@
 
 At each step the 2N best continuations of a sentence are candidates. Of the first N, those that end are registered as
 finished, and the next ones that do not end take their places in the beam. A sentence is done when N hypotheses are
-finished; it then leaves the batch. At its maximum length the first N candidates are registered as they are.
+finished, or N times the options' patience; it then leaves the batch. At its maximum length the first N candidates are
+registered as they are.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -50,7 +51,7 @@ class _Sentence:
         """Without normalisation no longer hypothesis can overtake one that led."""
         if options.alpha == 0:
             return self.led and len(self.found) >= options.n_best
-        return len(self.found) >= options.beam_size
+        return len(self.found) >= options.most_found
 
     def result(self, options: SearchOptions) -> Found:
         ranked = sorted(self.found, key=lambda hypothesis: -hypothesis.score)

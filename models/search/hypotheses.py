@@ -1,5 +1,6 @@
 """What search is asked for and what it gives."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,6 +22,8 @@ class SearchOptions:
     """Hypotheses given for each sentence."""
     normalization: Literal["power", "wu"] = "power"
     alpha: float = 1.0
+    patience: float = 1.0
+    """A beam search goes on until `patience` x `beam_size` hypotheses have ended, rounded (Kasai et al. 2022)."""
     min_length: int = 1
     """Tokens before the end of sentence; by default no translation is empty."""
     most_repeated: int | None = None
@@ -29,10 +32,17 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if not (self.beam_size >= 1 and self.alpha >= 0 and self.min_length >= 0):
             raise UnsupportedOptionError("beam_size must be at least 1, alpha and min_length at least 0")
+        if not self.patience >= 1:
+            raise UnsupportedOptionError("patience must be at least 1")
         if self.most_repeated is not None and self.most_repeated < 1:
             raise UnsupportedOptionError("most_repeated must be at least 1, or None")
         if not 1 <= self.n_best <= self.beam_size:
             raise UnsupportedOptionError(f"n_best {self.n_best} must be between 1 and the beam_size {self.beam_size}")
+
+    @property
+    def most_found(self) -> int:
+        """Hypotheses that a beam search waits for; halves are rounded up, as CTranslate2 rounds them."""
+        return math.floor(self.beam_size * self.patience + 0.5)
 
     def normalize(self, log_probability: float, length: int) -> float:
         """The score by which hypotheses of different lengths are compared; `length` counts the end of sentence.

@@ -64,7 +64,8 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
         assert {"bleu", "chrf", "document_bleu", "signature", "tokens_per_second", "loss"} <= found.keys()
         loss[context] = found["loss"]
         assert (found["model"], found["context_sentences"]) == ("tiny", 2 if context == "real" else 0)
-        assert (found["beam_size"], found["alpha"]) == (1, Manifest.load(bundle).decoding.alpha)
+        own = Manifest.load(bundle).decoding
+        assert (found["beam_size"], found["alpha"], found["patience"]) == (1, own.alpha, own.patience)
     assert len(set(loss.values())) == 3
     again = run("evaluate", bundle, *options[:4], "--beam", "1", "--baseline", tmp_path / "out", "--json", file)
     assert again.returncode == 0, again.stderr
@@ -83,12 +84,12 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
     done = run("evaluate", bundle, *options[:4], "--beam", "1", *both)
     assert done.returncode == 0, done.stderr
     assert figures(file)["compared"]["chrf"]["baseline"] < figures(file)["compared"]["chrf"]["system"]
-    lengths = {}
-    for alpha in ("0", "4"):
-        done = run("evaluate", bundle, *options[:4], "--beam", "4", "--alpha", alpha, "--out", tmp_path / "out")
+    texts = []
+    for search in (("--alpha", "0"), ("--alpha", "4"), ("--alpha", "4", "--patience", "3")):
+        done = run("evaluate", bundle, *options[:4], "--beam", "4", *search, "--out", tmp_path / "out")
         assert done.returncode == 0, done.stderr
-        lengths[alpha] = len((tmp_path / "out").read_text(encoding="utf-8"))
-    assert lengths["0"] < lengths["4"]
+        texts.append((tmp_path / "out").read_text(encoding="utf-8"))
+    assert len(texts[0]) < len(texts[1]) != len(texts[2])
 
 
 def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
@@ -605,6 +606,7 @@ def test_the_shipped_models_can_be_trained_on(tmp_path: Path, monkeypatch: pytes
         (("train", "missing.yaml", "--minutes", "nan"), "nan is not a finite number"),
         (("export", "missing", "--out", "bundle", "--alpha", "nan"), "nan is not a finite number"),
         (("export", "missing", "--out", "bundle", "--alpha", "500"), "500.0 is not in the range 0<=x<=10"),
+        (("export", "missing", "--out", "bundle", "--patience", "0.5"), "0.5 is not in the range 1<=x<=10"),
         (("translate", "missing", "--in", "also-missing"), "is not a bundle"),
         (("translate", "missing", "--in", "README.md", "--out", "./README.md"), "--in and --out are the same file"),
         (("translate", "missing", "--drafts", "d", "--strategy", "rerank"), "--drafts goes with --strategy verify"),

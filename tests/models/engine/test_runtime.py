@@ -109,6 +109,17 @@ def test_a_larger_alpha_gives_longer_translations(runtime: Runtime, strategy: An
     assert lengths[0.0] < lengths[own] < lengths[4.0]
 
 
+@pytest.mark.parametrize("strategy", ["direct", "sentence"])
+def test_a_patient_search_finds_better_translations(runtime: Runtime, strategy: Any) -> None:
+    """It only sees more (Kasai et al. 2022); without a patience it is the bundle's own."""
+    scores, own = {}, runtime.manifest.decoding.patience
+    for patience in (own, 4.0):
+        found = runtime.translate(REQUESTS, Options(strategy, beam_size=2, alpha=4.0, patience=patience))
+        scores[patience] = [one.score * (one.tokens + 1) ** -3.0 for one in found]
+    assert found != runtime.translate(REQUESTS, Options(strategy, beam_size=2, alpha=4.0))
+    assert all(patient >= short - 1e-6 for patient, short in zip(scores[4.0], scores[own], strict=True))
+
+
 def test_hypotheses_are_compared_by_the_rule_that_the_run_names(checkpoint: Path, model: TranslationModel) -> None:
     """With the same alpha, `wu` prefers longer ones less than `power` does."""
     trained, lengths = load_checkpoint(checkpoint), {}

@@ -84,10 +84,10 @@ def test_provenance_and_scores_are_written_down(checkpoint: Path, tmp_path: Path
 
 
 def test_decoding_may_be_chosen_after_training(checkpoint: Path, tmp_path: Path) -> None:
-    """What a dev set has shown to be the best alpha is the bundle's own."""
-    export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(alpha=1.2))
+    """What a dev set has shown to be the best alpha and patience is the bundle's own."""
+    export_bundle(checkpoint, tmp_path / "out", documents=documents(), choices=Choices(alpha=1.2, patience=1.5))
     trained = load_checkpoint(checkpoint).config.decoding
-    assert Manifest.load(tmp_path / "out").decoding == trained.model_copy(update={"alpha": 1.2})
+    assert Manifest.load(tmp_path / "out").decoding == trained.model_copy(update={"alpha": 1.2, "patience": 1.5})
 
 
 def test_the_window_may_be_chosen_after_training(checkpoint: Path, bundle: Path, tmp_path: Path) -> None:

@@ -32,17 +32,18 @@ def test_length_counts_the_end_of_sentence_where_there_is_one() -> None:
     assert Hypothesis([7, 8], -1.5, -3.0, finished=False).length == 2
 
 
-@pytest.mark.parametrize("wrong", [{"beam_size": 0}, {"alpha": -1.0}, {"min_length": -1}, {"n_best": 0}, {"n_best": 5}])
+@pytest.mark.parametrize("wrong", [{"beam_size": 0}, {"alpha": -1.0}, {"min_length": -1}, {"n_best": 0}, {"n_best": 5}, {"patience": 0.5}])
 def test_senseless_options_are_refused(wrong: dict[str, float]) -> None:
     """More hypotheses than the beam holds, or a number below its least, is an unsupported option."""
     with pytest.raises(UnsupportedOptionError):
         SearchOptions(**wrong)  # type: ignore[arg-type]
 
 
-def test_nan_is_no_alpha() -> None:
-    """Scores that are not numbers could not be compared."""
+@pytest.mark.parametrize("name", ["alpha", "patience"])
+def test_nan_is_refused(name: str) -> None:
+    """Scores that are not numbers could not be compared, and no number of translations is as many as that."""
     with pytest.raises(UnsupportedOptionError):
-        SearchOptions(alpha=math.nan)
+        SearchOptions(**{name: math.nan})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("source", "longest"), [(0, 20), (10, 40), (119, 258), (1000, 258)])

@@ -61,19 +61,38 @@ def pair(
     return ModelDecoder(model), ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=1)
 
 
-@pytest.mark.parametrize(("beam", "n_best", "alpha"), [(1, 1, 1.0), (4, 1, 1.0), (4, 4, 0.6), (5, 3, 0.0), (2, 2, 1.3)])
+@pytest.mark.parametrize(
+    ("beam", "n_best", "alpha", "patience"),
+    [
+        (1, 1, 1.0, 1.0),
+        (1, 1, 1.0, 2.0),
+        (4, 1, 1.0, 1.0),
+        (4, 4, 0.6, 1.0),
+        (5, 3, 0.0, 1.0),
+        (2, 2, 1.3, 1.0),
+        (4, 1, 1.4, 2.0),
+        (3, 3, 0.8, 1.5),
+        (4, 4, 0.0, 2.0),
+    ],
+)
 def test_search_finds_what_ctranslate2_finds(
-    pair: tuple[ModelDecoder, ctranslate2.Translator], sources: list[list[int]], beam: int, n_best: int, alpha: float
+    pair: tuple[ModelDecoder, ctranslate2.Translator],
+    sources: list[list[int]],
+    beam: int,
+    n_best: int,
+    alpha: float,
+    patience: float,
 ) -> None:
     """Tokens and scores of all n-best translations are CTranslate2's, whether or not they end."""
     decoder, translator = pair
-    options = SearchOptions(beam, n_best, alpha=alpha)
+    options = SearchOptions(beam, n_best, alpha=alpha, patience=patience)
     ours = search(decoder, make_batch(sources, None, {}), options, [LIMIT] * len(sources))
     theirs = translator.translate_batch(
         [[PIECES[token] for token in source] for source in sources],
         beam_size=beam,
         num_hypotheses=n_best,
         length_penalty=alpha,
+        patience=patience,
         max_decoding_length=LIMIT,
         return_scores=True,
     )
