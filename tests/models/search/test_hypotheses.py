@@ -32,7 +32,9 @@ def test_length_counts_the_end_of_sentence_where_there_is_one() -> None:
     assert Hypothesis([7, 8], -1.5, -3.0, finished=False).length == 2
 
 
-@pytest.mark.parametrize("wrong", [{"beam_size": 0}, {"alpha": -1.0}, {"min_length": -1}, {"n_best": 0}, {"n_best": 5}, {"patience": 0.5}])
+@pytest.mark.parametrize(
+    "wrong", [{"beam_size": 0}, {"alpha": -1.0}, {"min_length": -1}, {"n_best": 0}, {"n_best": 5}, {"patience": 0.5}]
+)
 def test_senseless_options_are_refused(wrong: dict[str, float]) -> None:
     """More hypotheses than the beam holds, or a number below its least, is an unsupported option."""
     with pytest.raises(UnsupportedOptionError):
