@@ -11,7 +11,9 @@ from torch import Tensor
 
 from models.kernels.attention import soften
 from models.kernels.compiled import compiled, inlined
-from models.kernels.floats import KEYS, mix, score
+from models.kernels.floats import KEYS, QUERIES, mix_several, score_several
+from models.kernels.reductions import total
+from models.kernels.views import copy, tail
 
 
 def attend_segments(
@@ -41,55 +43,79 @@ def attend_segments(
 def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, result):
     blocks, members, words, heads, width = result.shape
     sentences, length = keys.shape[1], keys.shape[3]
-    room = sentences * length + KEYS
-    weights = np.empty(room, np.float32)
-    at, sentence, table_at = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(sentences + KEYS, np.int64)
-    by_distance, added = np.empty(sentences + KEYS, np.float32), np.empty(width, np.float32)
-    scale = np.float32(width**-0.5)
+    room, near = sentences * length + KEYS, sentences + KEYS
+    own, mixed = np.zeros(QUERIES * width, np.float32), np.empty(QUERIES * width, np.float32)
+    at, begins, table_at = np.empty(room, np.int64), np.empty(sentences + 1, np.int64), np.empty(near, np.int64)
+    weights, by_distance = np.empty(QUERIES * room, np.float32), np.empty(QUERIES * near, np.float32)
+    added, shares = np.empty(QUERIES * width, np.float32), np.empty(QUERIES, np.float32)
+    rooms = weights, by_distance, added, shares
     for g in range(blocks):
-        own_keys, own_values = keys[g].reshape(-1), values[g].reshape(-1)
         for n in range(members):
-            count = _find(mask[g, n], heads * length * width, width, at, sentence)
-            for k in range(sentences + KEYS):
+            count = _find(mask[g, n], heads * length * width, width, at, begins)
+            for k in range(near):
                 table_at[k] = rows[g, n, min(k, sentences - 1)] * width
-            for s in range(words if count else 0):
-                for h in range(heads):
-                    query, first = queries[g, n, s, h], h * length * width
-                    score(query, own_keys[first:], at, count, width, weights)
-                    if of_keys.size:
-                        score(query, of_keys.reshape(-1), table_at, sentences, width, by_distance)
-                        _add(by_distance, sentence, weights, count)
-                    share = soften(weights, count, scale)
-                    mix(weights, share, own_values[first:], at, count, width, result[g, n, s, h])
-                    if of_values.size:
-                        _sum(weights, sentence, by_distance, count)
-                        mix(by_distance, share, of_values.reshape(-1), table_at, sentences, width, added)
-                        result[g, n, s, h] += added
+            for h in range(heads if count else 0):
+                first = (g * sentences * heads + h) * length * width
+                known = tail(keys, first), tail(values, first), at, begins
+                for s in range(0, words, QUERIES):
+                    together = min(QUERIES, words - s)  # in the place of others is what was there before
+                    for q in range(together):
+                        copy(queries[g, n, s + q, h], width, tail(own, q * width))
+                    _attend(own, known, (of_keys, of_values, table_at), rooms, mixed)
+                    for q in range(together):
+                        copy(tail(mixed, q * width), width, result[g, n, s + q, h])
 
 
 @inlined
-def _add(by_sentence, sentence, weights, count):
-    for i in range(count):
-        weights[i] += by_sentence[sentence[i]]
+def _attend(queries, known, tables, rooms, mixed):
+    """What `QUERIES` queries find, whose keys are each read once."""
+    keys, values, at, begins = known
+    of_keys, of_values, table_at = tables
+    weights, by_distance, added, shares = rooms
+    sentences, width = len(begins) - 1, len(mixed) // QUERIES
+    count, room, near = begins[sentences], len(weights) // QUERIES, len(table_at)
+    score_several(queries, width, keys, at, count, width, weights, room, values, at)
+    if of_keys.size:
+        score_several(queries, width, of_keys, table_at, sentences, width, by_distance, near, values, at)
+    for q in range(QUERIES):
+        if of_keys.size:
+            _add(tail(by_distance, q * near), begins, tail(weights, q * room))
+        shares[q] = soften(tail(weights, q * room), count, np.float32(width**-0.5))
+    mix_several(weights, room, shares, values, at, count, width, mixed, width, keys, at)
+    if of_values.size:
+        for q in range(QUERIES):
+            _sum(tail(weights, q * room), begins, tail(by_distance, q * near))
+        mix_several(by_distance, near, shares, of_values, table_at, sentences, width, added, width, keys, at)
+        for i in range(QUERIES * width):
+            mixed[i] += added[i]
 
 
 @inlined
-def _sum(weights, sentence, by_sentence, count):
-    by_sentence[:] = 0
-    for i in range(count):
-        by_sentence[sentence[i]] += weights[i]
+def _add(by_sentence, begins, weights):
+    """To the weights of each sentence."""
+    for k in range(len(begins) - 1):
+        for i in range(begins[k], begins[k + 1]):
+            weights[i] += by_sentence[k]
 
 
 @inlined
-def _find(mask, to_sentence, width, at, sentence):
-    """Where the keys are that may be seen, and in which sentence; gives how many there are."""
+def _sum(weights, begins, by_sentence):
+    """Of each sentence."""
+    for k in range(len(begins) - 1):
+        by_sentence[k] = total(tail(weights, begins[k]), begins[k + 1] - begins[k])
+
+
+@inlined
+def _find(mask, to_sentence, width, at, begins):
+    """Where the keys are that may be seen, and which is the first of each sentence; gives how many there are."""
     count = 0
     for k in range(mask.shape[0]):
+        begins[k] = count
         for m in range(mask.shape[1]):
             if mask[k, m]:
                 at[count] = k * to_sentence + m * width
-                sentence[count] = k
                 count += 1
+    begins[mask.shape[0]] = count
     for i in range(count, count + KEYS if count else 0):
         at[i] = at[count - 1]
     return count
