@@ -22,7 +22,7 @@ class DecodingConfig(Frozen):
     alpha: float = Field(1.0, ge=0, le=10, allow_inf_nan=False)
     """Exponent of the normalisation: the higher, the longer the translations."""
     patience: float = Field(1.0, ge=1, le=10, allow_inf_nan=False)
-    """A beam search goes on until this x `beam_size` translations have ended (Kasai et al. 2022, section 2.2)."""
+    """A beam search goes on until this x `beam_size` translations have ended (Kasai et al. 2022)."""
     length_ratio: float = Field(2.0, gt=0, le=100, allow_inf_nan=False)
     """A translation has at most this x source tokens + `length_offset` tokens, and never more than `max_length`."""
     length_offset: int = Field(20, ge=0)
