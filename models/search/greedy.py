@@ -43,10 +43,12 @@ class _Row:
 
     def take(self, tokens: Sequence[int], values: Sequence[float]) -> bool:
         """Take one token or more, up to the end; gives whether the sentence is done with them."""
-        count = min(self.remaining, tokens.index(EOS) + 1 if EOS in tokens else len(tokens))
-        self.tokens += tokens[:count]
-        self.total = sum(values[:count], self.total)
-        self.done = self.tokens[-1] == EOS or len(self.tokens) >= self.wanted.max_length
+        for token, value in zip(tokens, values, strict=True):
+            self.tokens.append(token)
+            self.total += value
+            if token == EOS or len(self.tokens) >= self.wanted.max_length:
+                self.done = True
+                break
         return self.done
 
     def found(self, options: SearchOptions, memory: Memory) -> Found:
