@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from models.commands.context import AS_THE_MODEL_SAYS, SearchSettings, Setting, translator_of
+from models.commands.context import SearchSettings, Setting, translator_of
 from models.data.documents import Document
 from models.evaluation import contrastive, metrics
 from models.evaluation.contrastive_sets import ContrastiveItem
@@ -15,7 +15,7 @@ def translated(
     setting: Setting,
     documents: Sequence[Document],
     options: metrics.MetricOptions,
-    search: SearchSettings = AS_THE_MODEL_SAYS,
+    search: SearchSettings,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """BLEU, chrF, document BLEU and the loss of the references; and the translations that the scores are of.
 
