@@ -9,8 +9,8 @@ let models = [];
 
 /** Read which models there are; what was chosen stays so, if it is still there. */
 export async function readModels() {
-  const chosen = pairs.value;
   ({ models } = await (await ask("v1/models")).json());
+  const chosen = pairs.value; // now: it may have been chosen while they were read
   pairs.replaceChildren(...models.map((model) => new Option(label(model), model.name)));
   if (models.some(({ name }) => name === chosen)) pairs.value = chosen;
   if (pairs.value !== chosen) pairs.dispatchEvent(new Event("change"));

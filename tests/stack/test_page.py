@@ -358,11 +358,13 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
     expect(targets).to_have_count(0)
 
 
-def test_languages_that_change_in_the_midst_of_a_sentence(page: Page, replica: Replica) -> None:
+@pytest.mark.parametrize("asked", ["models", "sessions"])
+def test_languages_that_change_in_the_midst_of_a_sentence(page: Page, replica: Replica, asked: str) -> None:
     """What was said to the former model is dropped, and the next sentence goes to the new one."""
     page.goto(replica.url)
     page.get_by_role("tab", name="Sentence by sentence").click()
-    held = Held(page, "**/v1/sessions")
+    expect(page.get_by_label("Languages").locator("option")).to_have_count(2)
+    held = Held(page, f"**/v1/{asked}")
     say(page, "one.")
     expect(page.get_by_label("Next sentence")).not_to_be_editable()
     page.get_by_label("Languages").select_option(label="French → German")
