@@ -24,7 +24,7 @@ _LISTED: Final = "{*}"
 _PAGE: Final = "application/xhtml+xml"
 _CONTENTS: Final = "application/x-dtbncx+xml"
 """The table of contents of older books."""
-MARKUP: Final = Markup("html", splitting=frozenset({"text"}))
+MARKUP: Final = Markup("html", splitting=frozenset({"text"}), xhtml=True)
 """Of pages, and of such a table, where each title is a `text`."""
 _ENCODING: Final = re.compile(rb"\s*<\?xml\b[^>]*?\sencoding\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
 _UTF_8: Final = frozenset((b"utf-8", b"utf8", b"us-ascii"))

@@ -47,6 +47,8 @@ class Markup:
     """Elements within sentences, in any case."""
     outline: bool = True
     """Whether those of XML between which sentences end are found: they never stand beside text."""
+    xhtml: bool = False
+    """Whether HTML is XML as well, where a script that closes itself has nothing in it."""
 
     def read(self, text: str, language: str, *, join_lines: bool, taken: str = "") -> "Tagged":
         """Divide a text at the tags between which sentences end; with `join_lines` a line break is but a space.
@@ -66,7 +68,7 @@ class Markup:
         def splits(name: str) -> bool:
             return name not in joining and (is_block(name) or name in splitting)
 
-        return _tagged(html_tokens(text, ignored), splits, text + taken, gap, self.kind)
+        return _tagged(html_tokens(text, ignored, xhtml=self.xhtml), splits, text + taken, gap, self.kind)
 
 
 HTML: Final = Markup("html")

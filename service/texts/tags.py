@@ -17,12 +17,14 @@ _INSTRUCTION: Final = r"<\?(?: .*?\?> | .*\Z )"
 _PROGRAM: Final = (
     r"<\?[^>]*+(?: > | \Z ) | <(?P<element>script|style)(?=[\s/>])(?: .*?</(?P=element)[^>]*+(?: > | \Z ) | .*\Z )"
 )
+_EMPTY_PROGRAM: Final = r"""<(?:script|style)(?=[\s/])(?: [^>"']++ | "[^"]*+" | '[^']*+' )*+(?<=/)>"""
+"""One that closes itself, which it can in XML alone: in HTML all that follows would be part of it."""
 _REST: Final = r"""(?P<rest>(?: =\s*+"[^"]*+(?: " | \Z ) | =\s*+'[^']*+(?: ' | \Z ) | = | [^>=]++ )*+)(?: > | \Z )"""
 _FLAGS: Final = re.VERBOSE | re.DOTALL | re.IGNORECASE
-_HTML: Final = re.compile(
-    rf"(?P<apart>{_APART} | {_PROGRAM} ) | <(?P<closes>/?)(?P<name>[a-z][^\s/>]*+){_REST}", _FLAGS | re.ASCII
-)
+_TAG: Final = rf"<(?P<closes>/?)(?P<name>[a-z][^\s/>]*+){_REST}"
+_HTML: Final = re.compile(rf"(?P<apart>{_APART} | {_PROGRAM} ) | {_TAG}", _FLAGS | re.ASCII)
 """What is not closed goes on to the end, as in browsers: so the time is linear in the length of the text."""
+_XHTML: Final = re.compile(rf"(?P<apart>{_APART} | {_EMPTY_PROGRAM} | {_PROGRAM} ) | {_TAG}", _FLAGS | re.ASCII)
 _XML: Final = re.compile(
     rf"(?P<apart>{_APART} | {_INSTRUCTION} ) | <(?P<closes>/?)(?P<name>(?:[^\W\d]|:)[^\s/>]*+){_REST}", _FLAGS
 )
@@ -71,15 +73,16 @@ class Token:
     name: str = ""
 
 
-def html_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
+def html_tokens(text: str, ignored: AbstractSet[str], *, xhtml: bool = False) -> list[Token]:
     """What a text in HTML consists of, in which nothing is an error; but for how words are read (ruby)."""
-    tokens = list(_without_ignored(list(_tokens(text, html=True)), ignored | _OF_PROGRAMS, html=True))
+    found = list(_tokens(text, _XHTML if xhtml else _HTML))
+    tokens = list(_without_ignored(found, ignored | _OF_PROGRAMS, html=True))
     return list(_without_readings(tokens))
 
 
 def html_tags(text: str) -> Iterator[Token]:
     """The same with each tag for itself, whatever it says."""
-    return _tokens(text, html=True)
+    return _tokens(text, _HTML)
 
 
 def xml_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
@@ -89,7 +92,7 @@ def xml_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
         InvalidInputError: it is not well-formed, or has declarations of its own.
     """
     _check_well_formed(text)
-    return list(_without_ignored(list(_tokens(text, html=False)), ignored, html=False))
+    return list(_without_ignored(list(_tokens(text, _XML)), ignored, html=False))
 
 
 def _check_well_formed(text: str) -> None:
@@ -111,12 +114,12 @@ def _check_doctype(_name: str, _system: str | None, _public: str | None, declare
         raise InvalidInputError("tag_handling is xml, and a text declares what its elements or entities are")
 
 
-def _tokens(text: str, *, html: bool) -> Iterator[Token]:
+def _tokens(text: str, syntax: re.Pattern[str]) -> Iterator[Token]:
     end = 0
-    for found in (_HTML if html else _XML).finditer(text):
+    for found in syntax.finditer(text):
         if end < found.start():
             yield Token(Kind.TEXT, text[end : found.start()])
-        yield _token(found, html=html)
+        yield _token(found, html=syntax is not _XML)
         end = found.end()
     if end < len(text):
         yield Token(Kind.TEXT, text[end:])

@@ -50,6 +50,14 @@ def test_pages_of_old_books() -> None:
     assert "か&nbsp;き。" in html_of(book(b=old))
 
 
+@pytest.mark.parametrize("empty", ['<script src="a.js"/>', "<style />", "<script title='>'\n/>"])
+def test_script_that_closes_itself(empty: str) -> None:
+    """As programs write XML: what follows it, in its page and in those behind it, is none of the script."""
+    content = book(b=page(f"{empty}<p>く<b>こ</b>。</p><script>/* さ */</script>"))
+    assert sentences(content) == sentences(book(b=page("<p>く<b>こ</b>。</p>")))
+    assert empty in html_of(content)
+
+
 @pytest.mark.parametrize(
     ("parts", "problem"),
     [
