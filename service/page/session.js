@@ -75,8 +75,13 @@ function offer(target, translation, address) {
   });
   target.addEventListener("blur", () => {
     const corrected = (target.textContent = target.textContent.trim() || known);
-    if (corrected !== known) saving = saving.then(() => attempt(() => save(corrected)));
+    saving = saving.then(() => isSaved(corrected) || attempt(() => save(corrected)));
   });
+
+  /** Whether a service has it: asked when its turn has come, since one before it may have been under way until then. */
+  function isSaved(text) {
+    return text === known && !target.classList.contains("unsaved");
+  }
 
   async function save(corrected) {
     target.classList.add("unsaved");

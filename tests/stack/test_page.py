@@ -90,6 +90,14 @@ class Held:
         self._taken(page).fulfill(json=answer)
         self._wait(page)
 
+    def end(self, page: Page, *, comes: bool) -> None:
+        """Have it answered, without waiting for that; or its answer lost, although the service has got it."""
+        if comes:
+            self._taken(page).continue_()
+        else:
+            self._taken(page).fetch()
+            self._taken(page).abort()
+
     def let_go(self, page: Page) -> None:
         """Have it answered, and wait until the page has done what it does with the answer."""
         first = self._taken(page)
@@ -395,6 +403,26 @@ def test_correction_that_cannot_be_saved(page: Page, replica: Replica) -> None:
     target.fill("")
     target.press("Enter")
     expect(target).to_have_text("Eins.")
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_correction_that_is_taken_back(page: Page, replica: Replica, *, comes: bool) -> None:
+    """While it is on its way, or where nobody knows whether it has come: the model reads what the page shows."""
+    page.goto(replica.url)
+    page.get_by_label("Languages").select_option(label="French → German")
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    target = page.locator("#session .target").first
+    expect(target).to_have_text("ONE.")
+    held = Held(page, "**/v1/sessions/*/sentences/*")
+    target.fill("Eins.")
+    target.press("Enter")
+    target.fill("ONE.")
+    target.press("Enter")
+    held.end(page, comes=comes)
+    say(page, "two.")
+    expect(page.locator("#session .target")).to_have_text(["ONE.", "TWO. [one.=ONE.]"])
+    expect(target).to_have_class("target")
 
 
 def test_service_that_is_away_for_a_while(page: Page, replicas: Replicas, redis_url: str) -> None:
