@@ -1,5 +1,6 @@
 """Files that are archives (ZIP): opened, read within limits, and written again with other parts."""
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
@@ -18,8 +19,8 @@ _PACKED: Final = frozenset((ZIP_STORED, ZIP_DEFLATED))
 """How such files are packed; others are unpacked whole, however long they said to be."""
 
 
-def opened(content: bytes, suffix: str, main: str) -> ZipFile:
-    """The archive that a file is, which has a part of the name `main`.
+def opened(content: bytes, suffix: str, main: str | re.Pattern[str]) -> ZipFile:
+    """The archive that a file is, which has a part of the name `main`, or of one like that.
 
     Raises:
         InvalidInputError: it is none, or unpacks to too much.
@@ -29,7 +30,8 @@ def opened(content: bytes, suffix: str, main: str) -> ZipFile:
     except (BadZipFile, NotImplementedError, ValueError) as error:
         raise InvalidInputError(f"file: is no {suffix}: {error}") from None
     names = archive.namelist()
-    if main not in names or len(set(names)) < len(names):
+    has_main = main in names if isinstance(main, str) else any(map(main.fullmatch, names))
+    if not has_main or len(set(names)) < len(names):
         raise InvalidInputError(f"file: is no {suffix}: it does not hold what such a file does")
     if any(info.compress_type not in _PACKED for info in archive.infolist()):
         raise InvalidInputError(f"file: is no {suffix}: it is packed as none is")

@@ -25,7 +25,7 @@ class OfficeFiles:
 
     suffix: str
     dialect: Dialect
-    main: str
+    main: re.Pattern[str]
     """The part that each of them has."""
     parts: re.Pattern[str]
     """Those that people read; slides and their notes are numbered."""
@@ -70,8 +70,11 @@ class OfficeFiles:
     def _read(self, archive: ZipFile) -> list[ZipInfo]:
         """Those that people read, about in the order in which they do."""
         found = [(match, info) for info in archive.infolist() if (match := self.parts.fullmatch(info.filename))]
-        found.sort(key=lambda one: (one[1].filename != self.main, float(one[0].groupdict().get("number") or "inf")))
+        found.sort(key=lambda one: (not self._is_main(one[1]), float(one[0].groupdict().get("number") or "inf")))
         return [info for _, info in found]
+
+    def _is_main(self, part: ZipInfo) -> bool:
+        return self.main.fullmatch(part.filename) is not None
 
     def _parts(self, archive: ZipFile) -> Iterator[tuple[str, Any]]:
         """By their names."""
@@ -86,12 +89,16 @@ class OfficeFiles:
 
 
 WORD_FILES: Final = OfficeFiles(
-    ".docx", WORD, "word/document.xml", re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml")
+    ".docx",
+    WORD,
+    re.compile(r"word/document\d*\.xml"),
+    re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml"),
 )
+"""Word in a browser numbers all parts: its files have a `document2.xml`, or `document22.xml`."""
 SLIDE_FILES: Final = OfficeFiles(
     ".pptx",
     SLIDES,
-    "ppt/presentation.xml",
+    re.compile(r"ppt/presentation\.xml"),
     re.compile(
         r"ppt/(?:(?:slides/slide|notesSlides/notesSlide)(?P<number>\d+)|diagrams/(?:data|drawing)\d+|charts/chart\d+)\.xml"
     ),
@@ -99,7 +106,7 @@ SLIDE_FILES: Final = OfficeFiles(
 
 
 def _open_document(suffix: str, parts: str) -> OfficeFiles:
-    return OfficeFiles(suffix, OPEN_DOCUMENT, "content.xml", re.compile(parts), into_runs, out_of_runs)
+    return OfficeFiles(suffix, OPEN_DOCUMENT, re.compile(r"content\.xml"), re.compile(parts), into_runs, out_of_runs)
 
 
 OPEN_TEXT_FILES: Final = _open_document(".odt", r"(?:content|styles)\.xml")

@@ -323,6 +323,19 @@ def test_headers_and_notes_are_translated_and_nothing_else() -> None:
         assert ">4</w:t>" in after.read("word/endnotes.xml").decode()
 
 
+def test_file_of_word_in_a_browser() -> None:
+    """It numbers all parts."""
+    parts = {"document22": "か", "header2": "き", "footnotes2": "く", "endnotes3": "け"}
+    written = BytesIO()
+    with ZipFile(written, "w") as archive:
+        for name, text in reversed(parts.items()):
+            archive.writestr(f"word/{name}.xml", f"<w:document {NAMESPACES}><w:p>{run(text)}</w:p></w:document>")
+    html = html_of(written.getvalue())
+    assert html == "<p>か</p><p>け</p><p>く</p><p>き</p>"
+    with ZipFile(BytesIO(with_translation(written.getvalue(), html.replace("か", "A")))) as archive:
+        assert ">A</w:t>" in archive.read("word/document22.xml").decode()
+
+
 def test_a_file_of_another_program() -> None:
     """What python-docx writes, it reads again."""
     made = docx.Document()
