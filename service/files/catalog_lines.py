@@ -18,8 +18,12 @@ _ABOUT: Final = frozenset(("flags", "previous"))
 _BEGIN: Final = frozenset(("msgctxt", "msgid"))
 _FUZZY: Final = re.compile(r"[,\s]fuzzy\b")
 _ESCAPES: Final = dict(zip('abfnrtv"\\', '\a\b\f\n\r\t\v"\\', strict=True))
-_ESCAPE: Final = re.compile(rf"\\([{re.escape(''.join(_ESCAPES))}])")
-_ESCAPED: Final = {ord(said): f"\\{escape}" for escape, said in _ESCAPES.items()}
+_ESCAPE: Final = re.compile(rf"\\([{re.escape(''.join(_ESCAPES))}])|(?:\\(?:[0-7]{{1,3}}|x[0-9A-Fa-f]++))++")
+"""Of a character; or of several, by the numbers of their bytes, as `msgcat --escape` writes all that is not ASCII."""
+_BYTE: Final = re.compile(r"\\(?:([0-7]+)|x([0-9A-Fa-f]+))")
+_ESCAPED: Final = {number: f"\\{number:03o}" for number in range(32)} | {
+    ord(said): f"\\{escape}" for escape, said in _ESCAPES.items()
+}
 
 
 @dataclass(slots=True)
@@ -153,7 +157,16 @@ def _may_follow(entry: Entry, name: str) -> bool:
 
 
 def _unescaped(said: str) -> str:
-    return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], said)
+    return _ESCAPE.sub(lambda found: _ESCAPES[found[1]] if found[1] else _of_bytes(found[0]), said)
+
+
+def _of_bytes(escaped: str) -> str:
+    """What some say in UTF-8; as it is where they are of another encoding."""
+    values = (int(octal, 8) if octal else int(other[-2:], 16) for octal, other in _BYTE.findall(escaped))
+    try:
+        return bytes(value & 255 for value in values).decode()
+    except UnicodeDecodeError:
+        return escaped
 
 
 def _refuse(number: int) -> NoReturn:

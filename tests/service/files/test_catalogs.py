@@ -33,6 +33,10 @@ def capitals(file: str) -> str:
         ('msgid "\\n x\\n"\nmsgstr ""\n', '#, fuzzy\nmsgid "\\n x\\n"\nmsgstr ""\n"\\n"\n" X\\n"\n'),
         ('msgid "x\\ny"\nmsgstr ""\n""\n', '#, fuzzy\nmsgid "x\\ny"\nmsgstr ""\n"X\\n"\n"Y"\n'),
         ('msgid "x \\"\\ty\\" \\\\"\nmsgstr ""\n', '#, fuzzy\nmsgid "x \\"\\ty\\" \\\\"\nmsgstr "X \\"\\tY\\" \\\\"\n'),
+        ('msgid "x \\343\\201\\x82"\nmsgstr ""\n', '#, fuzzy\nmsgid "x \\343\\201\\x82"\nmsgstr "X あ"\n'),
+        ('msgid "\\33[1mx"\nmsgstr ""\n', '#, fuzzy\nmsgid "\\33[1mx"\nmsgstr "\\033[1mx"\n'),
+        ('msgid "x \\202"\nmsgstr ""\n', '#, fuzzy\nmsgid "x \\202"\nmsgstr "X \\\\202"\n'),
+        ('msgid "x \\\\101"\nmsgstr ""\n', '#, fuzzy\nmsgid "x \\\\101"\nmsgstr "X \\\\101"\n'),
         (
             'msgid "x"\nmsgstr ""\nmsgid "y"\nmsgstr ""\n',
             '#, fuzzy\nmsgid "x"\nmsgstr "X"\n#, fuzzy\nmsgid "y"\nmsgstr "Y"\n',
