@@ -27,7 +27,9 @@ _CONTENTS: Final = "application/x-dtbncx+xml"
 MARKUP: Final = Markup("html", splitting=frozenset({"text"}), xhtml=True)
 """Of pages, and of such a table, where each title is a `text`."""
 _ENCODING: Final = re.compile(rb"\s*<\?xml\b[^>]*?\sencoding\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
-_UTF_8: Final = frozenset((b"utf-8", b"utf8", b"us-ascii"))
+_ASCII: Final = b"us-ascii"
+"""What some programs say that write all other letters as entities."""
+_UTF_8: Final = frozenset((b"utf-8", b"utf8", _ASCII))
 
 
 def html_of(content: bytes) -> str:
@@ -45,7 +47,7 @@ def with_translation(content: bytes, translation: str) -> bytes:
     translated = translation.split(Page(content).between)
     with opened(content, _SUFFIX, _CONTAINER) as archive:
         pages = zip(_pages(archive), translated, strict=True)
-        return with_parts(archive, {name: page.encode() for name, page in pages})
+        return with_parts(archive, {name: _written(page) for name, page in pages})
 
 
 def _pages(archive: ZipFile) -> dict[str, str]:
@@ -68,6 +70,15 @@ def _text_of(name: str, page: bytes) -> str:
     except UnicodeDecodeError:
         pass
     raise InvalidInputError(f"file: {name} is not in UTF-8, or encrypted")
+
+
+def _written(page: str) -> bytes:
+    """A page in UTF-8, which says so if it has said that it has nothing but ASCII, and now has more."""
+    content = page.encode()
+    said = _ENCODING.match(content)
+    if said is None or said[1].lower() != _ASCII or content.isascii():
+        return content
+    return content[: said.start(1)] + b"utf-8" + content[said.end(1) :]
 
 
 def _names(archive: ZipFile) -> list[str]:

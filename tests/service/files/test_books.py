@@ -5,6 +5,7 @@ from io import BytesIO
 from zipfile import ZipFile
 
 import pytest
+from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.books import MARKUP, html_of, with_translation
@@ -48,6 +49,18 @@ def test_pages_of_old_books() -> None:
         '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>か&nbsp;き。</p></body></html>'
     )
     assert "か&nbsp;き。" in html_of(book(b=old))
+
+
+@pytest.mark.parametrize("encoding", ["us-ascii", "US-ASCII"])
+def test_page_of_letters_as_entities(encoding: str) -> None:
+    """It says that it is ASCII, and must not say so when it has been translated: programs would refuse it."""
+    ascii_page = page("<p>&#12363;</p>").replace("題", "x").replace("utf-8", encoding)
+    content = book(b=ascii_page)
+    for said, expected in (("&#12363;", ascii_page), ("か", ascii_page.replace(encoding, "utf-8"))):
+        with ZipFile(BytesIO(with_translation(content, html_of(content).replace("&#12363;", said)))) as archive:
+            written = archive.read("OEBPS/text/b.xhtml")
+        assert written.decode() == expected.replace("&#12363;", said)
+        assert "か" in "".join(etree.fromstring(written).itertext())
 
 
 @pytest.mark.parametrize("empty", ['<script src="a.js"/>', "<style />", "<script title='>'\n/>"])
