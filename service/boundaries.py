@@ -3,15 +3,17 @@
 Each rule stands for texts that the library divides where a reader would not, or not where a reader would.
 """
 
+import html
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, chain
 
 import sentencex
 
 from models.data.markup import split_unmarked
 from models.data.spacing import primary
-from models.data.words import TICKED
+from models.data.words import ENTITY, TICKED
 
 _AFTER_STOP = re.compile(r"(?<=[。！？])[0-9]")
 """After a stop the library takes any ASCII digit for decimals, and so misses 来た。3人は; a wide digit it does not."""
@@ -21,6 +23,7 @@ _DECIMAL = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
 """A wide full stop between digits is no end."""
 _ELLIPSIS = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
 """It knows three dots, and not the one character that stands for them: an end where a capital letter follows."""
+_ENTITY = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _TICKED = re.compile(TICKED, re.VERBOSE)
 """It takes what opens code behind a stop for a quotation mark that closes."""
 _SPACED_STOP = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
@@ -82,11 +85,11 @@ class Boundaries:
     def split(self, line: str, longest: int) -> list[str]:
         """The sentences of a line, each with the white space after it; joined they are the line.
 
-        Tags, and other marks around words, make no difference. `longest` is what a sentence may have, in characters.
-        The library takes quadratic time, so a line is searched in windows of twice that, and what has no boundary
-        within one is cut: too long in any case, it is for the caller to refuse.
+        Tags, and other marks around words, make no difference, nor whether a character is an entity. `longest` is what
+        a sentence may have, in characters. The library takes quadratic time, so a line is searched in windows of twice
+        that, and what has no boundary within one is cut: too long in any case, it is for the caller to refuse.
         """
-        return split_unmarked(line, lambda unmarked: self._sentences(unmarked, longest))
+        return split_unmarked(line, lambda text: _split_as_read(text, lambda read: self._sentences(read, longest)))
 
     def _sentences(self, line: str, longest: int) -> Iterator[str]:
         whole = self._joined(self._pieces(line, longest), longest)
@@ -157,6 +160,27 @@ class Boundaries:
             or (not self._english and piece[0].islower() and _SHORT_WORD.search(end))
             or (self._unfinished and self._unfinished.search(end))
         )
+
+
+def _split_as_read(text: str, split: Callable[[str], Iterable[str]]) -> Iterator[str]:
+    """The pieces of a text, divided where it would be if its entities, as `&rdquo;`, were what they stand for."""
+    ends, longer = list[int](), list[int]()
+
+    def character(found: re.Match[str]) -> str:
+        said = html.unescape(found[0])
+        if len(said) != 1:
+            return found[0]
+        longer.append(len(found[0]) - 1 + (longer[-1] if longer else 0))
+        ends.append(found.end() - longer[-1])
+        return " " if said.isspace() else said
+
+    read = _ENTITY.sub(character, text)
+    start = 0
+    for end in accumulate(map(len, split(read))):
+        passed = bisect_right(ends, end)
+        cut = end + (longer[passed - 1] if passed else 0)
+        yield text[start:cut]
+        start = cut
 
 
 def _opened(sentence: str, longest: int) -> str | None:

@@ -99,6 +99,27 @@ def test_line_without_boundary_is_cut() -> None:
     assert max(map(len, parts)) > 50
 
 
+@pytest.mark.parametrize(
+    ("language", "divided"),
+    [
+        ("en", "&ldquo;He left Kyoto.&rdquo; |She came."),
+        ("en", "He said &quot;no.&quot; |&quot;Yes,&#34; she said."),
+        ("en", "He left Kyoto&hellip; |She came.&nbsp; |It rained.&#xA0;|He slept &mdash; or not."),
+        ("en", "<p><b>He left.&rdquo;</b> |She &amp; he saw &lt;b&gt;it&lt;/b&gt;. |AT&T; &no; &NotEqualTilde; left."),
+        ("ja", "&#12300;&#12363;&#12302;&#12290;&#12301;|&#12365;&#12290;&#12288;|&#12367;&#65311;"),
+        ("ja", "か。|&#12300;き&#12301;"),
+    ],
+)
+def test_entity_is_read_as_what_it_says(language: str, divided: str) -> None:
+    """As a page may have any character; the pieces have it as it was."""
+    assert sentences(divided.replace("|", ""), language) == [each.strip() for each in divided.split("|") if each]
+
+
+def test_many_entities_do_not_take_long() -> None:
+    """A time that grew with their square would never end here."""
+    assert len(sentences("か&#12290;" * 100_000, "ja")) == 100_000
+
+
 @pytest.mark.parametrize("space", ["\u00a0", "\u3000", "\u2003 \u3000"])
 def test_wide_space_before_a_full_stop_is_no_harm(space: str) -> None:
     """Where a capital, a space that is not ASCII's and a full stop stand, others still end where they end."""
