@@ -8,6 +8,7 @@ const panel = document.querySelector("#files");
 const [drop, input, list] = [".drop", "input", "ul"].map((selector) => panel.querySelector(selector));
 const template = document.querySelector("#file");
 const lines = new Map(); // of files, by their ids
+const deleted = new Set(); // ids, which an answer that was on its way may still have
 const PAUSE_MS = 1000; // between two looks at how far they are
 const LONG_PAUSE_MS = 5000; // where there was no answer
 let isWatching = false;
@@ -32,7 +33,7 @@ export async function readFiles() {
   const { files } = await (await ask("v1/files")).json();
   const ids = new Set(files.map(({ id }) => id));
   shown.filter((id) => !ids.has(id)).forEach(forget);
-  files.forEach(show);
+  files.filter(({ id }) => !deleted.has(id)).forEach(show);
   if (!isWatching) watch();
 }
 
@@ -109,6 +110,7 @@ async function remove({ id }) {
   await ask(`v1/files/${id}`, { method: "DELETE" }).catch((problem) => {
     if (problem.status !== 404) throw problem; // it is gone already
   });
+  deleted.add(id);
   forget(id);
 }
 

@@ -331,6 +331,22 @@ def test_file_that_is_sent_while_the_others_are_looked_at(page: Page, replica: R
     expect(line).to_have_count(0)
 
 
+def test_file_that_is_deleted_while_the_others_are_looked_at(page: Page, replica: Replica) -> None:
+    """It does not come back with the answer, which still has it."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Files").click()
+    page.locator("#files input").set_input_files({"name": "c.txt", "mimeType": "text/plain", "buffer": b"one."})
+    line = page.locator("#files li", has_text="c.txt")
+    expect(line.get_by_role("button", name="Download")).to_be_visible()
+    held = Held(page, "**/v1/files")
+    page.get_by_role("tab", name="Files").click()
+    found = page.request.get(f"{replica.url}/v1/files").json()
+    line.get_by_role("button", name="Delete").click()
+    expect(line).to_have_count(0)
+    held.fulfill(page, found)
+    expect(line).to_have_count(0)
+
+
 def test_file_that_cannot_be_translated(page: Page, replica: Replica) -> None:
     """What is of no kind that is read is refused at once, by its name; what fails later says why on its line."""
     page.goto(replica.url)
