@@ -58,6 +58,7 @@ async function show(signal) {
 }
 
 function clear() {
+  passage = null; // what is still under way of it has nothing to offer any more
   target.replaceChildren();
   state.textContent = "";
   copy.hidden = compare.hidden = true;

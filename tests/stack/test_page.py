@@ -168,6 +168,23 @@ def test_translation_that_is_stopped(page: Page, replica: Replica, tmp_path: Pat
     gate.touch()
 
 
+def test_translation_that_another_one_takes_the_place_of(page: Page, replica: Replica, tmp_path: Path) -> None:
+    """What the page no longer shows can be neither copied nor compared."""
+    gate = tmp_path / "gate"
+    page.goto(replica.url)
+    translate(page, f"one.\nwait-for:{gate}\n")
+    expect(page.locator("#text .translation span")).to_have_count(1)
+    held = Held(page, "**/v1/models")
+    translate(page, "two.")
+    expect(page.locator("#text .translation span")).to_have_count(0)
+    for name in ("Copy", "Compare with each sentence alone"):
+        expect(page.get_by_role("button", name=name)).to_be_hidden()
+    gate.touch()
+    held.let_go(page)
+    expect(page.locator("#text .translation")).to_have_text("TWO.")
+    expect(page.get_by_role("button", name="Compare with each sentence alone")).to_be_visible()
+
+
 def test_what_context_has_changed(page: Page, replica: Replica) -> None:
     """A sentence tells how many it was read after; beside each sentence alone, the words that differ are marked."""
     page.goto(replica.url)
