@@ -97,6 +97,14 @@ class Preparation:
             self.check_length(tokens, "a sentence or its translation has {} tokens")
         return encoded
 
+    def sizes(self, source: str, target: str) -> tuple[int, int]:
+        """Tokens of a sentence and of a translation of it, as `whole` and `targets` give them.
+
+        What is verbatim in both is a stand-in in both: an address is a word, not the dozens of pieces that it has.
+        """
+        read = self.spelling.of(source)
+        return len(self.tokenizer.encode_source(read.text)), len(self.tokenizer.encode_target(read.as_read(target)))
+
     def retold(
         self, request: TokenizedRequest, spelt: Spelt, turn: int, missing: Collection[Term]
     ) -> tuple[TokenizedRequest, Spelt] | None:

@@ -223,6 +223,10 @@ class Runtime:
         encoded = self._preparation.targets(requests, targets)
         return [sum(values) for values in self.engine(options.strategy).log_probabilities(sources, encoded)]
 
+    def sizes(self, sentence: Sentence) -> tuple[int, int]:
+        """Tokens of a sentence and of its translation as `score` reads them, without the ends of sentence."""
+        return self._preparation.sizes(sentence.source, sentence.target or "")
+
     def cache_use(self) -> CacheUse:
         """How often states of the context were kept from an earlier request, since the runtime was loaded."""
         return self._engines["direct"].cache_use()
@@ -319,14 +323,13 @@ class WindowTranslator:
         """The log-probability of each target as the translation of its window's current sentence."""
         return self.runtime.score([_request_of(window) for window in windows], targets, self.options)
 
-    def count_tokens(self, target: str) -> int:
-        """Tokens of a translation, without the end of sentence."""
-        return len(self.runtime.tokenizer.encode_target(target))
+    def count_tokens(self, sentence: Sentence) -> int:
+        """Tokens of a sentence's translation as it is scored, without the end of sentence."""
+        return self.runtime.sizes(sentence)[1]
 
     def fits(self, sentence: Sentence) -> bool:
         """Whether neither a sentence nor its translation has more tokens than the model has positions."""
-        source = len(self.runtime.tokenizer.encode_source(sentence.source))
-        return max(source, self.count_tokens(sentence.target or "")) <= self.runtime.manifest.limits.source_tokens
+        return max(self.runtime.sizes(sentence)) <= self.runtime.manifest.limits.source_tokens
 
 
 def _request_of(window: Window) -> TranslationRequest:

@@ -55,6 +55,11 @@ class _Judged:
     window: Window
     target: str
 
+    @property
+    def sentence(self) -> Sentence:
+        """What is translated, and its translation."""
+        return Sentence(self.window.current.source, self.target)
+
 
 def outcomes_of(
     scorer: Scorer,
@@ -62,7 +67,7 @@ def outcomes_of(
     window: ContextWindow,
     *,
     rule: Rule = "last",
-    count_tokens: Callable[[str], int] = len,
+    count_tokens: Callable[[Sentence], int] = lambda sentence: len(sentence.target or ""),
     replacement: Replacement = REAL,
 ) -> list[Outcome]:
     """Score all variants of all items in their contexts, and say of each item whether it is right.
@@ -72,7 +77,7 @@ def outcomes_of(
         items: Of one or more sets.
         window: Which sentences around each one the scorer is given.
         rule: What of a variant is compared.
-        count_tokens: Tokens of a translation without the end of sentence; for `group`.
+        count_tokens: Tokens of a sentence's translation as the scorer reads it, without its end; for `group`.
         replacement: What stands in place of the context, the same for all variants of an item.
 
     Raises:
@@ -123,7 +128,7 @@ def require_fitting(items: Sequence[ContrastiveItem], rule: Rule, fits: Callable
     for item in items:
         for variant in (item.right, *item.wrong):
             for one in _judged(item, variant, ContextWindow(), rule):
-                if not fits(Sentence(one.window.current.source, one.target)):
+                if not fits(one.sentence):
                     raise DataError(f"an item of document {item.document} is too long for the model: {one.target}")
 
 
@@ -186,10 +191,12 @@ def _scores(scorer: Scorer, judged: Iterable[list[list[_Judged]]]) -> dict[_Judg
     return dict(zip(asked, scores, strict=True))
 
 
-def _total(scores: Sequence[float], variant: list[_Judged], rule: Rule, count_tokens: Callable[[str], int]) -> float:
+def _total(
+    scores: Sequence[float], variant: list[_Judged], rule: Rule, count_tokens: Callable[[Sentence], int]
+) -> float:
     if rule == "last":
         return scores[-1]
-    return sum(scores) / sum(count_tokens(one.target) + 1 for one in variant)
+    return sum(scores) / sum(count_tokens(one.sentence) + 1 for one in variant)
 
 
 def _is_right(scores: Sequence[float]) -> bool:

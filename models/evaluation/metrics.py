@@ -109,7 +109,7 @@ def evaluate(
 
 def reference_loss(
     scorer: Scorer,
-    count_tokens: Callable[[str], int],
+    count_tokens: Callable[[Sentence], int],
     documents: Sequence[Document],
     window: ContextWindow,
     *,
@@ -120,7 +120,7 @@ def reference_loss(
 
     Args:
         scorer: What is evaluated.
-        count_tokens: Tokens of a reference, without the end of sentence.
+        count_tokens: Tokens of a sentence's reference as the scorer reads it, without the end of sentence.
         documents: Sentences with their reference translations.
         window: Which sentences around each one the scorer is given.
         fits: Whether the scorer can score a sentence with its reference; one that it cannot is context only.
@@ -131,11 +131,12 @@ def reference_loss(
     """
     references = [reference for document in _references(documents) for reference in document]
     given = zip(_windows(documents, window, replacement), references, strict=True)
-    scored = [(each, reference) for each, reference in given if fits(Sentence(each.current.source, reference))]
+    pairs = [(each, Sentence(each.current.source, reference)) for each, reference in given]
+    scored = [(each, sentence) for each, sentence in pairs if fits(sentence)]
     if not scored:
         raise DataError("no sentence is short enough for the model to score its reference")
-    scores = scorer.score([each for each, _ in scored], [reference for _, reference in scored])
-    return -sum(scores) / sum(count_tokens(reference) + 1 for _, reference in scored)
+    scores = scorer.score([each for each, _ in scored], [sentence.target or "" for _, sentence in scored])
+    return -sum(scores) / sum(count_tokens(sentence) + 1 for _, sentence in scored)
 
 
 def compare(

@@ -8,13 +8,13 @@ import pytest
 
 from models.config import ContextWindow, SentenceConfig
 from models.data.batches import Example
-from models.data.documents import Sentence, Window, windows
+from models.data.documents import Document, Sentence, Window, windows
 from models.engine.requests import Alternative, Options, TranslationRequest
 from models.engine.runtime import Runtime, WindowTranslator
 from models.engine.strategies import TokenizedRequest
 from models.errors import BundleError, RequestError, SentenceTooLongError, UnsupportedOptionError
 from models.evaluation.contrastive import Scorer
-from models.evaluation.metrics import Translator, evaluate
+from models.evaluation.metrics import Translator, evaluate, reference_loss
 from models.network.model import TranslationModel
 from models.training.checkpoints import load_checkpoint
 from tests.support.bundles import documents, make_bundle
@@ -278,6 +278,18 @@ def test_evaluation_takes_a_runtime(runtime: Runtime) -> None:
     assert list(evaluation.translations) == expected
     given = [Window(Sentence(request.source), request.preceding) for request in REQUESTS]
     assert scorer.score(given, TARGETS) == runtime.score(REQUESTS, TARGETS, Options("sentence"))
+
+
+def test_the_loss_is_over_the_tokens_that_are_scored(runtime: Runtime) -> None:
+    """An address is a word to the model on both sides, however many pieces it has; so it is to whoever counts them."""
+    scorer, address = WindowTranslator(runtime), "https://example.org/" + "rikaroko" * 20
+    addressed, plain = (Sentence(f"{word}からり。", f"raka {word}.") for word in (address, "ABC"))
+    assert len(runtime.tokenizer.encode_target(addressed.target or "")) > runtime.manifest.limits.source_tokens
+    losses = [
+        reference_loss(scorer, scorer.count_tokens, [Document((each,))], ContextWindow(), fits=scorer.fits)
+        for each in (addressed, plain)
+    ]
+    assert losses[0] == pytest.approx(losses[1])
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_group_counts_all_sentences_but_the_first_by_their_tokens() -> None:
     items = [passage(("a", "b b b", "c c c"), ("a", "b", "c"))]
 
     def accuracy(rule: Rule) -> float:
-        count = lambda text: len(text.split())  # noqa: E731
+        count = lambda sentence: len((sentence.target or "").split())  # noqa: E731
         return contrast(judge, items, ContextWindow(size=2), rule=rule, count_tokens=count).accuracy
 
     assert accuracy("group") == 1  # -10 / 8 against -8 / 4

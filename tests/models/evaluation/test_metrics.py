@@ -207,9 +207,9 @@ class Judge:
         return [self.word * (len(target.split()) + 1) for target in targets]
 
 
-def count_words(text: str) -> int:
-    """Give the tokens of a text, for a model whose tokens are words."""
-    return len(text.split())
+def count_words(sentence: Sentence) -> int:
+    """Give the tokens of a reference, for a model whose tokens are words."""
+    return len((sentence.target or "").split())
 
 
 def test_loss_is_a_mean_over_tokens_not_sentences() -> None:
