@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from models.commands.context import SearchSettings, Setting, translator_of
+from models.commands.files import readable
 from models.commands.options import (
     Alpha,
     Beam,
@@ -61,8 +62,10 @@ def evaluate(
 
     require_two_files(out, json_file)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
-    documents, setting = read_documents(source, reference), Setting(runtime, context, seed, sentences)
-    require_translatable(runtime, source)
+    setting = Setting(runtime, context, seed, sentences)
+    with readable(source) as file:  # twice, which a pipe is not
+        documents = read_documents(file, reference)
+        require_translatable(runtime, file)
     references = [sentence.target or "" for document in documents for sentence in document.sentences]
     other = None if baseline is None else _baseline(baseline, len(references))  # which `out` may be about to replace
     options = metrics.MetricOptions(lowercase, tokenize)

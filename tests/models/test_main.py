@@ -92,6 +92,24 @@ def test_evaluate_writes_its_figures(bundle: Path, corpus: tuple[Path, Path], tm
     assert len(texts[0]) < len(texts[1]) != len(texts[2])
 
 
+def test_evaluate_reads_a_pipe(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """Once, since nothing more comes: a sentence that cannot be translated is named by its line all the same.
+
+    From one with a name, as `mkfifo` makes it, a second reading would wait for ever.
+    """
+    sources = corpus[0].read_text(encoding="utf-8").splitlines(keepends=True)
+    unfit = "".join([f"{UNFIT}\n", *sources[1:]])
+    for model, text, status in (bundle, "".join(sources), 0), (narrowed(bundle, tmp_path / "narrow"), unfit, 2):
+        reading, writing = os.pipe()
+        with os.fdopen(writing, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        pipe = f"/dev/fd/{reading}"
+        done = run("evaluate", model, "--source", pipe, "--reference", corpus[1], "--beam", "1")
+        os.close(reading)
+        assert done.returncode == status, done.stderr
+        assert (f"{pipe}:1: cannot be translated" in done.stderr) is (status != 0)
+
+
 def test_contrast_writes_accuracies(bundle: Path, tmp_path: Path) -> None:
     """`contrast` gives accuracies between 0 and 1, over all sets together."""
     file, out = contrastive_set(tmp_path), tmp_path / "outcomes"
