@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterable
 
 from loadtests.stand_in import Recorded
+from models.config import ContextWindow
 
 _WORDS = ("雨", "駅", "手紙", "彼女", "橋", "夜", "声", "庭", "約束", "海")
 
@@ -19,10 +20,10 @@ def marked_documents(rng: random.Random, documents: int, sentences: int) -> Mark
     )
 
 
-def misplaced(documents: Marked, record: Iterable[Recorded], window: int) -> list[str]:
-    """What reached a worker with other preceding sentences than its own document's last `window` ones, in order."""
+def misplaced(documents: Marked, record: Iterable[Recorded], window: ContextWindow) -> list[str]:
+    """What reached a worker with other preceding sentences than those of its own document in its window, in order."""
     expected = {
-        sentence: tuple(document[max(0, position - window) : position])
+        sentence: tuple(document[window.around(position)[0] : position])
         for document in documents
         for position, sentence in enumerate(document)
     }

@@ -22,6 +22,7 @@ from loadtests.stage import Behaviour, Setting, staged
 from loadtests.stand_in import RECORD, Recorded, read_record
 from loadtests.verdicts import OUTAGE, Budget, figures, judge, struck
 from models.bundle.manifest import Manifest
+from models.config import ContextWindow
 
 _MISCHIEF = 0.15
 _SETTINGS = {"queue_limit": "4096", "session_lease_seconds": "1"}
@@ -78,7 +79,7 @@ def run(plan: Plan, bundle: Path, on_progress: Callable[[float], object]) -> Rep
         *struck(ran.struck, len(timeline)),
         *judge(ran, Budget(explained=OUTAGE)),
         everything(answered(ran.outcomes), total),
-        isolated(recorded, documents, Manifest.load(bundle).window.size),
+        isolated(recorded, documents, Manifest.load(bundle).window),
     ]
     again = {"translated again": translated_again(recorded, documents)}
     return Report("order", asdict(plan), figures(ran) | again, checks, all_plots(ran))
@@ -94,7 +95,7 @@ def everything(found: int, total: int) -> Check:
     return Check("every sentence is answered", found == total, f"{found} of {total}")
 
 
-def isolated(record: Sequence[Recorded], documents: Marked, window: int) -> Check:
+def isolated(record: Sequence[Recorded], documents: Marked, window: ContextWindow) -> Check:
     """Nothing reached a worker with a sentence of another document, or with other ones of its own than it should."""
     wrong = misplaced(documents, record, window)
     found = "; ".join([f"{len(wrong)} of {len(record)} are not", *wrong[:3]])

@@ -1,6 +1,7 @@
 from loadtests.marked import misplaced
 from loadtests.order import everything, isolated, translated_again
 from loadtests.stand_in import Recorded
+from models.config import ContextWindow
 
 DOCUMENTS = (("a0", "a1", "a2"), ("b0", "b1", "b2"))
 
@@ -14,9 +15,17 @@ def test_context_of_another_document_is_found() -> None:
     """Only a sentence's own predecessors, all of the window and in order, may come with it."""
     right = [recorded(0, 0), recorded(0, 2, "a0", "a1"), recorded(1, 1, "b0")]
     wrong = [recorded(0, 2, "a0", "b1"), recorded(0, 2, "a1", "a0"), recorded(1, 2, "b1"), recorded(1, 0, "a2")]
-    assert isolated(right, DOCUMENTS, 2).holds
-    assert not isolated([*right, *wrong], DOCUMENTS, 2).holds
-    assert misplaced(DOCUMENTS, [*right, *wrong], 2) == ["a2", "a2", "b2", "b0"]
+    window = ContextWindow(size=2)
+    assert isolated(right, DOCUMENTS, window).holds
+    assert not isolated([*right, *wrong], DOCUMENTS, window).holds
+    assert misplaced(DOCUMENTS, [*right, *wrong], window) == ["a2", "a2", "b2", "b0"]
+
+
+def test_a_block_is_the_context_of_its_own_sentences_alone() -> None:
+    """In blocks of two the third sentence is read alone, as it should be; what is before it is another block's."""
+    window = ContextWindow(kind="block", size=1)
+    assert isolated([recorded(0, 0), recorded(0, 1, "a0"), recorded(0, 2)], DOCUMENTS, window).holds
+    assert misplaced(DOCUMENTS, [recorded(0, 2, "a1"), recorded(1, 1)], window) == ["a2", "b1"]
 
 
 def test_translations_beyond_the_two_of_each_sentence_are_counted() -> None:
