@@ -23,7 +23,8 @@ from loadtests.direct import Budget, DirectWorker, DirectWorkers, batches_of, di
 from loadtests.errors import LoadTestError
 from loadtests.report import Check, Report, Value, at_least, no_more, percentile
 from models.bundle.manifest import Manifest
-from models.data.documents import Sentence
+from models.config import ContextWindow
+from models.data.documents import Document, Sentence, windows
 from models.engine.requests import TranslationRequest
 from service.segmentation import parts
 
@@ -74,7 +75,7 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
     Raises:
         LoadTestError, BundleError: it cannot be run.
     """
-    budget, window, pair = plan.budget, Manifest.load(bundle).window.size, pair_of(bundle)
+    budget, window, pair = plan.budget, Manifest.load(bundle).window, pair_of(bundle)
     single = single_sentences(sentences, pair["source_lang"])
     settings = {
         "bundles": str(bundle),
@@ -98,7 +99,7 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
             meter.round(direct, documents, counted=number >= plan.uncounted)
             on_step()
         for number in range(plan.single):
-            meter.single(direct.workers[0], rng.choices(single, k=window + 1), counted=number > 0)
+            meter.single(direct.workers[0], rng.choices(single, k=window.size + 1), counted=number > 0)
             on_step()
     return judge(plan, measured)
 
@@ -143,7 +144,13 @@ class _Meter:
     """Has the same sentences translated both ways, and notes the times."""
 
     def __init__(
-        self, plan: Plan, window: int, url: str, pair: Mapping[str, str], http: httpx.Client, measured: Measured
+        self,
+        plan: Plan,
+        window: ContextWindow,
+        url: str,
+        pair: Mapping[str, str],
+        http: httpx.Client,
+        measured: Measured,
     ) -> None:
         self._budget = plan.budget
         self._window = window
@@ -191,10 +198,11 @@ class _Meter:
         self._measured.different += sum(one != other for one, other in zip(expected, given, strict=True))
 
 
-def _requests(document: Sequence[str], window: int) -> list[TranslationRequest]:
+def _requests(document: Sequence[str], window: ContextWindow) -> list[TranslationRequest]:
+    """A document's sentences with what the service reads them with."""
     return [
-        TranslationRequest(sentence, tuple(map(Sentence, document[max(0, position - window) : position])))
-        for position, sentence in enumerate(document)
+        TranslationRequest(each.current.source, each.preceding, each.following)
+        for each in windows(Document(tuple(map(Sentence, document))), window)
     ]
 
 
