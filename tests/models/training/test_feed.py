@@ -9,7 +9,7 @@ import torch
 from models.config import TrainingConfig, load_config
 from models.data.corpus import TokenizedCorpus
 from models.data.tokenizer import PAD
-from models.errors import FeedError
+from models.errors import ConfigError, FeedError
 from models.training.distributed import World
 from models.training.feed import Feed, Share, fetched
 from models.training.run import make_tokenizer, plan_model, read_corpus
@@ -114,3 +114,15 @@ def test_sentences_that_go_on_from_each_other_are_computed_together(
 def test_a_run_that_has_ended_reads_nothing(feed: Feed) -> None:
     """Nor does it start processes for that."""
     assert list(feed.shares(0, 0, 0, workers=2)) == []
+
+
+def test_a_pass_that_is_less_than_an_update_is_left_out(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes are not all cut into as many batches: a run of large updates would end at one that has a batch less."""
+    plan, short = feed._plan, {1, 2}
+    size = len(plan(0))
+    monkeypatch.setattr(feed, "_size", size)
+    monkeypatch.setattr(feed, "_plan", lambda epoch: plan(0)[: size - (epoch in short)])
+    assert [share.reached for share in feed.shares(0, 0, 3)] == [(1, 0), (4, 0), (5, 0)]
+    monkeypatch.setattr(feed, "_plan", lambda _: plan(0)[1:])
+    with pytest.raises(ConfigError, match=f"only {size - 1} batches, but an update needs {size}"):
+        list(feed.shares(3, 0, 1))
