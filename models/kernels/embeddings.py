@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from models.kernels.compiled import compiled
+from models.kernels.compiled import compiled, part
 
 
 def _embed(tokens, table, scale, positions, places, result):
@@ -19,3 +19,5 @@ def _embed(tokens, table, scale, positions, places, result):
 
 
 embed: Final = compiled(_embed)
+embed_part: Final = part(_embed)
+"""For functions that are compiled themselves (`steps`)."""

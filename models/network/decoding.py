@@ -44,6 +44,8 @@ class ModelDecoder:
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
         """Scores of the next token, (R, V), after the last ones (R,)."""
+        if self.model.step is not None:
+            return self.model.step(tokens, state)
         return self.scores(self.read(tokens[:, None], state)[:, 0])
 
     def choose(self, tokens: Tensor, totals: Tensor | None, state: State, choice: Choice) -> Chosen | None:

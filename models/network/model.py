@@ -1,6 +1,6 @@
 """Backbone and architecture together: the model that is trained, exported and served."""
 
-from typing import assert_never
+from typing import Protocol, assert_never
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +51,13 @@ def build_architecture(  # noqa: PLR0911 - one for each
             assert_never(config)
 
 
+class Step(Protocol):
+    """A step of decoding as one piece; `inference.whole_step.WholeStep`."""
+
+    def __call__(self, tokens: Tensor, state: State) -> Tensor:
+        """Scores of the next token, (R, V), after the last ones (R,) of a cached state, which advances by one."""
+
+
 class TranslationModel(nn.Module):
     """A sentence Transformer with an architecture over its hooks; with the base architecture, the sentence model."""
 
@@ -65,6 +72,8 @@ class TranslationModel(nn.Module):
         super().__init__()
         self.backbone = Transformer(backbone, source_vocabulary, target_vocabulary, dropout)
         self.architecture = build_architecture(architecture, backbone, dropout)
+        self.step: Step | None = None
+        """What goes on by a token in inference, if not the modules one by one."""
 
     def start(self, batch: Batch, *, cached: bool) -> State:
         """Encode a batch, with its context, and prepare decoding (see `Transformer.start`)."""

@@ -1,7 +1,7 @@
 """The sentence Transformer, the backbone of every architecture (Vaswani et al. 2017)."""
 
 import math
-from typing import Final, Protocol
+from typing import Final
 
 from torch import Tensor, nn
 
@@ -18,13 +18,6 @@ from models.network.layers import (
 )
 from models.network.positions import position_table
 from models.network.state import State
-
-
-class Step(Protocol):
-    """The layers of a decoder as one; `inference.whole_step.WholeStep`."""
-
-    def __call__(self, x: Tensor, state: State) -> Tensor:
-        """What the last layer gives for one embedded word a row (R, 1, D), without the closing norm."""
 
 
 class EncoderLayer(nn.Module):
@@ -69,8 +62,6 @@ class Transformer(nn.Module):
         self.encoder_norm = final_norm(width, config.norm)
         self.decoder_norm = final_norm(width, config.norm)
         self.dropout = nn.Dropout(dropout)
-        self.step: Step | None = None
-        """What computes one word a row through all layers of the decoder in inference, if not the layers."""
         self.register_buffer("positions", position_table(config), persistent=False)
 
     def embed(self, embedding: nn.Embedding, tokens: Tensor, places: Tensor | slice) -> Tensor:
@@ -133,10 +124,7 @@ class Transformer(nn.Module):
         Returns:
             Hidden states for the output projection, (R, T, D).
         """
-        if self.step is not None and state.cached and tokens.size(1) == 1:
-            last = self.step(architecture.embed_target(tokens, self, state), state)
-        else:
-            last = self.decode_layers(tokens, architecture, state)[-1]
+        last = self.decode_layers(tokens, architecture, state)[-1]
         x = architecture.decoder_output(last, self.decoder_norm, state)
         state.advance(tokens.size(1))
         return x

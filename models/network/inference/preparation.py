@@ -60,7 +60,7 @@ def prepare(model: nn.Module, *, int8: bool = False, fused: bool = False) -> Non
     if fused:
         _fuse(model)
     if int8 and isinstance(model, TranslationModel):
-        model.backbone.step = whole_step(model)
+        model.step = whole_step(model)
     direct = {kind: _direct(kind) for kind in {type(module) for module in model.modules()}}
     for module in model.modules():
         module.__class__ = direct[type(module)]

@@ -1,15 +1,16 @@
-"""A decoder whose layers compute one more word a row in one call: in int8 on a CPU, where no hook changes a layer."""
+"""A decoder that goes on by one word a row in one call: in int8 on a CPU, where no hook changes a layer."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from models.kernels.norms import POST, PRE
-from models.kernels.steps import LINEARS, decode_layers
+from models.kernels.norms import POST, PRE, Norm
+from models.kernels.steps import LINEARS, Stack, decode_layers, score_next
 from models.network.architectures.doc_transformer import DocTransformer
 from models.network.context import Architecture
 from models.network.inference.int8 import Arrays, Int8Linear
@@ -20,23 +21,30 @@ from models.network.inference.int8_sublayers import (
     Int8Norm,
     seen,
 )
+from models.network.inference.kernel_embedding import KernelEmbedding
 from models.network.model import TranslationModel
 from models.network.state import State
-from models.network.transformer import DecoderLayer
+from models.network.transformer import DecoderLayer, Transformer
 
 Addresses = NDArray[np.int64]
 _Known = tuple[tuple[int, ...], NDArray[np.float32]]
 """Shape (B, H, S, W) of keys and values, and what is added to scores."""
 _Parts = tuple[list[Arrays], list[Int8Norm]]
 _BOTH: Final = "keys", "values"
+_NONE: Final = np.empty(0, np.float32)
 _NO_CONTEXT: Final[_Known] = (1, 1, 0, 1), np.empty((0, 0), np.float32)
 
 
 class WholeStep:
-    """The layers of a decoder, each with a context sub-layer or all without; satisfies `transformer.Step`."""
+    """The layers of a decoder, each with a context sub-layer or all without; satisfies `model.Step`.
 
-    def __init__(self, layers: Sequence[DecoderLayer], contexts: Sequence[Int8ContextAttention]) -> None:
-        """Take over layers that have been brought to int8."""
+    Where the architecture leaves the rest of a step as it is, that is in the same call.
+    """
+
+    def __init__(self, model: TranslationModel, contexts: Sequence[Int8ContextAttention]) -> None:
+        """Take over a model that has been brought to int8."""
+        self._backbone, self._architecture = model.backbone, model.architecture
+        layers = [cast("DecoderLayer", layer) for layer in self._backbone.decoder]
         parts = [_parts(layer, contexts[i : i + 1]) for i, layer in enumerate(layers)]
         self._parts: Final = parts  # whose arrays the tables point into
         self._tables: Final = np.array([_table(*each) for each in parts])
@@ -47,17 +55,31 @@ class WholeStep:
         self._past: Final = [f"self.{i}.{what}" for i in range(len(layers)) for what in _BOTH]
         self._attended: Final = ("source", "context") if contexts else ("source",)
         self._last: tuple[Tensor, list[Tensor], Addresses, _Known, _Known] | None = None
+        self._ends: Final = _Ends(self._backbone) if _ends_plainly(self._architecture) else None
 
-    def __call__(self, x: Tensor, state: State) -> Tensor:
-        """What the last layer gives for one embedded word a row (R, 1, D) after those of a cached state."""
-        columns = state.look_up(x.size(0), 1)
+    def __call__(self, tokens: Tensor, state: State) -> Tensor:
+        """Scores of the next token, (R, V), after the last ones (R,) of a cached state."""
+        if self._ends is None:
+            x = self._architecture.embed_target(tokens[:, None], self._backbone, state)
+            read = np.empty(x.shape, np.float32)
+            decode_layers(x.numpy(), self._stack(len(tokens), state), read)
+            last = self._architecture.decoder_output(torch.from_numpy(read), self._backbone.decoder_norm, state)
+            scores: Tensor = self._backbone.output(last[:, 0])
+        else:
+            words, result = self._ends.words(tokens, state), np.empty((len(tokens), self._ends.vocabulary), np.float32)
+            score_next(words, self._stack(len(tokens), state), self._ends.closing, self._ends.output, result)
+            scores = torch.from_numpy(result)
+        state.advance(1)
+        return scores
+
+    def _stack(self, rows: int, state: State) -> Stack:
+        columns = state.look_up(rows, 1)
         assert columns is not None
-        past = [state.reserve(name, x, Int8Attention.keeps) for name in self._past]
+        like = self._backbone.positions[:1].expand(rows, 1, -1)
+        past = [state.reserve(name, like, Int8Attention.keeps) for name in self._past]
         shape = past[0].shape
         assert all(each.shape == shape for each in past)  # of the others the kernel is told no more than an address
-        result = np.empty(x.shape, np.float32)
-        decode_layers(
-            x.numpy(),
+        return Stack(
             self._tables,
             self._shapes,
             self._kind,
@@ -65,11 +87,9 @@ class WholeStep:
             tuple(shape),
             state.position,
             columns.contiguous().numpy(),  # for a part of a larger one all would be compiled anew
-            seen(state.unseen(x.dtype)),
+            seen(state.unseen(torch.float32)),
             *self._known(state),
-            result,
         )
-        return torch.from_numpy(result)
 
     def _known(self, state: State) -> tuple[Addresses, _Known, _Known]:
         """What is attended to beside the words so far: the same at each step, until sentences come or go."""
@@ -86,14 +106,32 @@ class WholeStep:
         return self._last[2:]
 
 
+class _Ends:
+    """What is before the layers of a step and after them."""
+
+    def __init__(self, backbone: Transformer) -> None:
+        embedding, norm, output = backbone.target_embedding, backbone.decoder_norm, cast("nn.Module", backbone.output)
+        assert isinstance(embedding, KernelEmbedding)
+        assert isinstance(output, Int8Linear)
+        self._words: Final = embedding.table, np.float32(math.sqrt(backbone.config.width)), backbone.positions.numpy()
+        self.closing: Final[Norm] = norm.arrays if isinstance(norm, Int8Norm) else (_NONE, _NONE, np.float32(0))
+        self.output: Final = output.arrays
+        self.vocabulary: Final = output.out_features
+
+    def words(self, tokens: Tensor, state: State) -> tuple[Any, ...]:
+        """The last tokens (R,) and how they are embedded."""
+        places = state.places(1)
+        where = np.array([[places.start]]) if isinstance(places, slice) else places.numpy()
+        return tokens.numpy().reshape(-1, 1), *self._words, where
+
+
 def whole_step(model: TranslationModel) -> WholeStep | None:
     """That of a model whose modules have been brought to int8; nothing where a layer is more than its sub-layers."""
     if not _steps_plainly(model.architecture):
         return None
-    layers = [layer for layer in model.backbone.decoder if isinstance(layer, DecoderLayer)]
     contexts = list(model.architecture.decoder) if isinstance(model.architecture, DocTransformer) else []
     gated = all(isinstance(each, Int8ContextAttention) for each in contexts)
-    return WholeStep(layers, cast("list[Int8ContextAttention]", contexts)) if gated else None
+    return WholeStep(model, cast("list[Int8ContextAttention]", contexts)) if gated else None
 
 
 def _steps_plainly(architecture: Architecture) -> bool:
@@ -101,6 +139,12 @@ def _steps_plainly(architecture: Architecture) -> bool:
     kind = type(architecture)
     attends = (Architecture.source_attention, DocTransformer.source_attention)
     return kind.decoder_self_attention is Architecture.decoder_self_attention and kind.source_attention in attends
+
+
+def _ends_plainly(architecture: Architecture) -> bool:
+    """Whether words are embedded, and the last layer is read, as the backbone does it."""
+    kind = type(architecture)
+    return kind.embed_target is Architecture.embed_target and kind.decoder_output is Architecture.decoder_output
 
 
 def _parts(layer: DecoderLayer, contexts: Sequence[Int8ContextAttention]) -> _Parts:

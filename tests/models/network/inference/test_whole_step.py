@@ -55,10 +55,10 @@ def test_it_gives_what_the_layers_give(
     """Words and scores, to the bit, with a beam and without, over the growth of the cache."""
     model = make_model(config, norm=norm, activation="gelu" if norm == "post" else "relu")
     prepare(model, int8=True)
-    assert model.backbone.step is not None
+    assert model.step is not None
     whole = translated(model, corpus, options)
     assert max(len(hypotheses[0].tokens) for hypotheses in whole.values()) > 32
-    model.backbone.step = None
+    model.step = None
     assert whole == translated(model, corpus, options)
 
 
@@ -67,9 +67,9 @@ def test_it_is_used_where_words_come_one_by_one(make_model: Make, corpus: Tokeni
     """And nowhere else: several words at once, or a whole target, go through the layers."""
     model, calls = make_model(config), []
     prepare(model, int8=True)
-    step = model.backbone.step
+    step = model.step
     assert step is not None
-    model.backbone.step = lambda x, state: calls.append(x.shape[1]) or step(x, state)
+    model.step = lambda tokens, state: calls.append(tokens.tolist()) or step(tokens, state)
     batch = corpus.batch(range(4), model.architecture)
     with torch.inference_mode():
         decoder, state = ModelDecoder(model), ModelDecoder(model).start(batch)
@@ -77,7 +77,7 @@ def test_it_is_used_where_words_come_one_by_one(make_model: Make, corpus: Tokeni
         assert not calls
         decoder.step(torch.ones(4, dtype=torch.long), state)
         model.hidden(batch, torch.ones(4, 1, dtype=torch.long))
-    assert calls == [1]
+    assert calls == [[1] * 4]
 
 
 @pytest.mark.parametrize("config", [GlobalLocalConfig(), DocTransformerConfig(gating=False)])
@@ -85,4 +85,4 @@ def test_layers_that_are_more_have_none(make_model: Make, config: Any) -> None:
     """An architecture that changes them otherwise, a context without gate."""
     model = make_model(config)
     prepare(model, int8=True)
-    assert model.backbone.step is None
+    assert model.step is None
