@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from models.config import DocTransformerConfig, GlobalLocalConfig, Norm, SentenceConfig
+from models.config import DocTransformerConfig, GlobalLocalConfig, LayerWeightingConfig, Norm, SentenceConfig
 from models.data.corpus import TokenizedCorpus
 from models.kernels.machine import supports_int8
 from models.network.decoding import ModelDecoder
@@ -22,7 +22,9 @@ WITH_STEP = [
     DocTransformerConfig(),
     DocTransformerConfig(integration="encoder"),
     DocTransformerConfig(integration="none"),
+    LayerWeightingConfig(),
 ]
+"""The last one embeds words and reads the last layer by itself."""
 
 pytestmark = pytest.mark.skipif(not supports_int8(), reason="no kernel for this CPU")
 
