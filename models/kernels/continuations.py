@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from models.kernels.compiled import compiled, inlined
-from models.kernels.exponentials import exponentials
-from models.kernels.reductions import largest, total
+from models.kernels.reductions import largest, total_of_exponentials
 
 Tokens = tuple[int, int]
 _BLOCK: Final = 64
@@ -69,13 +68,12 @@ def _pairs(forbidden: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
 
 
 def _choose(logits, totals, never, forbidden, end, scores, origins, tokens, going_scores, going_origins, going_tokens):
-    size, vocabulary = totals.shape[1], logits.shape[1]
-    powers = np.empty(vocabulary, np.float32)
+    size = totals.shape[1]
     for b in range(len(totals)):
         found = 0
         for k in range(size):
             row = logits[b * size + k]
-            most, rest = _normalize(row, powers)
+            most, rest = _normalize(row)
             _hide(row, b * size + k, never, forbidden)
             found = _take(row, most, rest, totals[b, k], k, scores[b], origins[b], tokens[b], found)
         spare = size
@@ -92,10 +90,9 @@ def _choose(logits, totals, never, forbidden, end, scores, origins, tokens, goin
 
 
 def _likeliest(logits, never, forbidden, tokens, values):
-    powers = np.empty(logits.shape[1], np.float32)
     for r in range(len(logits)):
         row = logits[r]
-        most, rest = _normalize(row, powers)
+        most, rest = _normalize(row)
         _hide(row, r, never, forbidden)
         best = largest(row, len(row))
         while tokens[r] + _BLOCK < len(row) and not largest(row[tokens[r] :], _BLOCK) >= best:
@@ -106,13 +103,10 @@ def _likeliest(logits, never, forbidden, tokens, values):
 
 
 @inlined
-def _normalize(row, powers):
+def _normalize(row):
     """The largest logit, and the logarithm of what the probabilities sum to after it is taken from all."""
     most = largest(row, len(row))
-    for token in range(len(row)):
-        powers[token] = row[token]
-    exponentials(powers, len(row), most, np.float32(1))
-    return most, np.log(total(powers, len(row)))
+    return most, np.log(total_of_exponentials(row, len(row), most))
 
 
 @inlined

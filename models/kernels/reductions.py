@@ -15,6 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from models.kernels.exponentials import power
 from models.kernels.machine import LANES
 from models.kernels.vectors import (
     SIDE_BY_SIDE,
@@ -75,8 +76,24 @@ def _deviation(_typing: object, numbers: Any, count: Any, mean: Any) -> Any:
     return types.float32(numbers, count, mean), generate
 
 
+def _total_of_exponentials(_typing: object, numbers: Any, count: Any, most: Any) -> Any:
+    """For Numba's functions: the sum of `e^(x - most)` of the first `count` of float32 `numbers` x, at most `most`."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        top = context.cast(builder, arguments[2], signature.args[2], types.float32)
+
+        def take(sum_: Any, some: Any) -> Any:
+            return builder.fadd(sum_, power(builder, builder.fsub(some, everywhere(builder, top))))
+
+        array = _array(context, builder, signature, arguments)
+        return _reduced(builder, *array, 0.0, take, builder.fadd)
+
+    return types.float32(numbers, count, most), generate
+
+
 largest: Final[Any] = intrinsic(_largest)
 total: Final[Any] = intrinsic(_total)
+total_of_exponentials: Final[Any] = intrinsic(_total_of_exponentials)
 deviation: Final[Any] = intrinsic(_deviation)
 
 
