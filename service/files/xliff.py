@@ -94,7 +94,7 @@ def _of_unit(unit: _Element, source: _Element, name: str, page: Page) -> Iterato
         return
     if target is None or not _is_done(unit, source, target):
         target = _empty_target(unit, divided, target)
-        target.text = divided.text
+        _divide_alike(target, divided, name)
         _say_who(unit, source, target)
     there = _parts(target, name)
     for key, part in parts.items():
@@ -103,6 +103,14 @@ def _of_unit(unit: _Element, source: _Element, name: str, page: Page) -> Iterato
             other = etree.SubElement(target, part.tag, part.attrib)
             other.tail = part.tail
         yield _Segment(unit, part, other, page, is_done=bool("".join(other.itertext()).strip()))
+
+
+def _divide_alike(target: _Element, divided: _Element, name: str) -> None:
+    """Have a target like a divided source, with nothing in its parts: tools have tags between them, and around them."""
+    target.text = divided.text
+    target.extend(deepcopy(each) for each in divided)
+    for part in _parts(target, name).values():
+        part.text, part[:] = None, []
 
 
 def _parts(divided: _Element, name: str) -> dict[str, _Element]:

@@ -136,6 +136,18 @@ def test_a_target_that_is_translated_in_part_is_completed(target: str, expected:
     assert re.sub(r"</mrk>\s+", "</mrk>", units(capitals(content))[0]).endswith(f"{expected}</target>")
 
 
+@pytest.mark.parametrize("target", ["", "<target/>", "<target>{}</target>", "<target>x. y.</target>"])
+def test_tags_that_no_part_has_are_in_the_target(target: str) -> None:
+    """Trados has paragraphs in bold around their sentences, and pictures between them."""
+    divided = DIVIDED.replace("</mrk> ", '</mrk> <x id="4"/>')
+    around = f'<x id="3"/><g id="5">{divided}</g> '
+    there = target.format(re.sub(r"[xy]\.", "", around))
+    content = old(f"<source>x. y.</source><seg-source>{around}</seg-source>{there}")
+    assert segments(content) == ["x.", "y."]
+    (unit,) = units(capitals(content))
+    assert unit.endswith(f"<target {OLD}>{around.replace('x.', 'X.').replace('y.', 'Y.')}</target>")
+
+
 def test_a_division_without_parts_is_none() -> None:
     """The whole source is a segment then."""
     (unit,) = units(capitals(old("<source>x</source><seg-source>x</seg-source>")))
