@@ -4,6 +4,7 @@ A book is an archive of pages in XHTML and a list of them (EPUB 3.3, sections 4 
 how pages look, stays as it is.
 """
 
+import html.entities
 import posixpath
 import re
 from typing import Any, Final
@@ -30,6 +31,7 @@ _ENCODING: Final = re.compile(rb"\s*<\?xml\b[^>]*?\sencoding\s*=\s*[\"']([^\"']*
 _ASCII: Final = b"us-ascii"
 """What some programs say that write all other letters as entities."""
 _UTF_8: Final = frozenset((b"utf-8", b"utf8", _ASCII))
+_NAMED: Final = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,30};)")
 
 
 def html_of(content: bytes) -> str:
@@ -65,11 +67,17 @@ def _text_of(name: str, page: bytes) -> str:
     try:
         if said is None or said[1].lower() in _UTF_8:
             text = page.decode()
-            _tree(name, page)  # else what is left open in one page would go on in the next
+            # Else what is left open in one page would go on in the next. Letters that HTML has by name are no harm,
+            # though many a page does not say which names it knows (&nbsp;): programs that show books know them.
+            _tree(name, _NAMED.sub(_of_html_as_space, page))
             return text
     except UnicodeDecodeError:
         pass
     raise InvalidInputError(f"file: {name} is not in UTF-8, or encrypted")
+
+
+def _of_html_as_space(named: re.Match[bytes]) -> bytes:
+    return b" " * len(named[0]) if named[1].decode() in html.entities.html5 else named[0]
 
 
 def _written(page: str) -> bytes:

@@ -51,6 +51,17 @@ def test_pages_of_old_books() -> None:
     assert "か&nbsp;き。" in html_of(book(b=old))
 
 
+@pytest.mark.parametrize("doctype", ["<!DOCTYPE html>", ""])
+def test_page_that_does_not_say_which_letters_have_names(doctype: str) -> None:
+    """It has those of HTML, as all programs that show books take it; any other name is a mistake."""
+    content = book(b=page("<p>か&nbsp;き&mdash;く&hellip;</p>").replace("<!DOCTYPE html>", doctype))
+    assert "か&nbsp;き&mdash;く&hellip;" in sentences(content)
+    with ZipFile(BytesIO(with_translation(content, html_of(content)))) as archive:
+        assert "<p>か&nbsp;き&mdash;く&hellip;</p>" in archive.read("OEBPS/text/b.xhtml").decode()
+    with pytest.raises(InvalidInputError, match=r"b.xhtml is damaged: Entity 'nbps' not defined"):
+        html_of(book(b=page("<p>か&nbps;</p>").replace("<!DOCTYPE html>", doctype)))
+
+
 @pytest.mark.parametrize("encoding", ["us-ascii", "US-ASCII"])
 def test_page_of_letters_as_entities(encoding: str) -> None:
     """It says that it is ASCII, and must not say so when it has been translated: programs would refuse it."""
