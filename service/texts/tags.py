@@ -119,20 +119,27 @@ def _tokens(text: str, syntax: re.Pattern[str]) -> Iterator[Token]:
     for found in syntax.finditer(text):
         if end < found.start():
             yield Token(Kind.TEXT, text[end : found.start()])
-        yield _token(found, html=syntax is not _XML)
+        yield _token(found, syntax)
         end = found.end()
     if end < len(text):
         yield Token(Kind.TEXT, text[end:])
 
 
-def _token(found: re.Match[str], *, html: bool) -> Token:
+def _token(found: re.Match[str], syntax: re.Pattern[str]) -> Token:
     if found["apart"] is not None:
         return Token(Kind.APART, found[0])
-    name = found["name"].lower() if html else found["name"]
+    name = _name(found["name"], syntax)
     if found["closes"]:
         return Token(Kind.CLOSES, found[0], name)
-    alone = _ENDS_ALONE.search(found["rest"]) or (html and name in _VOID)
+    alone = _ENDS_ALONE.search(found["rest"]) or (syntax is not _XML and name in _VOID)
     return Token(Kind.ALONE if alone else Kind.OPENS, found[0], name)
+
+
+def _name(said: str, syntax: re.Pattern[str]) -> str:
+    """What an element is called; in XHTML any prefix says only that it is of HTML, or of MathML: `<m:math>`."""
+    if syntax is _XML:
+        return said
+    return (said.rpartition(":")[2] if syntax is _XHTML else said).lower()
 
 
 def _without_ignored(tokens: Sequence[Token], ignored: AbstractSet[str], *, html: bool) -> Iterator[Token]:

@@ -82,6 +82,15 @@ def test_script_that_closes_itself(empty: str) -> None:
     assert empty in html_of(content)
 
 
+def test_elements_with_prefixes() -> None:
+    """As programs write XML that take formulas from elsewhere: they are what they are without."""
+    body = "<p>く<math><mi>X</mi></math>。</p><p>こ<br/>さ</p>"
+    prefixed = re.sub(r"<(/?)(?=m)", r"<\1m:", re.sub(r"<(/?)(?!/?m)", r"<\1h:", body))
+    assert prefixed.startswith("<h:p>く<m:math><m:mi>X</m:mi></m:math>。</h:p>")
+    declared = f'<h:div xmlns:h="http://www.w3.org/1999/xhtml" xmlns:m="m">{prefixed}</h:div>'
+    assert sentences(book(b=page(declared))) == sentences(book(b=page(body)))
+
+
 @pytest.mark.parametrize(
     ("parts", "problem"),
     [
