@@ -39,6 +39,12 @@ _CLOSING = re.compile(r"[\s」』）】〉》”’»)\]]+")
 """Closing brackets alone belong to what they close."""
 _BRACKETED = re.compile(r"\s*(?:（[^（）]*[。．！？]）|\((?:(?=[^()]*\s)[^()]*[.!?]|[^()]*[。！？])\))\s*")
 """A sentence in brackets, which the library takes for the beginning of the next one; not (U.S.), which is one word."""
+_WITHIN_WORD = re.compile(r"[/\\,;:]|[A-Z]{2,}(?![a-z])|[A-Z][a-z0-9]*+(?:[A-Z]\w*+|\()", re.ASCII)
+"""What goes on right behind a full stop: a/../b, System.IO, Console.WriteLine; but not I said so.He went."""
+_WORD_BEGUN = re.compile(r"(?:^|[\s*\"'“‘«„(\[/])\.{1,2}$")
+"""A full stop behind nothing is one of .NET, ./a, ../a or *.*"""
+_SIGN_QUOTED = re.compile(r"(?:^|[\s(])[\"'“‘«„][.!?…]{1,3}[\"'”’»“]\s*$")
+"""A sign that is spoken of ends nothing: press '?' for help."""
 _ATTRIBUTION = re.compile(r"[—–-]\s?[^\W\d_]")
 """— сказал он, —dijo él: what follows speech, behind a dash and in lower case, belongs to its sentence."""
 _SHORT_WORD = re.compile(r"(?:^|[\s.(«„“\"-])[^\W\d_]{1,4}\.\s*$")
@@ -154,6 +160,8 @@ class Boundaries:
             _CLOSING.fullmatch(piece)
             or _ENUMERATOR.fullmatch(before)
             or (piece[0] == "-" and not before[-1].isspace())  # J.-C.
+            or (before[-1] == "." and (_WITHIN_WORD.match(piece) or _WORD_BEGUN.search(end)))
+            or _SIGN_QUOTED.search(end)
             or (self._japanese and before.endswith(("」", "』", "！", "？")) and _PARTICLE.match(piece))
             or (self._without_spaces and _INITIAL.search(end))
             or (attributed and attributed[0][-1].islower())

@@ -67,6 +67,10 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("ru", "А. С. Пушкин родился в 1799 г. в Москве. |Это т. е. хорошо. |См. рис. 5."),
         ("ru", "«Привет!» — сказал он. |— Да! — сказала она. |— Нет. |Ушёл… |Потом."),
         ("xx", "An unknown language. |It has full stops."),
+        ("en", "Use ASP.NET, Node.JS or .NET here. |Call Console.WriteLine(x) or Math.Max(a, b). |Run '../a.sh'!"),
+        ("en", "Look in './Lib', a/../B and ./C; then cd ..; ls. |I said so.|He went. |Done."),
+        ("ja", "ASP.NETと.NETを使う。|System.IOも使う。"),
+        ("en", "Press '?' for help, or “!”. |Use the '...' menu. |He asked 'Why?' |She left."),
     ],
 )
 def test_sentences_end_where_a_reader_sees_their_end(language: str, divided: str, subtag: str) -> None:
