@@ -24,6 +24,11 @@ _DECIMAL = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
 _ELLIPSIS = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
 """It knows three dots, and not the one character that stands for them: an end where a capital letter follows."""
 _ENTITY = re.compile(ENTITY, re.VERBOSE | re.ASCII)
+_NOTE = re.compile(
+    r"""(?<![.!?…。．！？])([.!?…。．！？]++["'”’»」』)\]]*+)([¹²³⁰⁴-⁹†‡]++|(?<=\w[.!?])\*{1,3}+(?=\s))"""
+    r"""(?=\s*+["'“‘«„(\[「『¿¡]*+(\w?))"""
+)
+"""The number of a note behind a stop. It has that begin the next sentence, or makes none where two numbers are."""
 _TICKED = re.compile(TICKED, re.VERBOSE)
 """It takes what opens code behind a stop for a quotation mark that closes."""
 _SPACED_STOP = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
@@ -232,6 +237,7 @@ def _cut(text: str, like: Iterable[str]) -> Iterator[str]:
 def _disguised(line: str) -> str:
     """The line as the library should see it, of the same length."""
     line = _TICKED.sub(lambda found: "A" * len(found[0]), line)
+    line = _NOTE.sub(lambda found: found[0] if found[3].islower() else "a" * len(found[2]) + found[1], line)
     line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
     line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
     line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)  # also before what was an ellipsis

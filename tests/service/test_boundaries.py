@@ -82,6 +82,20 @@ def test_sentences_end_where_a_reader_sees_their_end(language: str, divided: str
     assert sentences("".join(parts), language + subtag) == [part.strip() for part in parts]
 
 
+@pytest.mark.parametrize(
+    ("language", "divided"),
+    [
+        ("en", "He left Kyoto.¹ |She came.¹² |“It rained.”³ |He slept.* |She woke.** |Why?† |No.&sup1; |Yes."),
+        ("en", "Delete a.* or *.* now. |Li et al.¹ found it in e.g.² this."),
+        ("ja", "彼は来た。¹|彼女も来た。¹²|「帰った。」³|雨だ。"),
+        ("de", "Er ging.¹ |Sie kam.¹²"),
+    ],
+)
+def test_number_of_a_note_belongs_to_what_is_before_it(language: str, divided: str) -> None:
+    """As books and papers have it behind a full stop."""
+    assert sentences(divided.replace("|", ""), language) == [each.strip() for each in divided.split("|")]
+
+
 @pytest.mark.parametrize(("opening", "closing"), ["「」", '""', "（）", "“”", "()"])
 def test_quotation_that_is_too_long_is_divided(opening: str, closing: str) -> None:
     """Wherever it stands in its sentence: no sentence of it has to be refused."""
