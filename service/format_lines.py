@@ -37,9 +37,20 @@ _ABOUT_ALL: Final = re.compile(r"(?:Kind|Language|Region|X-TIMESTAMP-MAP)\s*[:=]
 _ABOUT_SUBTITLES: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?", re.DOTALL)
 _RULE: Final = re.compile(r"\ufeff?---\s*")
 _RULE_END: Final = re.compile(r"(?:---|\.\.\.)\s*")
-_KEY: Final = re.compile(r"[a-z][a-z0-9_.-]*+:(?:[ \t].*)?(?<![.?!。！？])\s*")
+_KEY: Final = re.compile(r"[a-z][A-Za-z0-9_.-]*+:(?:[ \t].*)?(?<![.?!。！？])\s*")
 _MATTER: Final = re.compile(rf"[ \t]*#.*\s*|[ \t]+\S.*\s*|-[ \t].*\s*|{_KEY.pattern}")
 """A line that it may begin with, and any line of YAML; what somebody says in a scene ends as a sentence does."""
+_KEY_OF_PAGES: Final = re.compile(
+    "(?:aliases|authors?|categories|date|description|draft|excerpt|id|image|keywords|lang|layout|permalink|published"
+    r"|sidebar_label|sidebar_position|slug|summary|tags|title|weight):(?:[ \t].*)?\s*"
+)
+_MATTER_OF_PAGES: Final = re.compile(
+    r"""\s*|[ \t]*\#.*\s*|[ \t]+\S.*\s*|-[ \t].*\s*|[\])}].*\s*|["']?[A-Za-z][A-Za-z0-9_. -]*+["']?:(?:[ \t].*)?\s*"""
+)
+"""Any line beside such a key: then it is no scene."""
+_RULE_OF_TOML: Final = re.compile(r"\ufeff?\+\+\+\s*")
+_KEY_OF_TOML: Final = re.compile(r"[A-Za-z0-9_.\"'-]++[ \t]*=.*\s*")
+"""Hugo has pages that begin with these."""
 _MOST_MATTER: Final = 200
 """Lines of it."""
 
@@ -123,12 +134,28 @@ class _Lines:
         return end
 
     def _end_of_matter(self) -> int:
-        if len(self._lines) < 2 or not (_RULE.fullmatch(self._lines[0]) and _KEY.fullmatch(self._lines[1])):
+        if len(self._lines) < 2:
             return 0
-        for place in range(1, min(len(self._lines), _MOST_MATTER)):
-            if _RULE_END.fullmatch(self._lines[place]):
-                self.kept[: place + 1] = [True] * (place + 1)
-                return place + 1
-            if not _MATTER.fullmatch(self._lines[place]):
-                break
-        return 0
+        if _RULE_OF_TOML.fullmatch(self._lines[0]):
+            matter = self._until(_RULE_OF_TOML)
+            is_matter = any(map(_KEY_OF_TOML.fullmatch, matter))
+        else:
+            matter = self._until(_RULE_END) if _RULE.fullmatch(self._lines[0]) else []
+            is_matter = _is_of_page(matter) or _is_yaml(matter)
+        end = len(matter) + 2 if is_matter else 0
+        self.kept[:end] = [True] * end
+        return end
+
+    def _until(self, end: re.Pattern[str]) -> Sequence[str]:
+        """The lines between the first one and one that ends what it begins; none, if none does."""
+        last = min(len(self._lines), _MOST_MATTER)
+        place = next((place for place in range(1, last) if end.fullmatch(self._lines[place])), 1)
+        return self._lines[1:place]
+
+
+def _is_yaml(lines: Sequence[str]) -> bool:
+    return bool(lines) and _KEY.fullmatch(lines[0]) is not None and all(map(_MATTER.fullmatch, lines))
+
+
+def _is_of_page(lines: Sequence[str]) -> bool:
+    return any(map(_KEY_OF_PAGES.fullmatch, lines)) and all(map(_MATTER_OF_PAGES.fullmatch, lines))

@@ -71,6 +71,23 @@ def test_code_and_what_is_said_of_a_page_stays(end: str) -> None:
     assert found == ["One", "Two <!-- a remark --> words.", "Four.[^1]", "Five."]
 
 
+@pytest.mark.parametrize(
+    "matter",
+    [
+        "---\ntitle: One\ndescription: Says what it is.\n---\n",
+        "---\nlayout: post\nShowToc: true\n\nDraft: false\n---\n",
+        "---\nlastUpdated: true\nheroImage: a.png\n---\n",
+        '---\n# a remark\n"title": "One!"\ndate: 2024-05-03\ntags: [\n  one,\n]\n---\n',
+        "---\ntitle: >\n  One.\n\n  Two?\nsidebar_position: 1\n...\n",
+        '+++\ntitle = "One"\ntags = [\n"two",\n]\n[author]\nname = "Three."\n+++\n',
+        "\ufeff+++\n\n# a remark\ntitle = 'One'\n+++\n",
+    ],
+)
+def test_what_is_said_of_a_page_stays(matter: str) -> None:
+    """In sentences, too, and by names with capitals, if one is a name that pages have."""
+    assert sentences(f"{matter}Four.\n") == ["Four."]
+
+
 @pytest.mark.parametrize("start", ["", "\ufeff"])
 def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
     """Not when and how, nor remarks and names of subtitles."""
@@ -94,6 +111,9 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
         ("<!-- a --> One.\n", ["a --> One."]),
         ("---\n　One.\n---\n", ["One."]),
         ("---\nSee: a\nOne two.\n---\n", ["See: a", "One two."]),
+        ("---\ntitle: One\n\nTwo three.\n\n---\n", ["title: One", "Two three."]),
+        ("+++\n\nOne.\n+++\nTwo.\n", ["One.", "Two."]),
+        ("+++\na = b\n", ["a = b"]),
         ("NOTE\nOne.\n", ["NOTE", "One."]),
         ("[1]: One.\n", ["[1]: One."]),
         ("Kind: One\nWEBVTT\nTwo: three\n", ["Kind: One", "Two: three"]),
