@@ -15,6 +15,10 @@ _MOST_READ_BYTES: Final = 2**23
 """Of the parts that people read: some novels."""
 MOST_TAGS: Final = 500_000
 """In them: each is some hundred bytes of memory."""
+_MOST_PARTS: Final = 20_000
+"""Which are listed at the end of a file; all are read before anything else can be, and each is half a kilobyte then."""
+_LISTED: Final = b"PK\x01\x02"
+"""What each of them begins with in that list."""
 _PACKED: Final = frozenset((ZIP_STORED, ZIP_DEFLATED))
 """How such files are packed; others are unpacked whole, however long they said to be."""
 
@@ -23,8 +27,10 @@ def opened(content: bytes, suffix: str, main: str | re.Pattern[str]) -> ZipFile:
     """The archive that a file is, which has a part of the name `main`, or of one like that.
 
     Raises:
-        InvalidInputError: it is none, or unpacks to too much.
+        InvalidInputError: it is none, has too many parts, or unpacks to too much.
     """
+    if content.count(_LISTED) > _MOST_PARTS:
+        raise InvalidInputError(f"file: is no {suffix}: it has more than {_MOST_PARTS} parts")
     try:
         archive = ZipFile(BytesIO(content))
     except (BadZipFile, NotImplementedError, ValueError) as error:

@@ -411,6 +411,7 @@ def damaged() -> bytes:
         (renamed("xl/workbook.xml"), "does not hold what such a file does"),
         (doubled, "does not hold what such a file does"),
         (bomb, "bytes when it is unpacked"),
+        (lambda: file(**{f"{number}": "" for number in range(20_000)}), "it has more than 20000 parts"),
         (damaged, "word/document.xml is damaged"),
         (longer_than_it_says, "word/document.xml is damaged"),
         (
