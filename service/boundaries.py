@@ -100,7 +100,7 @@ class Boundaries:
         a sentence may have, in characters. The library takes quadratic time, so a line is searched in windows of twice
         that, and what has no boundary within one is cut: too long in any case, it is for the caller to refuse.
         """
-        return split_unmarked(line, lambda text: _split_as_read(text, lambda read: self._sentences(read, longest)))
+        return split_as_read(line, lambda read: self._sentences(read, longest))
 
     def _sentences(self, line: str, longest: int) -> Iterator[str]:
         whole = self._joined(self._pieces(line, longest), longest)
@@ -175,7 +175,17 @@ class Boundaries:
         )
 
 
-def _split_as_read(text: str, split: Callable[[str], Iterable[str]]) -> Iterator[str]:
+def split_as_read(text: str, split: Callable[[str], Iterable[str]]) -> list[str]:
+    """The pieces of a text, divided where it would be without its tags and other marks, and without entities.
+
+    Args:
+        text: that may have them.
+        split: gives pieces that make up the text that it is given.
+    """
+    return split_unmarked(text, lambda unmarked: _split_with_characters(unmarked, split))
+
+
+def _split_with_characters(text: str, split: Callable[[str], Iterable[str]]) -> Iterator[str]:
     """The pieces of a text, divided where it would be if its entities, as `&rdquo;`, were what they stand for."""
     ends, longer = list[int](), list[int]()
 

@@ -4,15 +4,17 @@ A line's end is a boundary: a line break within a sentence would have no place i
 split keeps its boundaries; but if it is several sentences, each of them is translated.
 """
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
 from models.data.clauses import pack, split_within
+from models.data.markup import unmarked
 from models.data.spacing import primary
 from models.data.words import PICTURES, has_words
-from service.boundaries import Boundaries
+from service.boundaries import Boundaries, split_as_read
 from service.format_lines import format_lines
 
 _MARKS = re.compile(
@@ -23,7 +25,7 @@ _MARKS = re.compile(
     (?: \#{1,6} (?=\s|$) \s* )?                    # ## a heading
     (?: \[\^ [^\[\]\s]{1,40}+ \]: \s* )?            # [^1]: a note
     (?:
-        (?: [-*+–●○■□◆◇▶►★☆※→⇒✓✔☐☑] (?=\s|$)      # without the space it may be part of a word or a number
+        (?: [-*+–·●○■□◆◇▶►★☆※→⇒✓✔☐☑] (?=\s|$)      # without the space it may be part of a word or a number
           | [•‣◦▪▫]
           | [■□◆◇▶►※◎] (?![■□◆◇▶►※◎])            # ■概要, but not ■■ for what is left out
           | [●○] (?! [ぁ-ん] | .*[●○〇×])             # ●概要, but not ○月○日, ○か×か
@@ -50,6 +52,11 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 """What may stand at the beginning of a line, before its first sentence; anything else there is part of the sentence."""
+_TAG = re.compile(r"<[^<>]*+>")
+_COVER = re.compile(rf"{_TAG.pattern}|[*_]")
+"""What may be around such a mark: tags, or signs that it is bold."""
+_LONGEST_COVERED = 300
+"""Characters of a line within which one is looked for."""
 _LEADER = r"(?<![ \u3000.…‥・．·])[ \u3000]*+[.…‥・．·](?: ?[.…‥・．·]){3,}+[ \u3000]*+(?=[0-9０-９]{1,4}\s*\Z)"
 """What leads to the number of a page, in a table of contents."""
 _CELLS_OF_ROW = re.compile(rf"(\t+|{_LEADER}|(?:(?<![ \t])[ \t]+)?\\?\|[ \t]*|(?<![!-;=?-{{}}~])[!-;=?-{{}}~]{{200,}})")
@@ -184,6 +191,36 @@ def _cells(text: str) -> list[str]:
 
 
 def _after_marks(line: str, *, ordinals: bool) -> int:
+    """Where the text of a line begins, behind marks that may be bold or in tags, as pages have them."""
+    end = _end_of_marks(line, ordinals=ordinals)
+    return end + _covered(line[end:], ordinals=ordinals)
+
+
+def _covered(text: str, *, ordinals: bool) -> int:
+    """Where marks end that tags, and other marks around words, are around, or that are entities (`&bull;`)."""
+
+    def divided(read: str) -> list[str]:
+        end = _end_of_marks(read, ordinals=ordinals)
+        return [read[:end], read[end:]] if read[:end].strip() else [read]
+
+    if not text.startswith(("<", "*", "_", "&")) or len(divided(_bare(text[:_LONGEST_COVERED]))) == 1:
+        return 0
+    marks, *others = split_as_read(text, divided)
+    return len(marks) if others and _stands_apart(marks, others[0]) else 0
+
+
+def _bare(text: str) -> str:
+    return html.unescape(_COVER.sub("", text))
+
+
+def _stands_apart(marks: str, text: str) -> bool:
+    """Whether nothing is around marks and only a part of the text behind them, where it would lack its other half."""
+    before, after = unmarked(marks).before, unmarked(text).after
+    opened, closed = before.count("<") - before.count("/>"), after.count("</")
+    return opened == closed and _TAG.sub("", before).strip() == _TAG.sub("", after).strip()
+
+
+def _end_of_marks(line: str, *, ordinals: bool) -> int:
     """Where the text of a line begins; where there are ordinals, `3. Oktober` is a date and no item of a list."""
     found = _MARKS.match(line)
     if found is None:
