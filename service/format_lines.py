@@ -11,7 +11,7 @@ from typing import Final
 
 from models.data.words import has_words
 
-_MAY_BE: Final = re.compile(r"[ \t>\ufeff]*(?:`{3}|~{3}|<!--|\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:)")
+_MAY_BE: Final = re.compile(r"[ \t>\ufeff]*(?:`{3}|~{3}|<!--|\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)")
 """How most lines do not begin that are anything of this."""
 _FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,4}(?=[ \t]*\w)).*", re.DOTALL)
 """Tildes without a language behind them are rules: newsletters have them around each of their parts."""
@@ -27,6 +27,8 @@ _LINK: Final = re.compile(
         (?:[ \t]++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?+ \s*+""",
     re.VERBOSE,
 )
+_IMPORT: Final = re.compile(r"""import [\w$*{},\s]+?\sfrom\s+(?:"[^"\s]++"|'[^'\s]++');?\s*""")
+"""What a page of Docusaurus (MDX) takes from elsewhere."""
 _ALERT: Final = re.compile(r"[ \t>]*> ?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*")
 """What GitHub shows a quotation as."""
 _TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[ \t]+-->.*\s*")
@@ -84,7 +86,7 @@ class _Lines:
     def _end(self, place: int) -> int:
         """Behind the last line of a block that begins here; here, if none does."""
         line = self._lines[place]
-        if _LINK.fullmatch(line) or _ALERT.fullmatch(line) or _SUBTITLES.fullmatch(line):
+        if any(each.fullmatch(line) for each in (_LINK, _ALERT, _IMPORT, _SUBTITLES)):
             return place + 1
         if _TIMES.fullmatch(line):
             if self._is_cue(place - 1):

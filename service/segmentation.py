@@ -52,6 +52,17 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 """What may stand at the beginning of a line, before its first sentence; anything else there is part of the sentence."""
+_BOX = re.compile(
+    r"""
+    [ \t>]*+
+    (?: (?:!!!|\?\?\?\+?) [ ]++
+        (?: [a-z][a-z0-9_-]*+ (?:[ ]++inline(?:[ ]end)?+)?+ [ ]++"                                # !!! note "Title"
+          | (?:abstract|bug|danger|example|failure|info|note|question|quote|success|tip|warning) \s*+ \Z )
+      | :{3,}+ [ \t]*+ (?: \{[^{}\n]*+\} | [a-z][a-z0-9_-]*+ ) (?: \[ | [ \t]++ | \s*+ \Z ) )    # :::note Title
+    """,
+    re.VERBOSE,
+)
+"""How lines begin that begin a box of MkDocs, or of Docusaurus, VitePress and Pandoc; a title may follow."""
 _TAG = re.compile(r"<[^<>]*+>")
 _COVER = re.compile(rf"{_TAG.pattern}|[*_]")
 """What may be around such a mark: tags, or signs that it is bold."""
@@ -167,15 +178,16 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
         if is_of_the_format or not has_words(line):
             yield line, False
             continue
-        start = _after_marks(line, ordinals=ordinals)
+        start, end = _title_of_box(line) or (_after_marks(line, ordinals=ordinals), len(line))
         yield line[:start], False
-        for number, part in enumerate(_cells(line[start:])):
+        for number, part in enumerate(_cells(line[start:end])):
             if number % 2:
                 yield part, False
             else:
                 yield from (
                     (piece, True) for long in boundaries.split(part, longest) for piece in _divided(long, longest)
                 )
+        yield line[end:], False
 
 
 def _divided(sentence: str, longest: int) -> list[str]:
@@ -188,6 +200,16 @@ def _divided(sentence: str, longest: int) -> list[str]:
 def _cells(text: str) -> list[str]:
     """The cells of a line, and in turn with them what stands between: each is a text of its own."""
     return (_CELLS_OF_ROW if text.startswith("|") else _CELLS).split(text)
+
+
+def _title_of_box(line: str) -> tuple[int, int] | None:
+    """From where to where a line is a title, if it is one that begins a box."""
+    found = _BOX.match(line)
+    if found is None:
+        return None
+    title = line[found.end() :].rstrip()
+    closing = {'"': '"', "[": "]"}.get(line[found.end() - 1])
+    return found.end(), found.end() + len(title.removesuffix(closing) if closing else title)
 
 
 def _after_marks(line: str, *, ordinals: bool) -> int:

@@ -34,6 +34,9 @@ Four.[^1]
 
 [^1]: Five.
 [kyoto]: https://example.org/kyoto "The city"
+
+import Tabs from '@theme/Tabs';
+import {One, two} from "./three"
 """
 SUBTITLES = """\
 WEBVTT - Kyoto
@@ -114,6 +117,7 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
         ("---\ntitle: One\n\nTwo three.\n\n---\n", ["title: One", "Two three."]),
         ("+++\n\nOne.\n+++\nTwo.\n", ["One.", "Two."]),
         ("+++\na = b\n", ["a = b"]),
+        ("import goods from Japan\n", ["import goods from Japan"]),
         ("NOTE\nOne.\n", ["NOTE", "One."]),
         ("[1]: One.\n", ["[1]: One."]),
         ("Kind: One\nWEBVTT\nTwo: three\n", ["Kind: One", "Two: three"]),

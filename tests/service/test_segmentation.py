@@ -190,6 +190,30 @@ def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: 
 
 
 @pytest.mark.parametrize(
+    ("line", "titles"),
+    [
+        ('!!! warning "One two"', ["One two"]),
+        ('    ??? tip inline end "One. Two?"', ["One.", "Two?"]),
+        ("!!! note", []),
+        ("??? question", []),
+        (":::note One two", ["One two"]),
+        (":::tip[One two]", ["One two"]),
+        ("::: {.callout-note} One", ["One"]),
+        ("> :::info", []),
+        ("!!! wow", ["!!! wow"]),
+        ("!!! One!", ["One!"]),
+        ("::: One", ["::: One"]),
+    ],
+)
+def test_what_begins_a_box_stays_but_for_its_title(line: str, titles: list[str]) -> None:
+    """By its name MkDocs, or Docusaurus, knows what box it is; a title is between its quotation marks again."""
+    document = segmented(f"{line}\nText.", "en")
+    assert document.sentences == (*titles, "Text.")
+    if len(titles) == 1:
+        assert document.join(["x", "Text."]) == f"{line.replace(titles[0], 'x')}\nText."
+
+
+@pytest.mark.parametrize(
     ("language", "line"),
     [
         ("en", "-5 degrees"),
