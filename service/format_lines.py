@@ -36,6 +36,8 @@ _TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[
 _SUBTITLES: Final = re.compile(r"[\s\ufeff]*WEBVTT(?:[ \t].*)?\s*")
 _ABOUT_ALL: Final = re.compile(r"(?:Kind|Language|Region|X-TIMESTAMP-MAP)\s*[:=].*\s*")
 """What follows the first line of them, for programs."""
+_LOOKS: Final = re.compile(r"Style:\s*")
+"""YouTube has how they look behind that, up to an empty line."""
 _ABOUT_SUBTITLES: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?", re.DOTALL)
 _RULE: Final = re.compile(r"\ufeff?---\s*")
 _RULE_END: Final = re.compile(r"(?:---|\.\.\.)\s*")
@@ -132,6 +134,8 @@ class _Lines:
 
     def _end_of_header(self) -> int:
         end = next(self._where(0, lambda each: not _ABOUT_ALL.fullmatch(each)), len(self._lines))
+        if _LOOKS.fullmatch("".join(self._lines[end : end + 1])):
+            end = next(self._where(end, lambda each: not each.strip()), len(self._lines))
         self.kept[:end] = [True] * end
         return end
 

@@ -42,6 +42,10 @@ SUBTITLES = """\
 WEBVTT - Kyoto
 Kind: captions
 Language: en
+Style:
+::cue(c.colorE5E5E5) { color: rgb(229,229,229);
+ }
+##
 
 NOTE
 A remark
