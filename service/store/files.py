@@ -20,7 +20,7 @@ from service.store.commands import Commands, read_script
 _QUEUE: Final = "antecedent:files"
 """All files that are not translated yet, by when they came (sorted set)."""
 _LOOKED_AT: Final = 1000
-"""Of those, the oldest."""
+"""Of those at a time, the oldest first."""
 _KEPT_UNTIL_QUEUED_MS: Final = 60_000
 """How long a file is kept that may not have got into the queue."""
 _KEPT_AFTER_READING_MS: Final = 600_000
@@ -222,11 +222,23 @@ class Files:
 
         It is none of those that are `held`, nor of those that are left to `others`.
         """
-        running = Counter(key.tenant for key in held)
-        waiting: list[Any] = await self._commands.run(
-            "waiting_files", lambda redis: redis.zrange(_QUEUE, 0, _LOOKED_AT - 1), key=_QUEUE
+        running, first = Counter(key.tenant for key in held), 0
+        while waiting := await self._waiting(first):
+            keys = [key for key in waiting if key not in held and key not in others]
+            if (claimed := await self._claim_one(token, keys, running)) is not None:
+                return claimed
+            first += len(waiting)
+        return None
+
+    async def _waiting(self, first: int) -> list[FileKey]:
+        """Some of the queue, from one on: all of the oldest may be none that this replica can take."""
+        last = first + _LOOKED_AT - 1
+        found: list[Any] = await self._commands.run(
+            "waiting_files", lambda redis: redis.zrange(_QUEUE, first, last), key=_QUEUE
         )
-        keys = [key for key in map(FileKey.of_member, waiting) if key not in held and key not in others]
+        return [FileKey.of_member(member) for member in found]
+
+    async def _claim_one(self, token: str, keys: Sequence[FileKey], running: Counter[str]) -> ClaimedFile | None:
         for key in sorted(keys, key=lambda key: running[key.tenant]):
             found = await self._run("claim_file", key.names(), token, self._lease_ms)
             if found == -1:  # it was settled, or has expired

@@ -111,6 +111,16 @@ async def test_who_has_files_of_a_tenant_takes_those_of_others_first(redis: Redi
     assert [each.key for each in (first, second, third)] == [KEYS[0], KEYS[2], KEYS[1]]
 
 
+async def test_those_left_to_others_hide_none(redis: RedisClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many of them are older, as where other replicas have their languages."""
+    monkeypatch.setattr("service.store.files._LOOKED_AT", 1)
+    made = await kept(redis, 4)
+    found = await made.claim("x", KEYS[:1], KEYS[1:3])
+    assert found is not None
+    assert found.key == KEYS[3]
+    assert await made.claim("y", [], KEYS[:3]) is None
+
+
 async def test_a_lease_that_ends_is_anothers_to_take(redis: RedisClient) -> None:
     """As a new attempt; who had it finds it lost, and changes nothing."""
     await kept(redis)
