@@ -24,8 +24,10 @@ _PARAGRAPHS: Final = (_TEXT + "p", _TEXT + "h")
 _SPAN, _SPACES, _COUNT, _RUBY, _RUBY_BASE, _STYLE_NAME = (
     _TEXT + name for name in ("span", "s", "c", "ruby", "ruby-base", "style-name")
 )
-_HOLDERS: Final = frozenset(_TEXT + name for name in ("a", "meta"))
-_BEGINS: Final = frozenset((_OFFICE + "event-listeners", _TEXT + "number"))
+_LOEXT: Final = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}"
+_HOLDERS: Final = frozenset((_TEXT + "a", _TEXT + "meta", _LOEXT + "content-control"))
+"""The last one is a field of a form, as LibreOffice writes it, and begins with what may be chosen in it."""
+_BEGINS: Final = frozenset((_OFFICE + "event-listeners", _TEXT + "number", _LOEXT + "list-item"))
 _NOT_READ: Final = (_TEXT + "tracked-changes", _OFFICE + "annotation")
 """Where paragraphs are that were deleted, and what somebody remarks."""
 _WHITE: Final = re.compile(r"[ \t\r\n]+")

@@ -20,6 +20,7 @@ NAMESPACES = " ".join(
     [
         *(f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for prefix, name in NAMES.items()),
         'xmlns:officeooo="http://openoffice.org/2009/office"',
+        'xmlns:loext="urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"',
     ]
 )
 STYLES = "".join(
@@ -32,6 +33,7 @@ STYLES = "".join(
     )
 )
 PICTURE = "<draw:frame/>"
+CONTROL = '<loext:content-control loext:dropdown="true"><loext:list-item loext:value="c"/>b</loext:content-control>'
 CITATION = "<text:note-citation>1</text:note-citation>"
 NOTE = f"<text:note>{CITATION}<text:note-body><text:p>{{}}</text:p></text:note-body></text:note>"
 
@@ -90,6 +92,7 @@ def inside(content: bytes) -> str:
         (bold("all"), "<p>all</p>"),
         (f"aa{span('Strong', 'b')}", '<p>aa<span id="0">b</span></p>'),
         ("<text:a>b</text:a>a", '<p><a id="0">b</a>a</p>'),
+        (f"a{CONTROL}", '<p>a<a id="0">b</a></p>'),
         (bold("<text:a>b</text:a>") + "aa", '<p><a id="0"><span id="1">b</span></a>aa</p>'),
         (f"a{PICTURE}b", '<p>a<img id="0">b</p>'),
         ("a<text:tab/>b<text:line-break/>c", '<p>a<hr id="0">b<br id="1">c</p>'),
@@ -118,6 +121,7 @@ def test_paragraphs_are_read_as_html(written: str, html: str) -> None:
         f"a{bold('b')}c",
         f"aa{bold('b' + SLANTED_C + 'd')}",
         "<text:a>b</text:a>a",
+        f"a{CONTROL}c",
         f"a{PICTURE}b" + NOTE.format("c") + "<text:s/>d",
         f"a{bold('b' + PICTURE)}",
         "a<text:tab/>b<text:line-break/>c",
