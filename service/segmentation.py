@@ -63,6 +63,8 @@ _BOX = re.compile(
     re.VERBOSE,
 )
 """How lines begin that begin a box of MkDocs, or of Docusaurus, VitePress and Pandoc; a title may follow."""
+_ATTRIBUTES = re.compile(r"\{:?\s*[#.][A-Za-z][^{}\n]{0,200}\}")
+"""{#kyoto .large} behind a heading, by which links find it: of Pandoc, Docusaurus and Hugo, with a colon of Jekyll."""
 _TAG = re.compile(r"<[^<>]*+>")
 _COVER = re.compile(rf"{_TAG.pattern}|[*_]")
 """What may be around such a mark: tags, or signs that it is bold."""
@@ -178,7 +180,8 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
         if is_of_the_format or not has_words(line):
             yield line, False
             continue
-        start, end = _title_of_box(line) or (_after_marks(line, ordinals=ordinals), len(line))
+        start, end = _title_of_box(line) or (_after_marks(line, ordinals=ordinals), _before_attributes(line))
+        end = max(start, end)
         yield line[:start], False
         for number, part in enumerate(_cells(line[start:end])):
             if number % 2:
@@ -216,6 +219,13 @@ def _after_marks(line: str, *, ordinals: bool) -> int:
     """Where the text of a line begins, behind marks that may be bold or in tags, as pages have them."""
     end = _end_of_marks(line, ordinals=ordinals)
     return end + _covered(line[end:], ordinals=ordinals)
+
+
+def _before_attributes(line: str) -> int:
+    """Where the text of a line ends, before what Markdown has for the name of a heading."""
+    text = line.rstrip()
+    begin = text.rfind("{") if text.endswith("}") else -1
+    return len(text[:begin].rstrip()) if begin >= 0 and _ATTRIBUTES.fullmatch(text, begin) else len(line)
 
 
 def _covered(text: str, *, ordinals: bool) -> int:

@@ -189,6 +189,14 @@ def test_marks_at_the_beginning_of_a_line_are_kept_and_not_translated(language: 
     assert document.sentences == (line.removeprefix(mark),) * 2
 
 
+@pytest.mark.parametrize("name", ["{#one}", "{#one .two}", "{: #one}", "{: .note }", '{.two title="Three four"}'])
+def test_name_of_a_heading_stays_behind_it(name: str) -> None:
+    """Links find it by that."""
+    document = segmented(f"## One. Two {name} \n## {name}\n{name}\nText {{name}}\n", "en")
+    assert document.sentences == ("One.", "Two", "Text {name}")
+    assert document.separators[2] == f" {name} \n## {name}\n{name}\n"
+
+
 @pytest.mark.parametrize(
     ("line", "titles"),
     [
