@@ -51,6 +51,8 @@ PLACEHOLDER: Final = (
     | (?<![0-9]) % [A-Za-z_][A-Za-z0-9_.-]++ % (?![A-Za-z0-9])                        # %name%
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#']*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifnuxXcrgeq@] (?![A-Za-z])                                 # %s %d %(name)s %1$s %.2f
+    | \{%-? (?: [^%{}\n\U000f0000-\U0010ffff] | %(?!\}) ){1,120}+ %\}                 # {% if name %}, of Jinja
+    | % (?:[0-9]++\$)?+ \#@ [A-Za-z_][A-Za-z0-9_]*+ @                                # %#@name@, of Apple
     | %% | (?<![0-9]) % L? [1-9][0-9]?+ (?![A-Za-z0-9%])                            # %1 %L1, of Qt
     | &lt;/? [A-Za-z0-9][A-Za-z0-9.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
     | (?<![A-Za-z0-9._%+/@-]) @ [A-Za-z_][A-Za-z0-9_]*+ (?:[./@-][A-Za-z0-9_]++)*+   # @name @user@host.org @scope/name
