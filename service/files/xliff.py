@@ -1,4 +1,4 @@
-"""Segments of translation tools (XLIFF 1.2 and 2.x) as HTML that says the same, and the translation of that as targets.
+"""Segments of translation tools (XLIFF 1.x and 2.x) as HTML that says the same, and the translation of that as targets.
 
 What is translated already stays, but is read: it is the context of what is not. What a segment has in its words for
 programs, such as a placeholder or the ends of bold text, stays with the same words; so do the tags of a segment that is
@@ -18,7 +18,8 @@ from service.files.numbered import characters_of, html_of_words, pieces_of
 from service.files.packed import MOST_TAGS
 from service.files.xml_text import add_text
 
-_OLD: Final = "{urn:oasis:names:tc:xliff:document:1.2}"
+_OLD: Final = ("{urn:oasis:names:tc:xliff:document:1.2}", "{urn:oasis:names:tc:xliff:document:1.1}", "")
+"""Before 1.1 elements have no namespace, as TYPO3 still writes them."""
 _NEW: Final = ("{urn:oasis:names:tc:xliff:document:2.0}", "{urn:oasis:names:tc:xliff:document:2.2}")
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
 _AROUND_WORDS: Final = frozenset(("g", "mrk", "pc"))
@@ -63,8 +64,8 @@ def _root(content: bytes) -> _Element:
         raise InvalidInputError(f"file: is no XLIFF: {error}") from None
     if root.getroottree().docinfo.doctype:
         raise InvalidInputError("file: has declarations of its own")
-    if root.tag not in {f"{name}xliff" for name in (_OLD, *_NEW)}:
-        raise InvalidInputError("file: is no XLIFF of version 1.2, 2.0, 2.1 or 2.2")
+    if root.tag not in {f"{name}xliff" for name in (*_OLD, *_NEW)}:
+        raise InvalidInputError("file: is no XLIFF of version 1.x or 2.0 to 2.2")
     return root
 
 
@@ -143,11 +144,11 @@ def _empty_target(unit: _Element, behind: _Element, target: _Element | None) -> 
 
 def _say_who(unit: _Element, source: _Element, target: _Element) -> None:
     """A machine has translated it; white space counts as in the source."""
-    if target.tag.startswith(_OLD):
+    if target.tag.startswith(_NEW):
+        unit.set("state", "translated")
+    else:
         target.set("state", "needs-review-translation")
         target.set("state-qualifier", "leveraged-mt")
-    else:
-        unit.set("state", "translated")
     if space := source.get(_SPACE):
         target.set(_SPACE, space)
 
