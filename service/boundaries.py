@@ -66,10 +66,14 @@ _PARTICLE = re.compile(
 """Japanese: after a bracket, or a called と, what cannot begin a sentence goes on with the one before."""
 
 _BEFORE_NAMES = {
-    "en": "Rev|Hon|[Vv]ols?|Nos|approx|[Ff]igs|[Ee]qs?|[Cc]h|[Cc]hap|[Pp]aras?|Secs|Refs|Ft",
+    "de": r"[Ii]nkl|[Ee]xkl|[Zz]zgl|Dipl\.-\w+",
+    "en": "Rev|Hon|[Vv]ols?|Nos|[Aa]pprox|[Ff]igs|[Ee]qs?|[Cc]h|[Cc]hap|[Pp]aras?|Secs|Refs|Ft"
+    "|Assoc|[Ee]xcl|[Ii]ncl|[Tt]el",
     "es": "D|Da|Dña|Fr",
     "fr": "M|MM|Mgr|Mme|Mmes|Mlle|Me|Dr|Pr|St|Ste|janv|févr|avr|juil|sept|oct|nov|déc",
+    "it": "[Pp]agg?|Ing|Dott",
     "ja": "Mr|Mrs|Ms|Dr|St|Prof",
+    "pt": "[Pp]ágs?|Av",
     "ru": "им|рис|табл|гл|стр|ул|т\\. е|т\\. к|т\\. н|Т\\. е|Т\\. к",
     "zh": "Mr|Mrs|Ms|Dr|St|Prof",
 }
