@@ -22,7 +22,8 @@ _SUFFIX: Final = ".epub"
 _CONTAINER: Final = "META-INF/container.xml"
 _LISTED: Final = "{*}"
 """Elements of lists have one namespace or another, by their age."""
-_PAGE: Final = "application/xhtml+xml"
+_PAGES: Final = frozenset(("application/xhtml+xml", "text/html", "text/x-oeb1-document"))
+"""What old books, and some programs, say of pages that are XHTML like all others."""
 _CONTENTS: Final = "application/x-dtbncx+xml"
 """The table of contents of older books."""
 MARKUP: Final = Markup("html", splitting=frozenset({"text"}), xhtml=True)
@@ -95,7 +96,7 @@ def _names(archive: ZipFile) -> list[str]:
     listed = _list(archive, book)
     items = {item.get("id"): item for item in listed.iter(_LISTED + "item")}
     read = [items.get(each.get("idref")) for each in listed.iter(_LISTED + "itemref")]
-    pages = [item for item in read if item is not None and item.get("media-type") == _PAGE]
+    pages = [item for item in read if item is not None and item.get("media-type") in _PAGES]
     contents = [item for item in items.values() if _is_contents(item)]
     return [_name(book, item.get("href", "")) for item in [*pages, *contents]]
 

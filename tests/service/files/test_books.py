@@ -10,7 +10,7 @@ from lxml import etree
 from service.errors import InvalidInputError
 from service.files.books import MARKUP, html_of, with_translation
 from service.segmentation import split
-from tests.support.books import CONTENTS, PARTS, book, listed, page
+from tests.support.books import CONTENTS, PAGE, PARTS, book, listed, page
 
 
 def sentences(content: bytes) -> list[str]:
@@ -49,6 +49,14 @@ def test_pages_of_old_books() -> None:
         '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>か&nbsp;き。</p></body></html>'
     )
     assert "か&nbsp;き。" in html_of(book(b=old))
+
+
+@pytest.mark.parametrize("kind", ["text/html", "text/x-oeb1-document"])
+def test_pages_that_are_listed_as_something_else(kind: str) -> None:
+    """Programs show them as pages all the same."""
+    listing = PARTS["OEBPS/book.opf"].replace(f'b.xhtml" media-type="{PAGE}"', f'b.xhtml" media-type="{kind}"')
+    assert listing != PARTS["OEBPS/book.opf"]
+    assert sentences(book(book=listing)) == sentences(book())
 
 
 @pytest.mark.parametrize("doctype", ["<!DOCTYPE html>", ""])
