@@ -11,10 +11,13 @@ from typing import Final
 
 from models.data.words import has_words
 
-_MAY_BE: Final = re.compile(r"[ \t>\ufeff]*(?:`{3}|~{3}|<!--|\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)")
+_MAY_BE: Final = re.compile(r"[ \t>\ufeff]*(?:`{3}|~{3}|\${2}|<!--|\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)")
 """How most lines do not begin that are anything of this."""
-_FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,4}(?=[ \t]*\w)).*", re.DOTALL)
-"""Tildes without a language behind them are rules: newsletters have them around each of their parts."""
+_FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,4}(?=[ \t]*\w)|\${2}(?=\s*\Z)).*", re.DOTALL)
+"""Of code, or of a formula in TeX.
+
+Tildes without a language behind them are rules: newsletters have them around each of their parts.
+"""
 _COMMENT: Final = re.compile(r"[ \t>]*<!--")
 _COMMENT_END: Final = "-->"
 _COMMENTS: Final = re.compile(r"<!--.*?-->")
@@ -114,7 +117,7 @@ class _Lines:
         return (number for number in range(place + 1, len(self._lines)) if is_found(self._lines[number]))
 
     def _end_of_fence(self, place: int, fence: str) -> int:
-        closing = re.compile(rf"[ \t>]*{fence[0]}{{{len(fence)},}}\s*")
+        closing = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}\s*")
         return self._end_behind(place, fence[0], closing.fullmatch)
 
     def _end_of_comment(self, place: int) -> int:

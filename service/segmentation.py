@@ -22,6 +22,7 @@ _MARKS = re.compile(
     [\s\ufeff\u200b]*                              # indentation
     (?: \{\\ [^{}]{1,80}+ \} \s* )*                # {\an8} of subtitles
     (?: (?:>[ \t]*)* > (?=\s|$) \s* )?             # > quoted
+    (?: \[! [A-Za-z-]{2,20}+ \] [+-]? (?=\s|$) \s* )?   # [!note]- a box of Obsidian
     (?: \#{1,6} (?=\s|$) \s* )?                    # ## a heading
     (?: \[\^ [^\[\]\s]{1,40}+ \]: \s* )?            # [^1]: a note
     (?:

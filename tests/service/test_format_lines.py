@@ -24,6 +24,10 @@ Two <!-- a remark --> words.
 > ~~~
 > ~~~~
 
+$$
+x = y
+$$
+
 > [!NOTE]
 > > [!WARNING]
 
@@ -114,6 +118,8 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
         ("[Smith]: and/or\n[Tom]: #1!\n[Q1]: N/A\n", ["[Smith]: and/or", "[Tom]: #1!", "[Q1]: N/A"]),
         ("```a``` One.\nTwo.\n```\n", ["a``` One.", "Two."]),
         ("````\nOne.\n```\n", ["One."]),
+        ("$$\nOne.\n", ["One."]),
+        ("$$ One\nTwo.\n$$\n", ["$$ One", "Two."]),
         ("<!-- One.\nTwo.\n", ["One.", "Two."]),
         ("<!-- a --> One.\n", ["a --> One."]),
         ("---\n　One.\n---\n", ["One."]),
