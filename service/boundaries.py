@@ -186,7 +186,7 @@ def split_as_read(text: str, split: Callable[[str], Iterable[str]]) -> list[str]
         text: that may have them.
         split: gives pieces that make up the text that it is given.
     """
-    return split_unmarked(text, lambda unmarked: _split_with_characters(unmarked, split))
+    return split_unmarked(text, lambda unmarked: _split_with_characters(unmarked, split), whole_links=True)
 
 
 def _split_with_characters(text: str, split: Callable[[str], Iterable[str]]) -> Iterator[str]:

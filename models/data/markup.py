@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise, takewhile
 from types import MappingProxyType
@@ -157,19 +157,33 @@ def unmarked(text: str) -> Unmarked:
     return Unmarked(marks.without(text), tuple(_pairs(marks)), marks.text(marks.before), marks.text(marks.after))
 
 
-def split_unmarked(text: str, split: Callable[[str], Iterable[str]]) -> list[str]:
+def split_unmarked(text: str, split: Callable[[str], Iterable[str]], *, whole_links: bool = False) -> list[str]:
     """Divide a text where it would be divided without its marks; what closes goes with the words before it.
 
     Args:
         text: in which marks may stand between a word and its full stop, or behind that.
         split: gives pieces that make up the text that it is given.
+        whole_links: whether the text of one of Markdown's links or pictures stays whole: neither half would be one.
     """
     marks = Marks.of(text) if any(sign in text for sign in SIGNS) else None
     if marks is None or not marks.unread:
         return list(split(text))
-    ends = accumulate(map(len, split(marks.without(text))))
+    ends: Iterable[int] = accumulate(map(len, split(marks.without(text))))
+    if whole_links:
+        ends = _outside_links(marks, ends)
     cuts = [0, *list(_cuts(marks, ends))[:-1], len(text)]
     return [text[start:end] for start, end in pairwise(cuts)]
+
+
+def _outside_links(marks: Marks, ends: Iterable[int]) -> Iterator[int]:
+    """Those that are within no link."""
+    places = marks.places()
+    links = deque(sorted((places[a], places[b]) for a, b in marks.partners.items() if marks.marks[a].name == "["))
+    for end in ends:
+        while links and links[0][1] <= end:
+            links.popleft()
+        if not links or end <= links[0][0]:
+            yield end
 
 
 def _cuts(marks: Marks, ends: Iterable[int]) -> Iterable[int]:

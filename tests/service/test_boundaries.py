@@ -87,6 +87,19 @@ def test_sentences_end_where_a_reader_sees_their_end(language: str, divided: str
 
 
 @pytest.mark.parametrize(
+    "divided",
+    [
+        "![A gate. It is red.](a.png) |It is old. |Yes.",
+        "See [this page. And that one](a.html). |See [He left.](b.html) |[![Who? He.](c.png) She.](d.html) |Yes.",
+        "**He left. |She came.** |Yes.",
+    ],
+)
+def test_text_of_a_link_is_whole(divided: str) -> None:
+    """A half of it would be no link, and its sign a word."""
+    assert sentences(divided.replace("|", ""), "en") == [each.strip() for each in divided.split("|")]
+
+
+@pytest.mark.parametrize(
     ("language", "divided"),
     [
         ("en", "He left Kyoto.¹ |She came.¹² |“It rained.”³ |He slept.* |She woke.** |Why?† |No.&sup1; |Yes."),
