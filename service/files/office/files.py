@@ -2,7 +2,7 @@
 
 All are archives of XML: those of Word and PowerPoint (.docx and .pptx, ECMA-376), and OpenDocument (.odt and .odp).
 Paragraphs are translated, of what people read: of texts with tables, boxes, headers, footers and notes; of slides also
-the speaker's notes, and of PowerPoint's diagrams and titles in charts. All else stays as it is.
+the speaker's notes, and of both diagrams and titles in charts. All else stays as it is.
 """
 
 import re
@@ -33,6 +33,8 @@ class OfficeFiles:
     """Has the text of a part in runs, where it is not."""
     out_of_runs: Callable[[Any], None] | None = None
     """And takes it out of them."""
+    drawings: re.Pattern[str] | None = None
+    """Those of its parts that are written as slides are."""
 
     def html_of(self, content: bytes) -> str:
         """The text of a file as HTML.
@@ -41,7 +43,7 @@ class OfficeFiles:
             InvalidInputError: it is none of this kind, or is damaged or too large.
         """
         with self._opened(content) as archive:
-            paragraphs = [each for _, root in self._parts(archive) for each in self._paragraphs(root)]
+            paragraphs = [each for part in self._parts(archive) for each in self._paragraphs(*part)]
         check_looks(sum(each.weight for each in paragraphs))
         return "".join(each.html for each in paragraphs)
 
@@ -49,7 +51,7 @@ class OfficeFiles:
         """A file with another text, of as many paragraphs: what `html_of` gives of it, translated."""
         with self._opened(content) as archive:
             parts = list(self._parts(archive))
-            paragraphs = [each for _, root in parts for each in self._paragraphs(root)]
+            paragraphs = [each for part in parts for each in self._paragraphs(*part)]
             for paragraph, text in zip(paragraphs, paragraphs_of(translation), strict=True):
                 paragraph.write(text)
             for paragraph in paragraphs:
@@ -61,8 +63,11 @@ class OfficeFiles:
                 changed[name] = written(root)
             return with_parts(archive, changed)
 
-    def _paragraphs(self, root: Any) -> list[Paragraph]:  # noqa: ANN401 - lxml has no types
-        return Paragraph.all_of(root, self.dialect)
+    def _paragraphs(self, name: str, root: Any) -> list[Paragraph]:  # noqa: ANN401 - lxml has no types
+        return Paragraph.all_of(root, self._dialect_of(name))
+
+    def _dialect_of(self, name: str) -> Dialect:
+        return SLIDES if self.drawings is not None and self.drawings.fullmatch(name) else self.dialect
 
     def _opened(self, content: bytes) -> ZipFile:
         return opened(content, self.suffix, self.main)
@@ -81,27 +86,28 @@ class OfficeFiles:
         tabs = 0
         for name, content in read_parts(archive, self._read(archive)):
             root = parsed(name, content, self.suffix)
-            tabs += self.dialect.tabs_in(root)
+            tabs += self._dialect_of(name).tabs_in(root)
             check_tabs(tabs)
             if self.into_runs is not None:
                 self.into_runs(root)
             yield name, root
 
 
+_DRAWN: Final = r"(?:diagrams/(?:data|drawing)\d+|charts/chart\d+)"
+"""What Word and PowerPoint draw."""
 WORD_FILES: Final = OfficeFiles(
     ".docx",
     WORD,
     re.compile(r"word/document\d*\.xml"),
-    re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml"),
+    re.compile(rf"word/(?:(?:document|header|footer|footnotes|endnotes)\d*|{_DRAWN})\.xml"),
+    drawings=re.compile(rf"word/{_DRAWN}\.xml"),
 )
 """Word in a browser numbers all parts: its files have a `document2.xml`, or `document22.xml`."""
 SLIDE_FILES: Final = OfficeFiles(
     ".pptx",
     SLIDES,
     re.compile(r"ppt/presentation\.xml"),
-    re.compile(
-        r"ppt/(?:(?:slides/slide|notesSlides/notesSlide)(?P<number>\d+)|diagrams/(?:data|drawing)\d+|charts/chart\d+)\.xml"
-    ),
+    re.compile(rf"ppt/(?:(?:slides/slide|notesSlides/notesSlide)(?P<number>\d+)|{_DRAWN})\.xml"),
 )
 
 

@@ -323,6 +323,17 @@ def test_headers_and_notes_are_translated_and_nothing_else() -> None:
         assert ">4</w:t>" in after.read("word/endnotes.xml").decode()
 
 
+def test_diagrams_and_charts_are_translated() -> None:
+    """Which are written as slides are, in Word's files, too."""
+    names = "http://schemas.openxmlformats.org/drawingml/2006/main"
+    drawn = f'<d xmlns:a="{names}"><a:p><a:r><a:rPr lang="ja"/><a:t>{{}}</a:t></a:r></a:p><a:t>か</a:t></d>'
+    parts = {"diagrams/data1": "き", "diagrams/drawing1": "き", "charts/chart12": "く"}
+    content = file(run("か"), **{f"{name}.xml": drawn.format(text) for name, text in parts.items()})
+    assert html_of(content) == "<p>か</p><p>き</p><p>き</p><p>く</p>"
+    with ZipFile(BytesIO(with_translation(content, html_of(content).replace("く", "A")))) as archive:
+        assert "<a:t>A</a:t>" in archive.read("word/charts/chart12.xml").decode()
+
+
 def test_file_of_word_in_a_browser() -> None:
     """It numbers all parts."""
     parts = {"document22": "か", "header2": "き", "footnotes2": "く", "endnotes3": "け"}
