@@ -26,7 +26,7 @@ _MARKS = re.compile(
     (?: \#{1,6} (?=\s|$) \s* )?                    # ## a heading
     (?: \[\^ [^\[\]\s]{1,40}+ \]: \s* )?            # [^1]: a note
     (?:
-        (?: [-*+–·●○■□◆◇▶►★☆※→⇒✓✔☐☑] (?=\s|$)      # without the space it may be part of a word or a number
+        (?: [-*+–·:●○■□◆◇▶►★☆※→⇒✓✔☐☑] (?=\s|$)      # without the space it may be part of a word or a number
           | [•‣◦▪▫]
           | [■□◆◇▶►※◎] (?![■□◆◇▶►※◎])            # ■概要, but not ■■ for what is left out
           | [●○] (?! [ぁ-ん] | .*[●○〇×])             # ●概要, but not ○月○日, ○か×か
