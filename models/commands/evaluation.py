@@ -27,7 +27,7 @@ from models.commands.options import (
     SkipBad,
     Threads,
     TranslationsFile,
-    require_two_files,
+    require_own_files,
 )
 from models.commands.output import report, write_lines
 from models.data.documents import BadLines, Sentence, read_documents, read_translations
@@ -60,7 +60,7 @@ def evaluate(
     from models.engine.runtime import Runtime
     from models.evaluation import metrics
 
-    require_two_files(out, json_file)
+    require_own_files(out, json_file, source, reference)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     setting = Setting(runtime, context, seed, sentences)
     with readable(source) as file:  # twice, which a pipe is not
@@ -122,7 +122,7 @@ def contrast(
 
     if own and rule == "group":
         raise typer.BadParameter("--own goes with --rule last: a group is scored with all its translations")
-    require_two_files(out, json_file)
+    require_own_files(out, json_file, *sets)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     items = [item for path in sets for item in read_contrastive(path)]
     other = None if baseline is None else read_outcomes(baseline)  # which `out` may be about to replace
@@ -160,7 +160,7 @@ def cxmi(
     from models.evaluation.cxmi import pointwise, summary
     from models.training.run import name_bad_lines
 
-    require_two_files(out, json_file)
+    require_own_files(out, json_file, source, reference)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     bad = BadLines() if skip_bad else None
     documents, setting = read_documents(source, reference, bad=bad), Setting(runtime, "real", 1, sentences)

@@ -27,10 +27,13 @@ def with_folder(file: Path | None) -> Path | None:
     return file
 
 
-def require_two_files(out: Path | None, json_file: Path | None) -> None:
-    """Refuse one file for the results and for the figures of them, of which one would replace the other."""
+def require_own_files(out: Path | None, json_file: Path | None, *read: Path) -> None:
+    """Refuse one file for the results and for the figures of them, or for what is read: one would replace the other."""
     if out is not None and json_file is not None and out.resolve() == json_file.resolve() and not _is_stream(out):
         raise typer.BadParameter(f"{out} cannot be both --out and --json")
+    for option, file in {"--out": out, "--json": json_file}.items():
+        if file is not None and file.is_file() and any(each.exists() and each.samefile(file) for each in read):
+            raise typer.BadParameter(f"{option} names {file}, which is read, and would be lost")
 
 
 def _is_stream(file: Path) -> bool:

@@ -439,12 +439,17 @@ def test_output_that_cannot_be_written_is_found_before_all_work(
     assert list(tmp_path.iterdir()) == [dangling]
 
 
-def test_results_and_figures_are_two_files(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
-    """Or one would replace the other, unless both go to one stream."""
+def test_results_and_figures_have_files_of_their_own(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """Or one would replace the other, or what is translated, unless both go to one stream."""
     asked = ("evaluate", bundle, "--source", corpus[0], "--reference", corpus[1], "--beam", "1")
     done = run(*asked, "--out", tmp_path / "both", "--json", tmp_path / "." / "both")
     assert done.returncode == 2
     assert "cannot be both --out and --json" in done.stderr
+    kept = corpus[1].read_text()
+    for option in ("--out", "--json"):
+        done = run(*asked, option, corpus[1])
+        assert (done.returncode, corpus[1].read_text()) == (2, kept)
+        assert f"{option} names {corpus[1]}, which is read" in " ".join(done.stderr.replace("│", "").split())
     done = run_alone(*asked, "--out", "/dev/stdout", "--json", "/dev/stdout")
     assert done.returncode == 0, done.stderr
 
