@@ -75,7 +75,7 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
     Raises:
         LoadTestError, BundleError: it cannot be run.
     """
-    budget, window, pair = plan.budget, Manifest.load(bundle).window, pair_of(bundle)
+    budget, window, pair = plan.budget, _window_of(bundle), pair_of(bundle)
     single = single_sentences(sentences, pair["source_lang"])
     settings = {
         "bundles": str(bundle),
@@ -102,6 +102,18 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
             meter.single(direct.workers[0], rng.choices(single, k=window.size + 1), counted=number > 0)
             on_step()
     return judge(plan, measured)
+
+
+def _window_of(bundle: Path) -> ContextWindow:
+    """What a model reads around a sentence.
+
+    Raises:
+        LoadTestError: translations as well.
+    """
+    manifest = Manifest.load(bundle)
+    if manifest.reads_target_context:
+        raise LoadTestError(f"{bundle} reads its translations, which the runtime by itself is not given: name another")
+    return manifest.window
 
 
 def single_sentences(lines: Sequence[str], language: str) -> Sequence[str]:

@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import pytest
 
 from loadtests.errors import LoadTestError
-from loadtests.throughput import _requests, single_sentences
+from loadtests.throughput import Plan, _requests, run, single_sentences
 from models.config import ContextWindow
+from tests.support.servers import bundle
 
 SEVERAL = ["雨が降る。風が吹く。", "「はい。」と言う。寝る。"]
 
@@ -29,3 +32,10 @@ def test_the_runtime_reads_what_the_service_does() -> None:
 
     assert read(ContextWindow(size=1)) == [("a", "", ""), ("b", "a", ""), ("c", "b", "")]
     assert read(ContextWindow(kind="block", size=1, following=1)) == [("a", "", "b"), ("b", "a", ""), ("c", "", "")]
+
+
+def test_a_model_that_reads_its_translations_is_refused(tmp_path: Path) -> None:
+    """The service has those of the sentences before, and the runtime by itself none: they would differ."""
+    bundle(tmp_path / "reads", accent="", reads_target_context=True)
+    with pytest.raises(LoadTestError, match="reads its translations"):
+        run(Plan(), tmp_path / "reads", ["雨が降る。"], lambda: None)
