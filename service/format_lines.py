@@ -42,6 +42,8 @@ _ABOUT_ALL: Final = re.compile(r"(?:Kind|Language|Region|X-TIMESTAMP-MAP)\s*[:=]
 _LOOKS: Final = re.compile(r"Style:\s*")
 """YouTube has how they look behind that, up to an empty line."""
 _ABOUT_SUBTITLES: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?", re.DOTALL)
+_OF_FORMULA: Final = "$$"
+_SIGN_OF_TEX: Final = re.compile(r"[\\^_=<>]")
 _RULE: Final = re.compile(r"\ufeff?---\s*")
 _RULE_END: Final = re.compile(r"(?:---|\.\.\.)\s*")
 _KEY: Final = re.compile(r"[a-z][A-Za-z0-9_.-]*+:(?:[ \t].*)?(?<![.?!。！？])\s*")
@@ -118,7 +120,8 @@ class _Lines:
 
     def _end_of_fence(self, place: int, fence: str) -> int:
         closing = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}\s*")
-        return self._end_behind(place, fence[0], closing.fullmatch)
+        end = self._end_behind(place, fence[0], closing.fullmatch)
+        return end if fence != _OF_FORMULA or _is_formula(self._lines[place + 1 : end - 1]) else place
 
     def _end_of_comment(self, place: int) -> int:
         line = self._lines[place].rstrip()
@@ -160,6 +163,11 @@ class _Lines:
         last = min(len(self._lines), _MOST_MATTER)
         place = next((place for place in range(1, last) if end.fullmatch(self._lines[place])), 1)
         return self._lines[1:place]
+
+
+def _is_formula(lines: Sequence[str]) -> bool:
+    """Whether lines between two `$$`, none of them empty, are in TeX: lists of restaurants have such lines, too."""
+    return all(line.strip() for line in lines) and any(map(_SIGN_OF_TEX.search, lines))
 
 
 def _is_yaml(lines: Sequence[str]) -> bool:

@@ -120,6 +120,8 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
         ("````\nOne.\n```\n", ["One."]),
         ("$$\nOne.\n", ["One."]),
         ("$$ One\nTwo.\n$$\n", ["$$ One", "Two."]),
+        ("One\n$$\nTwo.\n\nThree\n$$\nFour = 4.\n", ["One", "Two.", "Three", "Four = 4."]),
+        ("One\n$$\nTwo\n$$\nThree.\n", ["One", "Two", "Three."]),
         ("<!-- One.\nTwo.\n", ["One.", "Two."]),
         ("<!-- a --> One.\n", ["a --> One."]),
         ("---\n　One.\n---\n", ["One."]),
