@@ -31,7 +31,7 @@ _SELF, _SOURCE, _FEED, _CONTEXT = _PLACES[:4]
 """Norms of a decoder layer."""
 _LANES: Final = lanes(vnni=VNNI)
 
-_Known = tuple[tuple[int, ...], NDArray[np.float32]]
+Known = tuple[tuple[int, ...], NDArray[np.float32]]
 """Shape (B, H, S, W) of keys and values, and what is added to scores, (B, S) or nothing."""
 
 
@@ -55,8 +55,8 @@ class Stack(NamedTuple):
     unseen: NDArray[np.float32]
     fixed: NDArray[np.int64]
     """(L, 4): where keys and values of the source, and of the context, begin."""
-    source: _Known
-    context: _Known
+    source: Known
+    context: Known
     """Of no words, if there is none."""
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.kernels.norms import POST, PRE, Norm
-from models.kernels.steps import LINEARS, Stack, decode_layers, score_next
+from models.kernels.steps import LINEARS, Known, Stack, decode_layers, score_next
 from models.network.architectures.doc_transformer import DocTransformer
 from models.network.context import Architecture
 from models.network.inference.int8 import Arrays, Int8Linear
@@ -27,12 +27,10 @@ from models.network.state import State
 from models.network.transformer import DecoderLayer, Transformer
 
 Addresses = NDArray[np.int64]
-_Known = tuple[tuple[int, ...], NDArray[np.float32]]
-"""Shape (B, H, S, W) of keys and values, and what is added to scores."""
 _Parts = tuple[list[Arrays], list[Int8Norm]]
 _BOTH: Final = "keys", "values"
 _NONE: Final = np.empty(0, np.float32)
-_NO_CONTEXT: Final[_Known] = (1, 1, 0, 1), np.empty((0, 0), np.float32)
+_NO_CONTEXT: Final[Known] = (1, 1, 0, 1), np.empty((0, 0), np.float32)
 
 
 class WholeStep:
@@ -54,7 +52,7 @@ class WholeStep:
         self._kind: Final = order, np.float32(residual.norm.eps), NUMBERS[feed_forward.activation], heads
         self._past: Final = [f"self.{i}.{what}" for i in range(len(layers)) for what in _BOTH]
         self._attended: Final = ("source", "context") if contexts else ("source",)
-        self._last: tuple[Tensor, list[Tensor], Addresses, _Known, _Known] | None = None
+        self._last: tuple[Tensor, list[Tensor], Addresses, Known, Known] | None = None
         self._ends: Final = _Ends(self._backbone) if _ends_plainly(self._architecture) else None
 
     def __call__(self, tokens: Tensor, state: State) -> Tensor:
@@ -91,7 +89,7 @@ class WholeStep:
             *self._known(state),
         )
 
-    def _known(self, state: State) -> tuple[Addresses, _Known, _Known]:
+    def _known(self, state: State) -> tuple[Addresses, Known, Known]:
         """What is attended to beside the words so far: the same at each step, until sentences come or go."""
         first = state.fixed["source.0.keys"]
         if self._last is None or self._last[0] is not first:
@@ -172,7 +170,7 @@ def _shape(arrays: Arrays) -> tuple[int, int, int]:
     return panels.shape[0], panels.shape[1], outputs
 
 
-def _told(given: Sequence[Tensor], kind: int, kinds: int, mask: Tensor) -> _Known:
+def _told(given: Sequence[Tensor], kind: int, kinds: int, mask: Tensor) -> Known:
     """Of keys and values of all layers, one kind after the other in each."""
     (shape,) = {each.shape for n, each in enumerate(given) if n // 2 % kinds == kind}
     return cast("tuple[int, ...]", tuple(shape)), np.ascontiguousarray(seen(mask))
