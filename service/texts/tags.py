@@ -17,7 +17,7 @@ _INSTRUCTION: Final = r"<\?(?: .*?\?> | .*\Z )"
 _PROGRAM: Final = (
     r"<\?[^>]*+(?: > | \Z ) | <(?P<element>script|style)(?=[\s/>])(?: .*?</(?P=element)[^>]*+(?: > | \Z ) | .*\Z )"
 )
-_EMPTY_PROGRAM: Final = r"""<(?:script|style)(?=[\s/])(?: [^>"']++ | "[^"]*+" | '[^']*+' )*+(?<=/)>"""
+_EMPTY_PROGRAM: Final = r"""<(?:script|style)(?=[\s/])(?: [^<>"']++ | "[^"]*+" | '[^']*+' )*+(?<=/)>"""
 """One that closes itself, which it can in XML alone: in HTML all that follows would be part of it."""
 _REST: Final = r"""(?P<rest>(?: =\s*+"[^"]*+(?: " | \Z ) | =\s*+'[^']*+(?: ' | \Z ) | = | [^>=]++ )*+)(?: > | \Z )"""
 _FLAGS: Final = re.VERBOSE | re.DOTALL | re.IGNORECASE
