@@ -1,8 +1,10 @@
-"""A client of the `replica` that each of these files of tests has, and threads for requests that wait."""
+"""Clients of the `replica`, or the `servers`, that each of these files of tests has; threads for requests that wait."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 
+import deepl
 import httpx
 import pytest
 
@@ -14,6 +16,14 @@ def client(replica: Replica) -> Iterator[httpx.Client]:
     """A client of the file's replica."""
     with replica.client() as client:
         yield client
+
+
+@pytest.fixture
+def deepl_clients(servers: list[Replica], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[deepl.DeepLClient]]:
+    """DeepL's own client of each of the file's servers; it does not try again what has failed."""
+    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(deepl.DeepLClient("any", server_url=each.url))) for each in servers]
 
 
 @pytest.fixture

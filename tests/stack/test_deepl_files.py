@@ -50,13 +50,9 @@ def servers(shared_replicas: Replicas, own_redis: RedisServer) -> list[Replica]:
 
 
 @pytest.fixture
-def clients(servers: list[Replica], own_redis: RedisServer) -> Iterator[list[deepl.Translator]]:
-    """A client of each; what a test has sent is gone after it."""
-    with (
-        closing(deepl.Translator("any", server_url=servers[0].url)) as one,
-        closing(deepl.Translator("any", server_url=servers[1].url)) as other,
-    ):
-        yield [one, other]
+def clients(deepl_clients: list[deepl.DeepLClient], own_redis: RedisServer) -> Iterator[list[deepl.DeepLClient]]:
+    """One of each; what a test has sent is gone after it."""
+    yield deepl_clients
     with closing(Redis.from_url(own_redis.url)) as redis:
         redis.flushdb()
 
@@ -83,7 +79,7 @@ def translated(client: deepl.Translator, content: str | bytes, name: str = "file
     return receive(client, send(client, content, name, **members)).decode()
 
 
-def test_a_file_is_translated_by_another_replica(clients: list[deepl.Translator]) -> None:
+def test_a_file_is_translated_by_another_replica(clients: list[deepl.DeepLClient]) -> None:
     """Sent here, translated there, and asked for at both; each sentence is read after those before it."""
     one, other = clients
     text = "か。き。\n\n- く。\n"
@@ -94,7 +90,7 @@ def test_a_file_is_translated_by_another_replica(clients: list[deepl.Translator]
         assert receive(client, handle).decode() == "か。 き。 [か。]\n\n- く。 [か。 | き。]\n"
 
 
-def test_from_path_to_path(clients: list[deepl.Translator], tmp_path: Path) -> None:
+def test_from_path_to_path(clients: list[deepl.DeepLClient], tmp_path: Path) -> None:
     """As most programs do it."""
     source, target = tmp_path / "か.txt", tmp_path / "a.txt"
     source.write_text("か。\na", encoding="utf-8")
@@ -117,7 +113,7 @@ def test_from_path_to_path(clients: list[deepl.Translator], tmp_path: Path) -> N
     ],
 )
 def test_what_is_no_sentence_stays(
-    clients: list[deepl.Translator], name: str, content: str | bytes, expected: str | None
+    clients: list[deepl.DeepLClient], name: str, content: str | bytes, expected: str | None
 ) -> None:
     """Tags, marks, times, line breaks and byte order marks."""
     found = translated(clients[1], content, name)
@@ -128,7 +124,7 @@ def test_what_is_no_sentence_stays(
         assert found == expected
 
 
-def test_a_file_of_words(clients: list[deepl.Translator]) -> None:
+def test_a_file_of_words(clients: list[deepl.DeepLClient]) -> None:
     """Text is translated, with its context, and looks as it did."""
     made = docx.Document()
     made.add_heading("か", 1)
@@ -143,7 +139,7 @@ def test_a_file_of_words(clients: list[deepl.Translator]) -> None:
         send(clients[0], "か", "か.docx")
 
 
-def test_a_file_of_open_document(clients: list[deepl.Translator]) -> None:
+def test_a_file_of_open_document(clients: list[deepl.DeepLClient]) -> None:
     """The same, as LibreOffice writes it."""
     made = odfdo.Document("text")
     made.body.clear()
@@ -157,7 +153,7 @@ def test_a_file_of_open_document(clients: list[deepl.Translator]) -> None:
     assert found[1].startswith("A")
 
 
-def test_a_file_of_slides(clients: list[deepl.Translator]) -> None:
+def test_a_file_of_slides(clients: list[deepl.DeepLClient]) -> None:
     """Each slide after those before it."""
     made = pptx.Presentation()
     for title in ("か", "a"):
@@ -170,7 +166,7 @@ def test_a_file_of_slides(clients: list[deepl.Translator]) -> None:
     assert found[1].startswith("A")
 
 
-def test_a_workbook(clients: list[deepl.Translator]) -> None:
+def test_a_workbook(clients: list[deepl.DeepLClient]) -> None:
     """Each cell after those before it."""
     made = openpyxl.Workbook()
     for text in ("か", "a"):
@@ -183,7 +179,7 @@ def test_a_workbook(clients: list[deepl.Translator]) -> None:
     assert second == "A [か]"
 
 
-def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], clients: list[deepl.Translator]) -> None:
+def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], clients: list[deepl.DeepLClient]) -> None:
     """The file has the terms with which it was sent."""
     with closing(deepl.DeepLClient("any", server_url=servers[0].url)) as client:
         glossary = client.create_glossary("names", *PAIR, {"紫式部": "Lady Murasaki"})
@@ -211,7 +207,7 @@ def test_a_glossary_that_is_deleted_meanwhile_counts(servers: list[Replica], cli
     ],
 )
 def test_what_cannot_be_translated_is_refused_at_once(
-    clients: list[deepl.Translator], content: str | bytes, name: str, members: dict[str, object], problem: str
+    clients: list[deepl.DeepLClient], content: str | bytes, name: str, members: dict[str, object], problem: str
 ) -> None:
     """By its name, before anything is kept."""
     with pytest.raises(deepl.DeepLException, match=problem):
@@ -226,7 +222,7 @@ def test_what_is_empty_is_not_said(servers: list[Replica]) -> None:
         assert client.post("/v2/document", data=empty, files=FILE).status_code == 200
 
 
-def test_what_fails_says_why(clients: list[deepl.Translator]) -> None:
+def test_what_fails_says_why(clients: list[deepl.DeepLClient]) -> None:
     """In the status; who asks for the translation all the same does not get one."""
     handle = send(clients[0], "か。\nrefuse")
     status = clients[0].translate_document_wait_until_done(handle)
@@ -236,7 +232,7 @@ def test_what_fails_says_why(clients: list[deepl.Translator]) -> None:
         clients[0].translate_document_download(handle)
 
 
-def test_only_its_key_opens_a_file(clients: list[deepl.Translator]) -> None:
+def test_only_its_key_opens_a_file(clients: list[deepl.DeepLClient]) -> None:
     """An id alone is no more than one that never was."""
     handle = send(clients[0], "か。")
     wrong = deepl.DocumentHandle(handle.document_id, "another")
@@ -247,7 +243,7 @@ def test_only_its_key_opens_a_file(clients: list[deepl.Translator]) -> None:
             call(deepl.DocumentHandle("A" * 22, handle.document_key))
 
 
-def test_there_may_be_so_many(clients: list[deepl.Translator], tmp_path: Path) -> None:
+def test_there_may_be_so_many(clients: list[deepl.DeepLClient], tmp_path: Path) -> None:
     """Those that are downloaded make room, and can be downloaded again."""
     gate = tmp_path / "gate"
     handles = [send(clients[0], text) for text in ("か。", "き。", f"wait-for:{gate}")]
@@ -263,13 +259,13 @@ def test_there_may_be_so_many(clients: list[deepl.Translator], tmp_path: Path) -
     assert receive(clients[0], handles[2]).decode() == f"WAIT-FOR:{gate}".upper()
 
 
-def test_what_fails_makes_room(clients: list[deepl.Translator]) -> None:
+def test_what_fails_makes_room(clients: list[deepl.DeepLClient]) -> None:
     """There is nothing to download of it."""
     for _ in range(4):
         assert not clients[0].translate_document_wait_until_done(send(clients[0], "refuse")).ok
 
 
-def test_progress_is_told(clients: list[deepl.Translator], tmp_path: Path) -> None:
+def test_progress_is_told(clients: list[deepl.DeepLClient], tmp_path: Path) -> None:
     """Queued, then being translated, with a guess how long it will take once some of it is."""
     gates = [tmp_path / str(number) for number in range(2)]
     handle = send(clients[0], f"か。\nwait-for:{gates[0]}\nwait-for:{gates[1]}")
@@ -411,7 +407,7 @@ def test_refused_files_cost_no_sentences(replicas: Replicas, mortal_redis: Redis
                 send(client, "か。")
 
 
-def test_a_worker_that_dies_over_a_sentence(clients: list[deepl.Translator], tmp_path: Path) -> None:
+def test_a_worker_that_dies_over_a_sentence(clients: list[deepl.DeepLClient], tmp_path: Path) -> None:
     """Once is tried again; always ends the file, and no other one."""
     assert translated(clients[1], f"crash-once:{tmp_path / 'mark'}").startswith("CRASH-ONCE")
     handle = send(clients[1], "crash")
@@ -472,7 +468,7 @@ def test_bodies_that_are_no_file(
     assert (answer.status_code, problem in answer.json()["detail"]) == (status, True), answer.text
 
 
-def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], clients: list[deepl.Translator]) -> None:
+def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], clients: list[deepl.DeepLClient]) -> None:
     """Its kind, its name in any script, and an answer that is not guessed to be another kind."""
     handle = send(clients[0], "<p>か", "紫 式部.html")
     clients[0].translate_document_wait_until_done(handle)
@@ -504,7 +500,7 @@ def test_names_are_read_as_dotnet_writes_them(servers: list[Replica], name: str,
     assert sent.status_code == status, sent.text
 
 
-def test_metrics_count_files(servers: list[Replica], clients: list[deepl.Translator]) -> None:
+def test_metrics_count_files(servers: list[Replica], clients: list[deepl.DeepLClient]) -> None:
     """By what has become of them."""
 
     def counted(status: str) -> float:

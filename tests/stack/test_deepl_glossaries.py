@@ -1,7 +1,7 @@
 """Glossaries by DeepL's own Python client, unchanged, against real servers that share a Redis."""
 
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import deepl
@@ -23,17 +23,13 @@ def servers(shared_replicas: Replicas, redis_server: RedisServer) -> list[Replic
 
 
 @pytest.fixture
-def clients(servers: list[Replica], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[deepl.DeepLClient]]:
-    """A client of each; what a test has made is gone after it."""
-    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
-    with (
-        closing(deepl.DeepLClient("any", server_url=servers[0].url)) as one,
-        closing(deepl.DeepLClient("any", server_url=servers[1].url)) as other,
-    ):
-        yield [one, other]
-        for glossary in one.list_glossaries():
-            with suppress(deepl.GlossaryNotFoundException):
-                one.delete_glossary(glossary)
+def clients(deepl_clients: list[deepl.DeepLClient]) -> Iterator[list[deepl.DeepLClient]]:
+    """One of each; what a test has made is gone after it."""
+    yield deepl_clients
+    one, _ = deepl_clients
+    for glossary in one.list_glossaries():
+        with suppress(deepl.GlossaryNotFoundException):
+            one.delete_glossary(glossary)
 
 
 def say(client: deepl.DeepLClient, text: str, **members: object) -> str:

@@ -1,7 +1,6 @@
 """Glossaries of several pairs of languages by DeepL's own Python client, unchanged, against real servers."""
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import deepl
 import httpx
@@ -41,16 +40,12 @@ def servers(
 
 
 @pytest.fixture
-def clients(servers: list[Replica], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[deepl.DeepLClient]]:
-    """A client of each; what a test has made is gone after it."""
-    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
-    with (
-        closing(deepl.DeepLClient("any", server_url=servers[0].url)) as one,
-        closing(deepl.DeepLClient("any", server_url=servers[1].url)) as other,
-    ):
-        yield [one, other]
-        for glossary in one.list_multilingual_glossaries():
-            one.delete_multilingual_glossary(glossary)
+def clients(deepl_clients: list[deepl.DeepLClient]) -> Iterator[list[deepl.DeepLClient]]:
+    """One of each; what a test has made is gone after it."""
+    yield deepl_clients
+    one, _ = deepl_clients
+    for glossary in one.list_multilingual_glossaries():
+        one.delete_multilingual_glossary(glossary)
 
 
 def terms_of(source: str, target: str, entries: dict[str, str]) -> api_data.MultilingualGlossaryDictionaryEntries:
