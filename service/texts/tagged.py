@@ -9,7 +9,7 @@ from itertools import chain, count, groupby
 from typing import Final, Literal
 
 from models.data.spacing import gap_of
-from models.data.words import ENTITY
+from models.data.words import ENTITY, has_words
 from service.segmentation import Segmented
 from service.texts.tags import Kind, Token, html_tokens, xml_tokens
 
@@ -126,7 +126,7 @@ def _tagged(
         else:
             around += [""] * (len(around) == len(blocks))
             block = "".join(map(numbering.read, some))
-            blocks.append(block if gap is None or lines > 0 else _joined(block, gap))
+            blocks.append(_joined(block, gap) if gap is not None and lines <= 0 and has_words(block) else block)
     around += [""] * (len(around) == len(blocks))
     return Tagged(tuple(blocks), tuple(around), tuple(numbering.tags), attribute, kind)
 

@@ -181,6 +181,12 @@ def test_tags_stay_short() -> None:
     assert sum(map(len, tagged.blocks)) < 100_000
 
 
+def test_lines_without_words_stay_as_they_are() -> None:
+    """Such as those of scripts, comments and pictures: nobody would have them on one line."""
+    text = "<head>\n<script>a</script>\n<script>b</script>\n\n<!-- c -->\n<p>d</p>\n  <img>\n  <img>\n<p>e"
+    assert translated(text, Markup("html"), "ja", join_lines=True) == text
+
+
 def test_lines_are_kept_where_they_are_lines() -> None:
     """In preformatted text, and in what a user has entered; elsewhere they are white space."""
     text = "<p>a\nb</p><pre>One\n  <b>two</b>\n</pre><p>c\n  d</p><textarea>e\nf</textarea>"
