@@ -73,7 +73,7 @@ async def list_languages(
     return offered(parts.models.catalogue.models, as_source=kind != "target")
 
 
-@router.api_route("/usage", methods=["GET", "HEAD"])
+@router.api_route("/usage", methods=["GET", "HEAD", "POST"])
 async def tell_usage(_who: KeyHolderDep) -> Usage:
-    """What is left: there is no such limit."""
+    """What is left: there is no such limit. Older clients for Java ask with POST."""
     return Usage()

@@ -35,6 +35,7 @@ SecretDep = Annotated[str, Depends(_key)]
 
 
 @router.post("")
+@router.post("/")  # as DeepL's client for Java has it
 async def send_file(
     who: CallerDep, sent: Annotated[tuple[FileRequest, bytes], Depends(_sent)], request: Request, parts: ServicesDep
 ) -> FileHandle:

@@ -209,7 +209,7 @@ def test_every_error_has_what_clients_read(method: str, path: str, status: int, 
         answer = http.request(method, f"/v2/{path}", content=b"x")
     assert answer.status_code == status
     assert all(isinstance(answer.json()[member], str) for member in ("message", "detail"))
-    assert status != 405 or set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
+    assert status != 405 or set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
 def test_languages_and_usage(client: deepl.DeepLClient) -> None:
@@ -222,13 +222,15 @@ def test_languages_and_usage(client: deepl.DeepLClient) -> None:
     assert not client.get_usage().any_limit_reached
 
 
-def test_languages_are_asked_for_with_post_too(server: Replica) -> None:
-    """As DeepL's client for Java does, with a form that is empty for the languages that are read."""
+def test_languages_and_usage_are_asked_for_with_post_too(server: Replica) -> None:
+    """As DeepL's client for Java does, with a form that is empty for the languages that are read, or none at all."""
     with server.client() as http:
         read = http.post("/v2/languages", headers=FORM)
         written = http.post("/v2/languages", data={"type": "target"})
+        usage = http.post("/v2/usage")
     assert [each["language"] for each in read.json()] == ["JA"]
     assert [each["language"] for each in written.json()] == ["EN-GB", "EN-US"]
+    assert usage.json()["character_count"] == 0
 
 
 @pytest.mark.parametrize(

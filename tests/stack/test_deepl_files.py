@@ -222,6 +222,14 @@ def test_what_is_empty_is_not_said(servers: list[Replica]) -> None:
         assert client.post("/v2/document", data=empty, files=FILE).status_code == 200
 
 
+@pytest.mark.usefixtures("clients")  # likewise
+def test_a_file_is_sent_to_an_address_with_a_slash_too(servers: list[Replica]) -> None:
+    """As DeepL's client for Java does."""
+    with servers[0].client() as client:
+        sent = client.post("/v2/document/", data={"target_lang": "EN"}, files=FILE)
+    assert sent.json().keys() == {"document_id", "document_key"}
+
+
 def test_what_fails_says_why(clients: list[deepl.DeepLClient]) -> None:
     """In the status; who asks for the translation all the same does not get one."""
     handle = send(clients[0], "か。\nrefuse")
