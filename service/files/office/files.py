@@ -15,8 +15,11 @@ from service.files.numbered import paragraphs_of
 from service.files.office.dialects import SLIDES, WORD, Dialect, check_looks, check_tabs
 from service.files.office.open_document import OPEN_DOCUMENT, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
-from service.files.office.parts import parsed, written
+from service.files.office.parts import KEY, Relations, parsed, written
 from service.files.packed import opened, read_parts, with_parts
+
+_SLIDE: Final = "slide"
+"""As what a link on a slide refers to another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,15 @@ class OfficeFiles:
     main: re.Pattern[str]
     """The part that each of them has."""
     parts: re.Pattern[str]
-    """Those that people read; slides and their notes are numbered."""
+    """Those that people read."""
     into_runs: Callable[[Any], None] | None = None
     """Has the text of a part in runs, where it is not."""
     out_of_runs: Callable[[Any], None] | None = None
     """And takes it out of them."""
     drawings: re.Pattern[str] | None = None
     """Those of its parts that are written as slides are."""
+    listing: str | None = None
+    """Elements of the main part that say in which order others are read."""
 
     def html_of(self, content: bytes) -> str:
         """The text of a file as HTML.
@@ -74,9 +79,20 @@ class OfficeFiles:
 
     def _read(self, archive: ZipFile) -> list[ZipInfo]:
         """Those that people read, about in the order in which they do."""
-        found = [(match, info) for info in archive.infolist() if (match := self.parts.fullmatch(info.filename))]
-        found.sort(key=lambda one: (not self._is_main(one[1]), float(one[0].groupdict().get("number") or "inf")))
-        return [info for _, info in found]
+        places = {name: place for place, name in enumerate(self._listed(archive))}
+        found = [info for info in archive.infolist() if self.parts.fullmatch(info.filename)]
+        return sorted(found, key=lambda info: (not self._is_main(info), places.get(info.filename, len(places))))
+
+    def _listed(self, archive: ZipFile) -> Iterator[str]:
+        """The names of parts that the main one lists, each with those that it refers to: a slide's notes and charts."""
+        if self.listing is None:
+            return
+        relations = Relations(archive, self.suffix)
+        for main, content in read_parts(archive, [each for each in archive.infolist() if self._is_main(each)]):
+            names = {each.key: each.name for each in relations.of(main)}
+            keys = dict.fromkeys(each.get(KEY, "") for each in parsed(main, content, self.suffix).iter(self.listing))
+            for name in [names[key] for key in keys if key in names]:
+                yield from (name, *(each.name for each in relations.of(name) if each.kind != _SLIDE))
 
     def _is_main(self, part: ZipInfo) -> bool:
         return self.main.fullmatch(part.filename) is not None
@@ -93,8 +109,8 @@ class OfficeFiles:
             yield name, root
 
 
-_DRAWN: Final = r"(?:diagrams/(?:data|drawing)\d+|charts/chart\d+)"
-"""What Word and PowerPoint draw."""
+_DRAWN: Final = r"(?:diagrams/(?:data|drawing)\d+|charts/chart(?:Ex)?\d+|drawings/drawing\d+)"
+"""What Word and PowerPoint draw; the last ones are on charts."""
 WORD_FILES: Final = OfficeFiles(
     ".docx",
     WORD,
@@ -107,7 +123,8 @@ SLIDE_FILES: Final = OfficeFiles(
     ".pptx",
     SLIDES,
     re.compile(r"ppt/presentation\.xml"),
-    re.compile(rf"ppt/(?:(?:slides/slide|notesSlides/notesSlide)(?P<number>\d+)|{_DRAWN})\.xml"),
+    re.compile(rf"ppt/(?:(?:slides/slide|notesSlides/notesSlide)\d+|{_DRAWN})\.xml"),
+    listing="{http://schemas.openxmlformats.org/presentationml/2006/main}sldId",
 )
 
 

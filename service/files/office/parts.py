@@ -12,6 +12,8 @@ from service.files.packed import read_parts
 
 _STRICT: Final = "{http://purl.oclc.org/"
 """What the names of such files begin with whose elements have other names, though they mean the same."""
+KEY: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+"""By which an element refers to another part."""
 _RELATION: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
 _Element = Any

@@ -5,7 +5,7 @@ from typing import Final
 from zipfile import ZipFile
 
 from service.errors import InvalidInputError
-from service.files.office.parts import Relations, parsed
+from service.files.office.parts import KEY, Relations, parsed
 from service.files.packed import read_parts, unpacked
 from service.files.workbooks.cells import S
 
@@ -19,7 +19,6 @@ DRAWINGS: Final = frozenset(("chart", "chartEx", "chartUserShapes", "diagramData
 _READ: Final = NOTES | DRAWINGS | {SHARED, TABLE}
 _NAMING: Final = frozenset(("pivotCacheDefinition", "pivotTable", "slicerCache"))
 """What refers to texts by their words, besides what is read anyway."""
-_KEY: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _MOST_PARTS: Final = 10_000
 _MOST_TAGS: Final = 2**23
 """In sheets, which are not kept: a million cells with numbers have half of them, and each takes a microsecond."""
@@ -36,7 +35,7 @@ class WorkbookParts:
         self.main = parsed(MAIN, content, SUFFIX)
         own = list(self._relations.of(MAIN))
         names = {each.key: each.name for each in own if each.kind.endswith("sheet")}
-        listed = [names.get(sheet.get(_KEY, "")) for sheet in self.main.iterfind(f"{S}sheets/{S}sheet")]
+        listed = [names.get(sheet.get(KEY, "")) for sheet in self.main.iterfind(f"{S}sheets/{S}sheet")]
         self.sheets = list(dict.fromkeys(name for name in listed if name is not None))
         self._kinds = {each.name: each.kind for each in own}
         """Of all parts that are referred to, by their names."""

@@ -98,19 +98,50 @@ def test_what_is_not_translated(paragraph: str) -> None:
     assert body(with_translation(content, "<p>A</p>")) == body(content).replace(run("か"), run("A"))
 
 
+def relations(*targets: str) -> str:
+    """What a part refers to: rId1 and so on."""
+    each = (
+        f'<Relationship Id="rId{number}" Type="x/{target.split("/")[-2].removesuffix("s")}" Target="{target}"/>'
+        for number, target in enumerate(targets, 1)
+    )
+    return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{"".join(each)}</Relationships>'
+
+
 def test_slides_are_read_in_their_order() -> None:
-    """Each with its notes, the tenth after the ninth; what lies behind all slides says nothing of its own."""
-    parts = {f"slides/slide{number}.xml": slide(run(f"{number}")) for number in (10, 9, 2)}
-    parts["notesSlides/notesSlide2.xml"] = slide(run("n"))
-    parts |= {f"{name}1.xml": slide(run(name)) for name in ("slideMasters/slideMaster", "slideLayouts/slideLayout")}
-    parts |= {f"{name}1.xml": slide(run("d")) for name in ("diagrams/data", "diagrams/drawing", "charts/chart")}
+    """Which the presentation says, each with its notes and drawings, wherever its links lead; others come last."""
+    order = "".join(f'<p:sldId id="{number}" r:id="rId{number}"/>' for number in (3, 1, 2, 3, 4))
+    parts = {
+        "presentation.xml": f"<p:presentation {NAMESPACES}><p:sldIdLst>{order}</p:sldIdLst></p:presentation>",
+        "_rels/presentation.xml.rels": relations(*(f"slides/slide{number}.xml" for number in (10, 2, 9))),
+        "slides/_rels/slide10.xml.rels": relations(
+            "../slides/slide9.xml", "../charts/chart1.xml", "../notesSlides/notesSlide1.xml"
+        ),
+        "slides/_rels/slide2.xml.rels": relations("../diagrams/data1.xml", "../slideLayouts/slideLayout1.xml"),
+    }
+    texts = "slides/slide2", "slides/slide9", "slides/slide10", "notesSlides/notesSlide1", "diagrams/data1"
+    drawn = "charts/chart1", "charts/chartEx1", "drawings/drawing1", "diagrams/drawing1"
+    behind = "slideMasters/slideMaster1", "slideLayouts/slideLayout1"
+    parts |= {f"{name}.xml": slide(run(name.split("/")[1])) for name in (*texts, *drawn, *behind)}
     content = file(run("1"), **parts)
-    assert html_of(content) == "".join(f"<p>{each}</p>" for each in ["1", "2", "n", "9", "10", "d", "d", "d"])
-    translated = with_translation(content, html_of(content).replace("d", "D"))
+    expected = [
+        "slide9",
+        "slide10",
+        "chart1",
+        "notesSlide1",
+        "slide2",
+        "data1",
+        "1",
+        "chartEx1",
+        "drawing1",
+        "drawing1",
+    ]
+    assert html_of(content) == "".join(f"<p>{each}</p>" for each in expected)
+    translated = with_translation(content, html_of(content).replace("slide", "Slide"))
     with ZipFile(BytesIO(content)) as before, ZipFile(BytesIO(translated)) as after:
         assert after.namelist() == before.namelist()
         for name in ("[Content_Types].xml", "ppt/slideMasters/slideMaster1.xml", "ppt/slideLayouts/slideLayout1.xml"):
             assert after.read(name) == before.read(name)
+        assert "Slide10" in after.read("ppt/slides/slide10.xml").decode()
 
 
 def test_a_file_of_another_program() -> None:
