@@ -185,6 +185,14 @@ def test_segments_of_versions_before(namespace: str) -> None:
     assert f"<xliff{namespace} " in capitals(before).decode()
 
 
+def test_a_document_type_of_an_old_file_stays() -> None:
+    """Which says where its declarations are; they are not read."""
+    doctype = b'<!DOCTYPE xliff PUBLIC "-//XLIFF//DTD XLIFF//EN" "http://x.example/xliff.dtd">\n<xliff '
+    content = old("<source>x</source>").replace(b"<xliff ", doctype)
+    assert units(capitals(content)) == units(capitals(old("<source>x</source>")))
+    assert doctype in capitals(content)
+
+
 def test_what_is_not_to_be_translated_is_not() -> None:
     """As a unit or something around it says; the innermost counts."""
     assert html_of(old("<source>x</source>", translate="no")) == ""
@@ -205,6 +213,7 @@ def test_words_in_another_order_keep_what_is_around_them() -> None:
         (b"text", "is no XLIFF: "),
         (b"<a/>", "is no XLIFF of version 1.x or 2.0 to 2.2"),
         (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "has declarations of its own"),
+        (b"<!DOCTYPE a [<!ELEMENT a ANY>]><a/>", "has declarations of its own"),
         (b"<a>" + b"<b/>" * 500_001 + b"</a>", "has more than 500000 tags"),
         (old('<source>x<trans-unit id="9"><source>y</source></trans-unit></source>'), "segments within segments"),
     ],
