@@ -26,6 +26,7 @@ _LINE: Final = re.compile(rf"(?<![\r\n])(?=[\r\n])|{_PART}")
 _LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART}")
 """Where a line ends, unless what follows is set back: so pages are written, whose lines say nothing."""
 _OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
+_AND: Final = "&amp;"
 _NEXT: Final = "<hr>"
 """What follows a text: a tag that is not ended goes on into it."""
 
@@ -53,7 +54,11 @@ class Page:
     def text_of(self, part: str, text: str) -> str:
         """What `html_of` gives of a text, translated, as such a text."""
         part = part.replace(self._line, "")
-        return _LETTERED.sub(r"\1", part) if _is_html(text) else html.unescape(part)
+        if not _is_html(text):
+            return html.unescape(part)
+        # What has tags need not have entities: React shows &amp; as it is.
+        part = part.replace(_AND, "&") if "&" in text and _AND not in text else part
+        return _LETTERED.sub(r"\1", part)
 
 
 def page_of(texts: Sequence[str], content: bytes) -> str:

@@ -107,6 +107,14 @@ def test_tags_that_are_in_order_are_tags(text: str) -> None:
     assert html_of(json.dumps([text]).encode()) == text.replace("<1/>", "<t-1/>")
 
 
+@pytest.mark.parametrize("text", ["<0>x</0> & y", "<0>x</0> &amp; y", "x & y", "x &amp; y"])
+def test_an_ampersand_is_written_as_the_text_has_it(text: str) -> None:
+    """As an entity where there are some: what shows a text need not know any."""
+    content = json.dumps([text]).encode()
+    page = re.sub("&(?!amp;)", "&amp;", html_of(content))
+    assert json.loads(with_translation(content, page.replace("y", "Y"))) == [text.replace("y", "Y")]
+
+
 _FRAGMENTS: Final = (
     *(
         "x",
