@@ -28,7 +28,10 @@ _NOTE = re.compile(
     r"""(?<![.!?…。．！？])([.!?…。．！？]++["'”’»」』)\]]*+)([¹²³⁰⁴-⁹†‡]++|(?<=\w[.!?])\*{1,3}+(?=\s))"""
     r"""(?=\s*+["'“‘«„(\[「『¿¡]*+(\w?))"""
 )
-"""The number of a note behind a stop. It has that begin the next sentence, or makes none where two numbers are."""
+"""The number of a note behind a stop. It has that begin the next sentence, or makes none where two numbers are.
+
+As white space it changes nothing: Dr.¹ Smith is no end.
+"""
 _TICKED = re.compile(TICKED, re.VERBOSE)
 """It takes what opens code behind a stop for a quotation mark that closes."""
 _SPACED_STOP = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
@@ -42,7 +45,7 @@ _PAIRS = dict(zip("「『（〔【《〈“‘«„([", "」』）〕】》〉�
 _NO_BRACKETS = str.maketrans(dict.fromkeys("".join([*_PAIRS, *_PAIRS.values()]), " "))
 _CLOSING = re.compile(r"[\s」』）】〉》”’»)\]]+")
 """Closing brackets alone belong to what they close."""
-_BRACKETED = re.compile(r"\s*(?:（[^（）]*[。．！？]）|\((?:(?=[^()]*\s)[^()]*[.!?]|[^()]*[。！？])\))\s*")
+_BRACKETED = re.compile(r"\s*(?:（[^（）]*[。．！？]）|\((?:(?=[^()]*\s)[^()]*[.!?]|[^()]*[。！？])\))[¹²³⁰⁴-⁹†‡]*+\s*")
 """A sentence in brackets, which the library takes for the beginning of the next one; not (U.S.), which is one word."""
 _WITHIN_WORD = re.compile(r"[/\\,;:]|[A-Z]{2,}(?![a-z])|[A-Z][a-z0-9]*+(?:[A-Z]\w*+|\()", re.ASCII)
 """What goes on right behind a full stop: a/../b, System.IO, Console.WriteLine; but not I said so.He went."""
@@ -251,7 +254,7 @@ def _cut(text: str, like: Iterable[str]) -> Iterator[str]:
 def _disguised(line: str) -> str:
     """The line as the library should see it, of the same length."""
     line = _TICKED.sub(lambda found: "A" * len(found[0]), line)
-    line = _NOTE.sub(lambda found: found[0] if found[3].islower() else "a" * len(found[2]) + found[1], line)
+    line = _NOTE.sub(lambda found: found[0] if found[3].islower() else found[1] + " " * len(found[2]), line)
     line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
     line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
     line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)  # also before what was an ellipsis

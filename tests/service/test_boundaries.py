@@ -103,6 +103,7 @@ def test_text_of_a_link_is_whole(divided: str) -> None:
     ("language", "divided"),
     [
         ("en", "He left Kyoto.¹ |She came.¹² |“It rained.”³ |He slept.* |She woke.** |Why?† |No.&sup1; |Yes."),
+        ("en", "Dr.¹ Smith came with Mr.* Hill. |(He had not.)² |She left."),
         ("en", "Delete a.* or *.* now. |Li et al.¹ found it in e.g.² this."),
         ("ja", "彼は来た。¹|彼女も来た。¹²|「帰った。」³|雨だ。"),
         ("de", "Er ging.¹ |Sie kam.¹²"),
