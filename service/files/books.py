@@ -7,6 +7,7 @@ how pages look, stays as it is.
 import html.entities
 import posixpath
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from typing import Any, Final
 from urllib.parse import unquote
 from zipfile import ZipFile
@@ -29,9 +30,13 @@ _CONTENTS: Final = "application/x-dtbncx+xml"
 MARKUP: Final = Markup("html", splitting=frozenset({"text"}), xhtml=True)
 """Of pages, and of such a table, where each title is a `text`."""
 _ENCODING: Final = re.compile(rb"\s*<\?xml\b[^>]*?\sencoding\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
-_ASCII: Final = b"us-ascii"
-"""What some programs say that write all other letters as entities."""
-_UTF_8: Final = frozenset((b"utf-8", b"utf8", _ASCII))
+_UTF_8: Final = "utf-8"
+_CODECS: Final = {
+    **dict.fromkeys((b"utf-8", b"utf8"), _UTF_8),
+    **dict.fromkeys((b"iso-8859-1", b"latin1", b"windows-1252"), "cp1252"),
+    b"us-ascii": "ascii",
+}
+"""By what pages say; Latin-1 as browsers read it, and ASCII of programs that write all other letters as entities."""
 _NAMED: Final = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,30};)")
 
 
@@ -50,7 +55,7 @@ def with_translation(content: bytes, translation: str) -> bytes:
     translated = translation.split(Page(content).between)
     with opened(content, _SUFFIX, _CONTAINER) as archive:
         pages = zip(_pages(archive), translated, strict=True)
-        return with_parts(archive, {name: _written(page) for name, page in pages})
+        return with_parts(archive, {name: page.encode() for name, page in pages})
 
 
 def _pages(archive: ZipFile) -> dict[str, str]:
@@ -64,30 +69,30 @@ def _pages(archive: ZipFile) -> dict[str, str]:
 
 
 def _text_of(name: str, page: bytes) -> str:
-    said = _ENCODING.match(page)
     try:
-        if said is None or said[1].lower() in _UTF_8:
-            text = page.decode()
-            # Else what is left open in one page would go on in the next. Letters that HTML has by name are no harm,
-            # though many a page does not say which names it knows (&nbsp;): programs that show books know them.
-            _tree(name, _NAMED.sub(_of_html_as_space, page))
-            return text
-    except UnicodeDecodeError:
-        pass
-    raise InvalidInputError(f"file: {name} is not in UTF-8, or encrypted")
+        content = _in_utf_8(page)
+    except (KeyError, UnicodeDecodeError):
+        raise InvalidInputError(f"file: {name} is in an encoding that is not read, or encrypted") from None
+    # Else what is left open in one page would go on in the next. Letters that HTML has by name are no harm, though many
+    # a page does not say which names it knows (&nbsp;): programs that show books know them.
+    _tree(name, _NAMED.sub(_of_html_as_space, content))
+    return content.decode()
+
+
+def _in_utf_8(page: bytes) -> bytes:
+    """A page in UTF-8, as it says if it says in what it is: so it is written."""
+    is_wide = page.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    page = page.decode("utf-16").encode() if is_wide else page
+    said = _ENCODING.match(page)
+    codec = _UTF_8 if said is None or is_wide else _CODECS[said[1].lower()]
+    content = page.decode(codec).encode()
+    if said is None or (codec == _UTF_8 and not is_wide):
+        return content
+    return content[: said.start(1)] + _UTF_8.encode() + content[said.end(1) :]
 
 
 def _of_html_as_space(named: re.Match[bytes]) -> bytes:
     return b" " * len(named[0]) if named[1].decode() in html.entities.html5 else named[0]
-
-
-def _written(page: str) -> bytes:
-    """A page in UTF-8, which says so if it has said that it has nothing but ASCII, and now has more."""
-    content = page.encode()
-    said = _ENCODING.match(content)
-    if said is None or said[1].lower() != _ASCII or content.isascii():
-        return content
-    return content[: said.start(1)] + b"utf-8" + content[said.end(1) :]
 
 
 def _names(archive: ZipFile) -> list[str]:
