@@ -36,8 +36,8 @@ _MARKS = re.compile(
     )?
     (?:
         (?: (?P<number>[0-9]{1,3}) [.)] (?=\s|$|[^\x00-\x7f])                # 1.  2)
-          | [0-9]{1,4} (?:[./-][0-9]{1,4}){2,8}+ \.?                              # 2.1.1   2.1 may be an amount
-            (?: [T ] [0-9]{1,2}:[0-9]{2} (?: :[0-9]{2} (?:[.,][0-9]{1,6}+)? )?+ Z? )?+ (?=\s)   # 2024/05/03 10:11
+          | (?P<parts>[0-9]{1,4} (?:[./-][0-9]{1,4}){2,8}+) \.?                   # 2.1.1   2.1 may be an amount
+            (?P<time> [T ] [0-9]{1,2}:[0-9]{2} (?: :[0-9]{2} (?:[.,][0-9]{1,6}+)? )?+ Z? )?+ (?=\s)  # 2024/05/03 10:11
           | (?:[0-9０-９]{1,3}|[ア-ン]|[一二三四五六七八九十]{1,3}) (?=\u3000)           # ２　前項の  一　寺の  of laws
           | \[ [0-9][0-9:./,TZ +-]{0,40}+ \] (?=\s)                             # [1]  [00:12:34]
           | \( (?:[0-9]{1,3}|[A-Za-z]|[ivxIVX]{2,5}|[ア-ンⅰ-ⅻ]) \) (?=\s|$|[^\x00-\x7f])   # (1)  (a)  (iv)  (ア)
@@ -254,11 +254,16 @@ def _stands_apart(marks: str, text: str) -> bool:
 
 
 def _end_of_marks(line: str, *, ordinals: bool) -> int:
-    """Where the text of a line begins; where there are ordinals, `3. Oktober` is a date and no item of a list."""
+    """Where the text of a line begins.
+
+    Where there are ordinals, `3. Oktober` is a date and no item of a list; and `192.168.0.1 is` begins a sentence.
+    """
     found = _MARKS.match(line)
     if found is None:
         return 0
     text = line[found.end() :]
     if ordinals and found["number"] and (text[:1].islower() or _MONTH.match(text)):
         return found.start("number")
+    if found["parts"] and not found["time"] and text[:1].islower():
+        return found.start("parts")
     return found.end()
