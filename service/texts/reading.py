@@ -9,7 +9,7 @@ from models.data.words import has_words
 from service.documents import Documents
 from service.schemas import DocumentRequest, DocumentSentence, GlossaryTerm, Strategy
 from service.segmentation import Segmented
-from service.texts.tagged import Markup, Tagged
+from service.texts.tagged import Markup, Tagged, lines_joined
 from service.threads import beside_others
 
 
@@ -128,7 +128,7 @@ def _tagged(asked: Asked) -> list[Tagged | None]:
 
 
 def _lines_joined(asked: Asked, text: str) -> str:
-    return gap_of(asked.source_lang).join(text.splitlines()) if asked.join_lines else text
+    return lines_joined(text, gap_of(asked.source_lang)) if asked.join_lines else text
 
 
 def counted(texts: Iterable[ReadText]) -> int:

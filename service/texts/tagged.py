@@ -9,7 +9,7 @@ from itertools import chain, count, groupby
 from typing import Final, Literal
 
 from models.data.spacing import gap_of
-from models.data.words import ENTITY, has_words
+from models.data.words import ENTITY, beside, has_words
 from service.segmentation import Segmented
 from service.texts.tags import Kind, Token, html_tokens, xml_tokens
 
@@ -126,7 +126,7 @@ def _tagged(
         else:
             around += [""] * (len(around) == len(blocks))
             block = "".join(map(numbering.read, some))
-            blocks.append(_joined(block, gap) if gap is not None and lines <= 0 and has_words(block) else block)
+            blocks.append(lines_joined(block, gap) if gap is not None and lines <= 0 and has_words(block) else block)
     around += [""] * (len(around) == len(blocks))
     return Tagged(tuple(blocks), tuple(around), tuple(numbering.tags), attribute, kind)
 
@@ -194,8 +194,12 @@ def _letters(found: re.Match[str]) -> str:
     return said if said.isalnum() and not said.isascii() else found[0]
 
 
-def _joined(block: str, gap: str) -> str:
-    """A block on one line, but for white space around it."""
-    core = block.strip()
-    start = block.index(core)
-    return f"{block[:start]}{_LINE_BREAK.sub(gap, core)}{block[start + len(core) :]}"
+def lines_joined(text: str, gap: str) -> str:
+    """A text on one line, but for white space around it; words of Latin letters are apart, whatever the gap."""
+
+    def between(found: re.Match[str]) -> str:
+        return gap or " " * all(each.isascii() and each.isalnum() for each in beside(found))
+
+    core = text.strip()
+    start = text.index(core)
+    return f"{text[:start]}{_LINE_BREAK.sub(between, core)}{text[start + len(core) :]}"

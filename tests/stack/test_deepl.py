@@ -135,6 +135,8 @@ def test_sentences_are_split_as_asked(how: deepl.SplitSentences, translation: st
     asked = {"split_sentences": how, "extra_body_parameters": {"document_id": f"letter-{how}"}}
     named = client.translate_text("彼女は\n来た。", source_lang="JA", target_lang="EN-US", **asked)  # type: ignore[arg-type]
     assert named.text == translation
+    again = client.translate_text("彼女は\n来た。\n", source_lang="JA", target_lang="EN-US", split_sentences=how)
+    assert again.text == f"{translation}\n"
 
 
 def test_html_comes_back_as_html(client: deepl.DeepLClient) -> None:

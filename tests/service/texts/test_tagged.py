@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from service.errors import InvalidInputError
 from service.segmentation import Segmented, split
-from service.texts.tagged import Markup
+from service.texts.tagged import Markup, lines_joined
 
 PAGE = """<!DOCTYPE html><html><head><title>A page</title><style>p { a: "b<c>" }</style></head>
 <body class="x">
@@ -179,6 +179,15 @@ def test_tags_stay_short() -> None:
     """Whatever attributes a text has."""
     tagged = Markup("html").read(f"a n{'-' * 3000}= {'<b>' * 3000}", "en", join_lines=True)
     assert sum(map(len, tagged.blocks)) < 100_000
+
+
+def test_words_on_two_lines_are_two() -> None:
+    """Also in languages that are written without spaces; and a text still ends as it did."""
+    text = "これは Microsoft\n  Word\nです。<br>\n彼\n女。\n"
+    joined = "これは Microsoft Wordです。<br>\n彼女。\n"
+    assert translated(text, Markup("html"), "ja", join_lines=True) == joined
+    assert lines_joined(text.replace("<br>", ""), "") == joined.replace("<br>\n", "")
+    assert lines_joined("It was \r\n\n cold.\n", " ") == "It was cold.\n"
 
 
 def test_lines_without_words_stay_as_they_are() -> None:
