@@ -19,7 +19,7 @@ TAG: Final = r"""
         | lang \s++ [A-Za-z0-9-]++
         | (?: (?i:a|audio|button|details|dialog|fieldset|form|iframe|img|input|ol|optgroup|option|script|select|table
                 |t[dh]|textarea|track|video) (?=\s)                                   # <input disabled>
-            | [A-Za-z0-9][A-Za-z0-9.:-]*+ (?!\s++[A-Za-z]++[\s/>]) )                  # <br/> </b> <g id="1"> <Link> <0>
+            | [A-Za-z0-9][A-Za-z0-9_.:-]*+ (?!\s++[A-Za-z]++[\s/>]) )                 # <br/> </b> <g id="1"> <Link> <0>
           (?: \s++ [A-Za-z0-9.:@_-]++ \s*+=\s*+ (?: "[^"<]*+" | '[^'<]*+' | (?:[^\s"'<>`/]|/(?!>))++ )
             | \s++ (?i:allowfullscreen|async|autofocus|autoplay|checked|compact|controls|default|defer|disabled|download
                       |hidden|inert|ismap|loop|multiple|muted|noshade|novalidate|nowrap|open|readonly|required|reversed
@@ -56,7 +56,7 @@ PLACEHOLDER: Final = (
     | \{%-? (?: [^%{}\n\U000f0000-\U0010ffff] | %(?!\}) ){1,120}+ %\}                 # {% if name %}, of Jinja
     | % (?:[0-9]++\$)?+ \#@ [A-Za-z_][A-Za-z0-9_]*+ @                                # %#@name@, of Apple
     | %% | (?<![0-9]) % L? [1-9][0-9]?+ (?![A-Za-z0-9%])                            # %1 %L1, of Qt
-    | &lt;/? [A-Za-z0-9][A-Za-z0-9.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
+    | &lt;/? [A-Za-z0-9][A-Za-z0-9_.:-]*+ \s*+ /?+ &gt;                             # a tag that is spoken of
     | (?<![A-Za-z0-9._%+/@-]) @ [A-Za-z_][A-Za-z0-9_]*+ (?:[./@-][A-Za-z0-9_]++)*+   # @name @user@host.org @scope/name
     | (?<![A-Za-z0-9&\#/]) \# [0-9]++ (?![A-Za-z0-9_])                                # of an issue: #123
     | <%=? [^%<>\n\U000f0000-\U0010ffff]{1,80}+ %> | <!-- [^\n\U000f0000-\U0010ffff]{0,400}? -->
