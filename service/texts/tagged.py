@@ -31,7 +31,8 @@ _BARE: Final = {
     "xml": re.compile(r"&(?!(?: amp | lt | gt | quot | apos | \#[0-9]+ | \#x[0-9A-Fa-f]+ );) | <", re.VERBOSE),
 }
 """What has a meaning of its own, and is none of their marks; browsers know some entities without a semicolon."""
-_LINE_BREAK: Final = re.compile(r"(?<![ \t])[ \t]*+[\r\n]\s*+")
+_LINE_BREAK: Final = re.compile(r"(?<![ \t])[ \t]*+[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s*+")
+"""Of any kind: sentences end at each, where it is one."""
 
 
 @dataclass(frozen=True, slots=True)

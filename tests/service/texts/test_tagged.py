@@ -187,7 +187,7 @@ def test_words_on_two_lines_are_two() -> None:
     joined = "これは Microsoft Wordです。<br>\n彼女。\n"
     assert translated(text, Markup("html"), "ja", join_lines=True) == joined
     assert lines_joined(text.replace("<br>", ""), "") == joined.replace("<br>\n", "")
-    assert lines_joined("It was \r\n\n cold.\n", " ") == "It was cold.\n"
+    assert lines_joined("It was \r\n\n cold\u2028today.\n", " ") == "It was cold today.\n"
 
 
 def test_lines_without_words_stay_as_they_are() -> None:
