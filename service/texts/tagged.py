@@ -123,11 +123,12 @@ def _tagged(
         if splitting:
             tags = list(some)
             around.append("".join(token.raw for token in tags))
-            lines += sum(_LINES.get((token.kind, token.name), 0) for token in tags)
+            for token in tags:  # one that closes nothing is nothing
+                lines = max(0, lines + _LINES.get((token.kind, token.name), 0))
         else:
             around += [""] * (len(around) == len(blocks))
             block = "".join(map(numbering.read, some))
-            blocks.append(lines_joined(block, gap) if gap is not None and lines <= 0 and has_words(block) else block)
+            blocks.append(lines_joined(block, gap) if gap is not None and not lines and has_words(block) else block)
     around += [""] * (len(around) == len(blocks))
     return Tagged(tuple(blocks), tuple(around), tuple(numbering.tags), attribute, kind)
 

@@ -198,7 +198,7 @@ def test_lines_without_words_stay_as_they_are() -> None:
 
 def test_lines_are_kept_where_they_are_lines() -> None:
     """In preformatted text, and in what a user has entered; elsewhere they are white space."""
-    text = "<p>a\nb</p><pre>One\n  <b>two</b>\n</pre><p>c\n  d</p><textarea>e\nf</textarea>"
+    text = "<p>a\nb</p></pre><pre>One\n  <b>two</b>\n</pre><p>c\n  d</p><textarea>e\nf</textarea>"
     assert translated(text, Markup("html"), join_lines=True) == text.replace("a\nb", "a b").replace("c\n  d", "c d")
 
 
