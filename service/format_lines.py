@@ -11,16 +11,20 @@ from typing import Final
 
 from models.data.words import has_words
 
-_MAY_BE: Final = re.compile(r"[ \t>\ufeff]*(?:`{3}|~{3}|\${2}|<!--|\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)")
+_MAY_BE: Final = re.compile(
+    r"[ \t>\ufeff]*(?:`{3}|~{3}|\${2}|<!--|\{/\*|@?\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)"
+)
 """How most lines do not begin that are anything of this."""
 _FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,4}(?=[ \t]*\w)|\${2}(?=\s*\Z)).*", re.DOTALL)
 """Of code, or of a formula in TeX.
 
 Tildes without a language behind them are rules: newsletters have them around each of their parts.
 """
-_COMMENT: Final = re.compile(r"[ \t>]*<!--")
-_COMMENT_END: Final = "-->"
-_COMMENTS: Final = re.compile(r"<!--.*?-->")
+_COMMENT: Final = re.compile(r"[ \t>]*(<!--|\{/\*)")
+_COMMENT_ENDS: Final = {"<!--": "-->", "{/*": "*/}"}
+"""Of HTML, and of pages of Docusaurus (MDX)."""
+_COMMENTS: Final = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?(?:\*/\}|\Z)")
+"""In a line; what is not ended goes on to its end, so that nothing is looked for again and again."""
 _MOST_ENDLESS: Final = 3
 """Blocks that are begun and not ended, of one sign; behind so many none is looked for."""
 _LINK: Final = re.compile(
@@ -34,6 +38,8 @@ _IMPORT: Final = re.compile(r"""import [\w$*{},\s]+?\sfrom\s+(?:"[^"\s]++"|'[^'\
 """What a page of Docusaurus (MDX) takes from elsewhere."""
 _ALERT: Final = re.compile(r"[ \t>]*> ?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*")
 """What GitHub shows a quotation as."""
+_CONTENTS: Final = re.compile(r"\s*+(?:@?\[toc\]|\[\[_?toc_?\]\])\s*+", re.IGNORECASE)
+"""Where many programs put a table of contents."""
 _TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[ \t]+-->.*\s*")
 """When a subtitle is shown, and where."""
 _SUBTITLES: Final = re.compile(r"[\s\ufeff]*WEBVTT(?:[ \t].*)?\s*")
@@ -93,7 +99,7 @@ class _Lines:
     def _end(self, place: int) -> int:
         """Behind the last line of a block that begins here; here, if none does."""
         line = self._lines[place]
-        if any(each.fullmatch(line) for each in (_LINK, _ALERT, _IMPORT, _SUBTITLES)):
+        if any(each.fullmatch(line) for each in (_LINK, _ALERT, _IMPORT, _CONTENTS, _SUBTITLES)):
             return place + 1
         if _TIMES.fullmatch(line):
             if self._is_cue(place - 1):
@@ -103,8 +109,8 @@ class _Lines:
             return next(self._where(place, lambda each: not each.strip()), len(self._lines))
         if fence := _FENCE.fullmatch(line):
             return self._end_of_fence(place, fence["fence"])
-        if _COMMENT.match(line):
-            return self._end_of_comment(place)
+        if comment := _COMMENT.match(line):
+            return self._end_of_comment(place, _COMMENT_ENDS[comment[1]])
         return place
 
     def _is_cue(self, place: int) -> bool:
@@ -123,11 +129,11 @@ class _Lines:
         end = self._end_behind(place, fence[0], closing.fullmatch)
         return end if fence != _OF_FORMULA or _is_formula(self._lines[place + 1 : end - 1]) else place
 
-    def _end_of_comment(self, place: int) -> int:
+    def _end_of_comment(self, place: int, end: str) -> int:
         line = self._lines[place].rstrip()
-        if _COMMENT_END in line:
+        if end in line:
             return place + (not has_words(_COMMENTS.sub("", line)))
-        return self._end_behind(place, _COMMENT_END, lambda each: _COMMENT_END in each)
+        return self._end_behind(place, end, lambda each: end in each)
 
     def _end_behind(self, place: int, sign: str, is_end: Callable[[str], object]) -> int:
         """Behind the line that ends a block; what is not ended is none, as anybody may write three signs."""

@@ -35,6 +35,12 @@ $$
 out -->
 Four.[^1]
 <!-- one line -->
+{/* truncate */}
+{/* left
+out */}
+
+[TOC]
+[[_toc_]]
 
 [^1]: Five.
 [kyoto]: https://example.org/kyoto "The city"
@@ -113,6 +119,8 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
         ("~~~~~~~~\nOne.\n~~~~~~~~\nTwo.\n~~~~~~~~\n", ["One.", "Two."]),
         ("~~~\nOne.\n~~~\n", ["One."]),
         ("<!-- a --> One. <!-- b -->\n", ["a --> One."]),
+        ("{/* One.\nTwo.\n", ["{/* One.", "Two."]),
+        ("[TOC] One\n", ["[TOC] One"]),
         ("---\njohn: Hello there.\nmary: Hi!\n---\nOne.\n", ["john: Hello there.", "mary: Hi!", "One."]),
         ("---\nSubject: Two\n---\nOne.\n", ["Subject: Two", "One."]),
         ("[Smith]: and/or\n[Tom]: #1!\n[Q1]: N/A\n", ["[Smith]: and/or", "[Tom]: #1!", "[Q1]: N/A"]),
@@ -147,3 +155,9 @@ def test_what_only_looks_like_it_is_translated(text: str, expected: list[str]) -
 def test_no_run_of_lines_takes_long(line: str) -> None:
     """Of the same, a hundred thousand: a time that grew with their square would never end here."""
     sentences("WEBVTT\n\n" + line * 100_000)
+
+
+@pytest.mark.parametrize(("comment", "begin"), [("<!-- -->", "<!--"), ("{/* */}", "{/*")])
+def test_comments_that_are_not_ended_take_no_long_time(comment: str, begin: str) -> None:
+    """A hundred thousand of them in a line, behind one that is."""
+    sentences(comment + begin * 100_000)
