@@ -16,6 +16,7 @@ from models.data.spacing import primary
 from models.data.words import PICTURES, has_words
 from service.boundaries import Boundaries, split_as_read
 from service.format_lines import format_lines
+from service.line_cells import cells_of, rows_of_tables
 
 _MARKS = re.compile(
     r"""
@@ -56,14 +57,15 @@ _MARKS = re.compile(
 _BOX = re.compile(
     r"""
     [ \t>]*+
-    (?: (?:!!!|\?\?\?\+?) [ ]++
+    (?: ===[!+]?+ [ ]++ "                                                             # === "Title" of a tab
+      | (?:!!!|\?\?\?\+?) [ ]++
         (?: [a-z][a-z0-9_-]*+ (?:[ ]++inline(?:[ ]end)?+)?+ [ ]++"                                # !!! note "Title"
           | (?:abstract|bug|danger|example|failure|info|note|question|quote|success|tip|warning) \s*+ \Z )
       | :{3,}+ [ \t]*+ (?: \{[^{}\n]*+\} | [a-z][a-z0-9_-]*+ ) (?: \[ | [ \t]++ | \s*+ \Z ) )    # :::note Title
     """,
     re.VERBOSE,
 )
-"""How lines begin that begin a box of MkDocs, or of Docusaurus, VitePress and Pandoc; a title may follow."""
+"""How lines begin that begin a box, or a tab, of MkDocs, Docusaurus, VitePress or Pandoc; a title may follow."""
 _ATTRIBUTES = re.compile(r"\{:?\s*[#.][A-Za-z][^{}\n]{0,200}\}")
 """{#kyoto .large} behind a heading, by which links find it: of Pandoc, Docusaurus and Hugo, with a colon of Jekyll."""
 _TAG = re.compile(r"<[^<>]*+>")
@@ -71,15 +73,6 @@ _COVER = re.compile(rf"{_TAG.pattern}|[*_]")
 """What may be around such a mark: tags, or signs that it is bold."""
 _LONGEST_COVERED = 300
 """Characters of a line within which one is looked for."""
-_LEADER = r"(?<![ \u3000.…‥・．·])[ \u3000]*+[.…‥・．·](?: ?[.…‥・．·]){3,}+[ \u3000]*+(?=[0-9０-９]{1,4}\s*\Z)"
-"""What leads to the number of a page, in a table of contents."""
-_CELLS_OF_ROW = re.compile(rf"(\t+|{_LEADER}|(?:(?<![ \t])[ \t]+)?\\?\|[ \t]*|(?<![!-;=?-{{}}~])[!-;=?-{{}}~]{{200,}})")
-_CELLS = re.compile(rf"(\t+|{_LEADER}|(?<![!-;=?-~])[!-;=?-~]{{200,}})")
-"""What stands between the cells of a line that begins with |, and of any other: also what is no word of any language,
-such as an image in base64 or a long address, and would be too long for a model. A tag beside it is none of it.
-
-What begins nowhere but at the beginning of a run is looked for once in each, and not again from each of its characters.
-"""
 _WITH_ORDINALS = frozenset(
     ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
 )
@@ -177,14 +170,14 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
     boundaries = Boundaries(language)
     ordinals = primary(language) in _WITH_ORDINALS
     lines = text.splitlines(keepends=True)
-    for line, is_of_the_format in zip(lines, format_lines(lines), strict=True):
+    for line, is_of_the_format, is_row in zip(lines, format_lines(lines), rows_of_tables(lines), strict=True):
         if is_of_the_format or not has_words(line):
             yield line, False
             continue
         start, end = _title_of_box(line) or (_after_marks(line, ordinals=ordinals), _before_attributes(line))
         end = max(start, end)
         yield line[:start], False
-        for number, part in enumerate(_cells(line[start:end])):
+        for number, part in enumerate(cells_of(line[start:end], is_row=is_row)):
             if number % 2:
                 yield part, False
             else:
@@ -199,11 +192,6 @@ def _divided(sentence: str, longest: int) -> list[str]:
     if len(sentence.strip()) <= longest:
         return [sentence]
     return pack(split_within(sentence, len, longest), len, longest)
-
-
-def _cells(text: str) -> list[str]:
-    """The cells of a line, and in turn with them what stands between: each is a text of its own."""
-    return (_CELLS_OF_ROW if text.startswith("|") else _CELLS).split(text)
 
 
 def _title_of_box(line: str) -> tuple[int, int] | None:
@@ -223,8 +211,10 @@ def _after_marks(line: str, *, ordinals: bool) -> int:
 
 
 def _before_attributes(line: str) -> int:
-    """Where the text of a line ends, before what Markdown has for the name of a heading."""
+    """Where the text of a line ends, before what Markdown has for the name of a heading, or for a line break."""
     text = line.rstrip()
+    if text.endswith("\\"):
+        return len(text.rstrip("\\").rstrip())
     begin = text.rfind("{") if text.endswith("}") else -1
     return len(text[:begin].rstrip()) if begin >= 0 and _ATTRIBUTES.fullmatch(text, begin) else len(line)
 

@@ -202,10 +202,19 @@ def test_name_of_a_heading_stays_behind_it(name: str) -> None:
     assert document.separators[2] == f" {name} \n## {name}\n{name}\n"
 
 
+def test_line_break_of_markdown_stays_behind_its_line() -> None:
+    """A backslash, which the model would drop."""
+    document = segmented("One.\\\nTwo \\ three \\\n\\\n", "en")
+    assert document.sentences == ("One.", "Two \\ three")
+    assert document.separators == ("", "\\\n", " \\\n\\\n")
+
+
 @pytest.mark.parametrize(
     ("line", "titles"),
     [
         ('!!! warning "One two"', ["One two"]),
+        ('=== "One two"', ["One two"]),
+        ("=== One", ["=== One"]),
         ('    ??? tip inline end "One. Two?"', ["One.", "Two?"]),
         ("!!! note", []),
         ("??? question", []),
@@ -343,6 +352,9 @@ def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
         ("| 名前 | 説明 |\n|---|:-:|\n| 紫式部 | 歌人。女性。 |\n", ("名前", "説明", "紫式部", "歌人。", "女性。")),
         ("|彼  \t | \t 彼女\t|\t\t|  彼 等  |\n", ("彼", "彼女", "彼 等")),
         ("|彼 \\| 彼女|\n", ("彼", "彼女")),
+        ("|彼は`A\\|B`|`A|B`\n", ("彼は`A\\|B`", "`A", "B`")),
+        ("名前 | 職業\n--- | :-:\n紫式部 | 歌人\n\n彼|彼女\n", ("名前", "職業", "紫式部", "歌人", "彼|彼女")),
+        ("彼|彼女\n---\n", ("彼|彼女",)),
         ("一章　寺…………12\n二章 城 . . . . . . ３", ("一章　寺", "二章 城")),
         ("彼は…………2人", ("彼は…………2人",)),
         ("彼|彼女\n", ("彼|彼女",)),
@@ -350,7 +362,7 @@ def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
     ],
 )
 def test_cells_are_texts_of_their_own(text: str, cells: tuple[str, ...]) -> None:
-    """Tabs divide any line, and | one that begins with it; they stay where they are."""
+    """Tabs divide any line, and | one that begins with it, or is beside a rule; they stay where they are."""
     found = segmented(text, "ja")
     assert found.sentences == cells
     assert found.join(cells) == text
