@@ -62,6 +62,7 @@ def compare(
     """
     from models.bundle.description import identity
     from models.commands.measuring import judged, translated
+    from models.engine.computation import resolve_compute_type
     from models.engine.corpus import require_translatable
     from models.engine.runtime import Runtime
     from models.evaluation.contrastive_sets import read_contrastive
@@ -79,8 +80,10 @@ def compare(
         runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
         require_translatable(runtime, source)
         model = identity(bundle)
-        corpus = _digest((source, reference), beam, tokenize, compute_type, model)
-        judgement = _digest(sets or (), compute_type, model)
+        # What `auto` means is another thing on another machine, and of a bundle not the same as saying so.
+        computed = (device, compute_type, resolve_compute_type(compute_type, device))
+        corpus = _digest((source, reference), beam, tokenize, computed, model)
+        judgement = _digest(sets or (), computed, model)
         kept = {kind: _kept(out / f"{name}.{kind}", model, corpus, judgement) for kind in _KINDS}
         settings = _settings(runtime, kinds)
         measured = {setting.context for setting in settings}

@@ -278,7 +278,7 @@ def test_compare_measures_with_the_contexts_that_it_is_told(
 def test_compare_measures_again_what_is_of_another_test_set(
     bundle: Path, corpus: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Figures of one corpus, or of one beam, are not reported as those of another."""
+    """Figures of one corpus, of one beam, or of one device, are not reported as those of another."""
     other = tmp_path / "other"
     other.write_text(corpus[1].read_text(encoding="utf-8").replace("o", "a"), encoding="utf-8")
     scores = tmp_path / "out" / "tiny.real.scores.json"
@@ -289,6 +289,11 @@ def test_compare_measures_again_what_is_of_another_test_set(
         found.append(figures(scores))
     assert found[0]["loss"] != found[1]["loss"]
     assert [each["beam_size"] for each in found] == [1, 1, 2]
+    scores.write_text(json.dumps(found[-1] | {"bleu": -1}), encoding="utf-8")
+    for device, kept in (("cpu", True), ("cpu:0", False)):
+        done = run("compare", bundle, "--source", corpus[0], "--out", tmp_path / "out", *more, "--device", device)
+        assert done.returncode == 0, done.stderr
+        assert (figures(scores)["bleu"] < 0) == kept
 
 
 def test_a_set_may_be_a_folder(tmp_path: Path) -> None:
