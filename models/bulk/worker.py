@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+from models.data.checksums import sha256_of_program
 from models.data.documents import Document, Sentence
 from models.data.glossary import Glossary, Term
 from models.data.memory import Segment, TranslationMemory
@@ -45,8 +46,8 @@ class Settings:
 
     @property
     def key(self) -> str:
-        """What the translations depend on."""
-        values = asdict(replace(self, segments=()))
+        """What the translations depend on, the program that makes them included."""
+        values = asdict(replace(self, segments=())) | {"program": sha256_of_program()}
         del values["bundle"], values["threads"]
         if self.segments:  # of a memory there may be millions
             values["segments"] = hashlib.sha256(json.dumps(self.segments).encode()).hexdigest()

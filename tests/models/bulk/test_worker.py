@@ -1,5 +1,6 @@
 """A worker translates whole documents as `translate` does, line for line, and says what it cannot."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from models.bulk.worker import ATTEMPTS, PartTranslator, Settings
 from models.config import GlobalLocalConfig
+from models.data.checksums import sha256_of_program
 from models.data.glossary import Term
 from models.data.memory import Segment
 from models.data.replacement import Replacement
@@ -65,6 +67,17 @@ def test_what_a_memory_has_is_not_translated(bulk_bundle: Path) -> None:
     without = worker(settings)(row(text))["text"].splitlines()
     found = worker(replace(settings, segments=(Segment("から。", "Since."),)))(row(text))["text"].splitlines()
     assert found == ["Since.", *without[1:]]
+
+
+def test_translations_depend_on_the_program(bulk_bundle: Path, tmp_path: Path) -> None:
+    """What was kept by another version of it, with code that differs in any file, is not taken for this one's."""
+    (tmp_path / "engine").mkdir()
+    (code := tmp_path / "engine" / "runtime.py").write_text("one = 1\n", encoding="utf-8")
+    before = sha256_of_program(tmp_path)
+    assert sha256_of_program(tmp_path) == before
+    code.write_text("one = 2\n", encoding="utf-8")
+    assert sha256_of_program(tmp_path) != before
+    assert json.loads(settings_of(bulk_bundle).key)["program"] == sha256_of_program()
 
 
 def test_sentences_that_are_refused(narrow_bundle: Path) -> None:
