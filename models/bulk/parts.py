@@ -41,7 +41,7 @@ class CorpusFile:
     name: Path
     """What an error names."""
     file: Path
-    """What is read."""
+    """What is read; absolute, since a process of the cluster that reads it may be in another working directory."""
     how: str
     """What its translation depends on beside the text."""
 
@@ -54,7 +54,7 @@ class CorpusFile:
             DataError: it is damaged.
         """
         if corpus.suffix != ".gz":
-            yield cls(corpus, corpus, how)
+            yield cls(corpus, corpus.absolute(), how)
             return
         with tempfile.NamedTemporaryFile() as plain:
             try:

@@ -69,6 +69,18 @@ def test_corpus_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
         corpus.read(part)
 
 
+def test_corpus_is_read_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reads it on a cluster has been started in another one than the command, which names it as it was given."""
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.ja").write_text(TEXT, encoding="utf-8")
+    with CorpusFile.open(Path("corpus.ja"), "how") as corpus:
+        parts = list(corpus.parts(2))
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert "".join(texts(corpus, parts)) == TEXT
+    assert corpus.name == Path("corpus.ja")
+
+
 @pytest.mark.parametrize(("line", "message"), [(b"\xff", "not valid UTF-8"), (b"a" * 5000, "5000 characters")])
 def test_bad_line_is_named(tmp_path: Path, line: bytes, message: str) -> None:
     """A line that cannot be a sentence is found before anything is translated."""
