@@ -131,7 +131,7 @@ def _read_contrapro(folder: Path) -> list[ContrastiveItem]:
     lengths = {len(side) for side in (source_text, target_text, source_context, target_context)}
     if len(lengths) > 1:
         raise DataError("its text and context files have different numbers of lines", folder)
-    if beyond := [number for number in numbers if int(number) >= len(source_text)]:
+    if beyond := [number for number in numbers if int(number) > len(source_text)]:  # as published, the end is there too
         raise DataError(
             f"names line {beyond[0]} (from 0), but the text has only {len(source_text)} lines", folder / GROUPS
         )

@@ -156,8 +156,9 @@ CONTRAPRO = {
     "x.text.de": ["Sie ist da.", "Er ist da.", "Es ist da.", "Es kam.", "Er kam."],
     "x.context.en": ["The cat.", "The cat.", "The cat.", "", ""],
     "x.context.de": ["Die Katze.", "Die Katze.", "Die Katze.", "", ""],
-    "sentence_groups.txt": ["0", "3"],
+    "sentence_groups.txt": ["0", "3", "5"],
 }
+"""Its groups end, as those that are published, with what comes after the last line."""
 
 
 @pytest.fixture
@@ -181,8 +182,8 @@ def test_contrapro_is_read_by_groups(contrapro: Path) -> None:
 
 def test_contrapro_that_does_not_fit_together_is_refused(contrapro: Path) -> None:
     """Files of different lengths, missing ones, groups beyond the text and others have an error each."""
-    (contrapro / "sentence_groups.txt").write_text("0\n5\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"names line 5 \(from 0\), but the text has only 5"):
+    (contrapro / "sentence_groups.txt").write_text("0\n6\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"names line 6 \(from 0\), but the text has only 5"):
         read_contrastive(contrapro)
     (contrapro / "x.text.de").write_text("Sie ist da.\n", encoding="utf-8")
     with pytest.raises(DataError, match="different numbers of lines"):
