@@ -24,7 +24,10 @@ class BodyLimitMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        announced = int(Headers(scope=scope).get("content-length", 0))  # digits: the HTTP parser has seen to that
+        digits = Headers(scope=scope).get(
+            "content-length", ""
+        )  # of 64 bits and any zeros: the HTTP parser sees to that
+        announced = int(digits.lstrip("0") or 0)  # Python refuses to read thousands of zeros
         most = next((most for start, most in self._most_at.items() if scope["path"].startswith(start)), self._most)
         received = 0
 

@@ -6,7 +6,7 @@ from starlette.types import Message, Receive, Scope, Send
 from service.http.body_limit import BodyLimitMiddleware
 
 
-async def _read(chunks: list[bytes], announced: int | None = None, path: str = "/a") -> tuple[int | None, int]:
+async def _read(chunks: list[bytes], announced: int | str | None = None, path: str = "/a") -> tuple[int | None, int]:
     """Read a body behind a limit of ten bytes, five below /b/, twenty at /c; gives a refusal, and how much was read."""
     waiting = list(chunks)
 
@@ -39,6 +39,13 @@ async def test_body_that_grows_is_refused_when_it_is_too_long() -> None:
     """Without an announcement, or with a false one, the chunk that goes beyond is the last one that is read."""
     for announced in (None, 3):
         assert await _read([b"12345", b"678901", b"2"], announced) == (413, 2)
+
+
+async def test_length_with_many_zeros_is_its_number() -> None:
+    """More of them than Python reads as a number."""
+    assert await _read([b"12345"], announced="0" * 5000 + "5") == (None, 1)
+    assert await _read([b"12345678901"], announced="0" * 5000 + "11") == (413, 0)
+    assert await _read([b""], announced="0" * 5000) == (None, 1)
 
 
 async def test_body_of_just_the_limit_passes() -> None:
