@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -46,9 +47,7 @@ class StrictRequest(Request):
             HTTPException: it is compressed.
             ClientLeftError: the client has left before its end, which FastAPI would take for a mistake of the client's.
         """
-        if self.headers.get("content-encoding", "identity").lower() != "identity":
-            message = "the body must be sent without a Content-Encoding"
-            raise HTTPException(415, message, headers={"Accept-Encoding": "identity"})
+        refuse_compressed(self.headers)
         try:
             return await super().body()
         except ClientDisconnect:
@@ -64,6 +63,17 @@ class StrictRequest(Request):
             return parse(await self.body(), self.app.state.json_limits)
         except NotStrictJsonError as error:
             raise HTTPException(400, f"the body {error}") from None
+
+
+def refuse_compressed(headers: Headers) -> None:
+    """See to it that a body is as it was before anybody compressed it.
+
+    Raises:
+        HTTPException: it is compressed.
+    """
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        message = "the body must be sent without a Content-Encoding"
+        raise HTTPException(415, message, headers={"Accept-Encoding": "identity"})
 
 
 def is_json(content_type: str) -> bool:

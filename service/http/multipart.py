@@ -13,6 +13,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
 from service.errors import ClientLeftError
+from service.http.json_body import refuse_compressed
 from service.http.origins import media_type
 
 MULTIPART: Final = "multipart/form-data"
@@ -80,6 +81,7 @@ async def fields_of(request: Request, most: int) -> list[tuple[str, str]]:
 
 
 async def _parsed(request: Request, most_fields: int) -> FormData:
+    refuse_compressed(request.headers)
     _, options = parse_options_header(request.headers["content-type"])
     if options.get(b"charset", b"utf-8").lower() not in _CHARSETS:
         raise HTTPException(400, f"the body is no {MULTIPART}: its charset is not UTF-8")

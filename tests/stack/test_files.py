@@ -248,6 +248,9 @@ def test_bodies_that_are_no_form_with_a_file(client: httpx.Client) -> None:
     page = client.post("/v1/files", data=PAIR, files={"file": ("a.txt", b"a")}, headers={"Origin": "http://a.example"})
     terms = client.post("/v1/files", data=PAIR, files={"file": ("a.txt", b"a"), "glossary": ("a.tsv", b"a\tb")})
     assert (terms.status_code, "send text as a field" in terms.json()["detail"]) == (400, True)
+    packed = {"Content-Encoding": "gzip"}
+    zipped = client.post("/v1/files", data=PAIR, files={"file": ("a.txt", b"a")}, headers=packed)
+    assert (zipped.status_code, zipped.headers["Accept-Encoding"]) == (415, "identity")
     own = {"Origin": str(client.base_url).rstrip("/")}
     found = [(answer.status_code, answer.json()["code"]) for answer in (json, without, page)]
     assert found == [(415, "unsupported_media_type"), (400, "malformed_request"), (403, "origin_not_allowed")]
