@@ -1,5 +1,6 @@
 """Where bundles are on this machine: those that the settings name, and any other under the bundle root."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,8 +17,8 @@ class BundleFolders:
     """
 
     def __init__(self, named: Sequence[Path], root: Path | None) -> None:
-        if root is not None and not root.is_dir():
-            raise BundleError(f"the bundle root, {root}, is not a folder")
+        if root is not None and not (os.access(root, os.X_OK) and root.is_dir()):
+            raise BundleError(f"the bundle root, {root}, is not a folder, or may not be entered")
         self._root = None if root is None else root.resolve()
         self._named = dict(map(self._entry, named))
         self._disk: DiskReader[tuple[Path, Manifest]] = DiskReader()
@@ -35,7 +36,7 @@ class BundleFolders:
             BundleError: it cannot be looked at.
         """
         if bundle in self._named:
-            return self._named[bundle].resolve()
+            return _resolved(self._named[bundle])
         try:
             folder = self._under_root(bundle)
         except OSError as error:
@@ -63,15 +64,17 @@ class BundleFolders:
     def _under_root(self, bundle: str) -> Path | None:
         if self._root is None:
             return None
-        try:
-            folder = (self._root / bundle).resolve()
-        except RuntimeError:  # links that lead to each other
-            return None
+        folder = _resolved(self._root / bundle)
         return folder if self._root in folder.parents and (folder / MANIFEST).is_file() else None
 
     def _entry(self, path: Path) -> tuple[str, Path]:
         if self._root is None:
             return str(path), path
-        if len(path.parts) == 1 or path.parent.resolve() == self._root:
+        if len(path.parts) == 1 or _resolved(path.parent) == self._root:
             return path.name, self._root / path.name
         return str(path), path
+
+
+def _resolved(path: Path) -> Path:
+    """Symbolic links followed; those that lead to each other stay, where `Path.resolve` raises what is no OSError."""
+    return Path(os.path.realpath(path))

@@ -1,5 +1,6 @@
 """The connection to Redis: alone, behind Sentinel or as a Cluster, and whichever it is, the same to its users."""
 
+import os
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -123,8 +124,8 @@ def _check(address: Address, security: Security) -> None:
         raise SettingsError("ANTECEDENT_REDIS_PASSWORD_FILE: ANTECEDENT_REDIS_URL also has a password; give only one")
     for name in ("password_file", "ca_file", "certificate_file", "key_file"):
         file: Path | None = getattr(security, name)
-        if file is not None and not file.is_file():
-            raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: there is no file {file}")
+        if file is not None and not (os.access(file, os.R_OK) and file.is_file()):
+            raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: there is no file {file}, or it may not be read")
         if file is not None and name != "password_file" and not address.tls:
             raise SettingsError(f"ANTECEDENT_REDIS_{name.upper()}: ANTECEDENT_REDIS_URL does not use TLS")
     _check_certificates(security)

@@ -46,7 +46,7 @@ def test_bundle_root_that_is_none(new_replicas: Replicas, redis_server: RedisSer
     """Or every model that is to be loaded would seem not to be there."""
     bundles, root = bundle(tmp_path / "one"), tmp_path / "nothing"
     said = refusal(new_replicas.new(bundles=str(bundles), bundle_root=str(root), redis_url=redis_server.url))
-    assert said == f"antecedent: the bundle root, {root}, is not a folder\n"
+    assert said == f"antecedent: the bundle root, {root}, is not a folder, or may not be entered\n"
 
 
 def test_bundle_that_a_worker_cannot_load(new_replicas: Replicas, redis_server: RedisServer, tmp_path: Path) -> None:

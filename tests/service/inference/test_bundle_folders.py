@@ -68,6 +68,21 @@ async def test_what_cannot_be_looked_at_is_a_bundle_error(root: Path) -> None:
         await BundleFolders([], root).read("x" * 300)
 
 
+async def test_links_that_lead_to_each_other_are_no_bundle(tmp_path: Path) -> None:
+    """Whoever has such a link in the settings is told so, as of any other folder that cannot be read."""
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(BundleError, match="Too many levels of symbolic links"):
+        await BundleFolders([loop], None).read(str(loop))
+
+
+@pytest.mark.parametrize("name", ["none", "n" * 300])
+def test_root_that_is_no_folder(tmp_path: Path, name: str) -> None:
+    """Or cannot be asked for: one sentence says so."""
+    with pytest.raises(BundleError, match="is not a folder"):
+        BundleFolders([], tmp_path / name)
+
+
 async def test_a_disk_that_does_not_answer_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks is told so, and what it has of the disk is not asked for again; once it answers, all is well."""
     monkeypatch.setattr(disk, "READ_SECONDS", 0.2)

@@ -102,10 +102,11 @@ async def test_two_passwords_are_refused(tmp_path: Path) -> None:
         connect("redis://:hunter2@localhost", 1, Security(password_file=file))
 
 
-async def test_file_that_is_not_there(tmp_path: Path) -> None:
-    """A file that is missing is told at the start, with its setting."""
+@pytest.mark.parametrize("name", ["none", "n" * 300, "."])
+async def test_file_that_is_not_there(tmp_path: Path, name: str) -> None:
+    """A file that is missing, or cannot be asked for, is told at the start, with its setting."""
     with pytest.raises(SettingsError, match="ANTECEDENT_REDIS_CA_FILE: there is no file"):
-        connect("rediss://localhost", 1, Security(ca_file=tmp_path / "none"))
+        connect("rediss://localhost", 1, Security(ca_file=tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file"])
