@@ -5,6 +5,7 @@ traces are on. A span never holds text, ids or keys of a user, nor the message o
 """
 
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,11 +16,14 @@ from opentelemetry.context import Context, attach, detach
 from opentelemetry.trace import NoOpTracer, Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from service.errors import SettingsError
 from service.telemetry.build import release
 
 NO_TRACER: Final[Tracer] = NoOpTracer()
 """Records nothing."""
 
+_HEADER: Final = re.compile(r"[!#-'*+\-.0-9A-Z^-z|~]+[ \t]*=[ !#-+\--:<-\[\]-~\t]*")
+"""One of a collector's in an environment variable, as OpenTelemetry takes it."""
 _TRACEPARENT = "traceparent"
 _PATH = "/v1/traces"
 _EXPORT_SECONDS = 5
@@ -35,10 +39,14 @@ def tracing(endpoint: str | None, *, ratio: float, process: str) -> Iterator[Tra
         endpoint: the collector's OTLP/HTTP address, without a path of its own; None: no traces.
         ratio: of the traces that begin here, how many are recorded; of others their beginning has decided.
         process: what this process is to the others: `http` or `worker`.
+
+    Raises:
+        SettingsError: a variable of OpenTelemetry's has a value that it cannot have.
     """
     if endpoint is None:
         yield NO_TRACER
         return
+    _check_headers()
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - costs time
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
@@ -59,13 +67,24 @@ def tracing(endpoint: str | None, *, ratio: float, process: str) -> Iterator[Tra
         shutdown_on_exit=False,
     )
     exporter = OTLPSpanExporter(endpoint=endpoint.rstrip("/") + _PATH, timeout=_EXPORT_SECONDS)
-    provider.add_span_processor(BatchSpanProcessor(exporter))
+    try:
+        provider.add_span_processor(BatchSpanProcessor(exporter))
+    except ValueError as error:
+        raise SettingsError(f"OTEL_BSP_*: {str(error).removesuffix('.')}") from None
     try:
         yield provider.get_tracer("antecedent")
     finally:
         ending = threading.Thread(target=provider.shutdown, daemon=True)  # the SDK's own limit is half a minute
         ending.start()
         ending.join(_END_SECONDS)
+
+
+def _check_headers() -> None:
+    """See to it that the SDK can read them: one that it cannot it writes into the log, with the key that is in it."""
+    for name in ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"):
+        headers = filter(None, map(str.strip, os.environ.get(name, "").split(",")))
+        if not all(map(_HEADER.fullmatch, headers)):
+            raise SettingsError(f"{name}: must be name=value, name=value, ..., each value percent-encoded")
 
 
 @contextmanager

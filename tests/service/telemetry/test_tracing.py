@@ -10,6 +10,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from service.errors import SettingsError
 from service.telemetry.tracing import NO_TRACER, context_of, span, traceparent, tracing
 from tests.support.servers import ROOT
 
@@ -29,6 +30,37 @@ def test_off_means_no_tracer_and_no_sdk() -> None:
     with tracing(None, ratio=1, process="http") as tracer, span(tracer, "anything") as none:
         assert tracer is NO_TRACER
         assert traceparent(none) is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "100"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "-1"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "a=b,api-key: himitsu"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", 'api-key="himitsu"'),
+        ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "himitsu"),
+    ],
+)
+def test_variables_of_opentelemetry_that_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, variable: str, value: str
+) -> None:
+    """One sentence says so; nothing of a key goes into it, or into the log."""
+    monkeypatch.setenv(variable, value)
+    with (
+        pytest.raises(SettingsError, match=r"^OTEL_[A-Z_*]+: ") as caught,
+        tracing("http://127.0.0.1:1", ratio=1, process="http"),
+    ):
+        pass
+    assert "himitsu" not in f"{caught.value}{caplog.text}"
+
+
+@pytest.mark.parametrize("headers", ["", "api-key=a%20b, x = c==,", "authorization=Bearer abc"])
+def test_headers_for_a_collector(monkeypatch: pytest.MonkeyPatch, headers: str) -> None:
+    """What the SDK takes is taken."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", headers)
+    with tracing("http://127.0.0.1:1", ratio=1, process="http") as tracer:
+        assert tracer is not NO_TRACER
 
 
 @pytest.mark.parametrize("given", [None, "", "himitsu", GIVEN.replace("00-", "ff-"), GIVEN[:-3]])
