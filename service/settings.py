@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -25,6 +26,8 @@ _CHARACTER_BYTES, _ENVELOPE_BYTES = 12, 256
 """Of a message on a stream: a character in JSON's escapes has two of six bytes at the most; the rest is members."""
 MOST_ALLOWED = 10**9
 """Of any limit on what callers do; Redis counts with floats."""
+_MOST_FILES_AT_ONCE = 1000
+"""Each asks Redis for files again and again: many more would do nothing else, and the service would not start."""
 _OTHERS = {"DATA", "PUBLISHED_PORT"}
 """Variables that others than the service read."""
 _REDIS_FILES = ("redis_password_file", "redis_ca_file", "redis_certificate_file", "redis_key_file")
@@ -125,7 +128,7 @@ class Settings(BaseSettings):
 
     file_ttl_seconds: int = Field(86_400, ge=1, le=_MOST_SECONDS)
     """A file that was sent, and its translation, expire after this time, or ten minutes after they were fetched."""
-    files_at_once: int = Field(2, ge=0)
+    files_at_once: int = Field(2, ge=0, le=_MOST_FILES_AT_ONCE)
     """Files that a replica translates at the same time; with 0 it leaves them to others."""
 
     stream_limit: int = Field(1000, ge=1)
@@ -212,6 +215,8 @@ class Settings(BaseSettings):
         for origin in value:
             if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
                 raise ValueError("an origin is *, or a scheme and a host without a path: https://app.example.org")
+            if not origin.isascii():
+                raise ValueError(f"{origin}: browsers send a name in Punycode: https://xn--...")
             if origin != "*" and "*" in origin:
                 raise ValueError(f"{origin}: * cannot be part of an origin; list each origin, or use * alone for all")
             if re.fullmatch(r"http:.*:0*80|https:.*:0*443", origin):
@@ -248,7 +253,7 @@ class Settings(BaseSettings):
     @field_validator("otlp_endpoint")
     @classmethod
     def _http_collector(cls, value: str | None) -> str | None:
-        if value and not re.match(r"https?://[^/?#\s]", value):
+        if value and not _is_http_address(value):
             raise ValueError("the address of a collector is http:// or https:// and its host")
         return value or None
 
@@ -326,6 +331,14 @@ def _refuse_unknown(names: Iterable[str]) -> None:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"; did you mean {PREFIX}{near[0]}?" if near else ""
             raise SettingsError(f"{PREFIX}{name}: there is no such setting{hint}")
+
+
+def _is_http_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and url.split() == [url]
+    except ValueError:  # half an IPv6 address, or a port that is no number
+        return False
 
 
 def is_loopback(host: str) -> bool:

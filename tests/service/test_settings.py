@@ -86,6 +86,7 @@ def test_loopback_needs_no_redis(monkeypatch: pytest.MonkeyPatch, host: str) -> 
         ("REDIS_FOLDER", "", "is empty"),
         ("REDIS_FOLDER", "~nobody-of-that-name/redis", "the home folder in ~nobody-of-that-name/redis is not known"),
         ("KEYS_FILE", "", "is empty"),
+        ("FILES_AT_ONCE", str(10**6), ".*less than or equal"),
     ],
 )
 def test_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:
@@ -136,6 +137,9 @@ def test_empty_url_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
         ("DEVICE", "gpu", "a device is cpu, cuda, or one of several GPUs, such as cuda:1"),
         ("BUNDLES", ":", "is empty, but must name at least one bundle"),
         ("OTLP_ENDPOINT", "http://", "the address of a collector is http:// or https:// and its host"),
+        ("OTLP_ENDPOINT", "http://[::1", "the address of a collector is http:// or https:// and its host"),
+        ("OTLP_ENDPOINT", "http://localhost:99999", "the address of a collector is http:// or https:// and its host"),
+        ("OTLP_ENDPOINT", "http://local host", "the address of a collector is http:// or https:// and its host"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:
@@ -203,6 +207,7 @@ def test_origins_are_given_in_one_variable(monkeypatch: pytest.MonkeyPatch) -> N
         ("https://*.example.org", "cannot be part of an origin"),
         ("https://app.example.org:443", "leave it out"),
         ("http://[::1]:80", "leave it out"),
+        ("https://bücher.example", "Punycode"),
     ],
 )
 def test_origins_that_no_browser_sends_are_refused(monkeypatch: pytest.MonkeyPatch, origin: str, said: str) -> None:
