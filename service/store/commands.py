@@ -137,6 +137,7 @@ class Commands:
                     reply = await command(self._redis)
             except asyncio.CancelledError:
                 if limit.expired():  # of Redis, and not of the calls before this one
+                    self._metrics.redis_failures.labels(operation).inc()
                     self._nodes.silent(node, TimeoutError())
                 raise
             except (RedisError, RedisClusterException, OSError, RuntimeError) as error:

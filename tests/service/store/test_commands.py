@@ -65,13 +65,14 @@ async def test_call_has_an_end(mortal_redis: RedisServer) -> None:
 
 
 async def test_call_whose_time_is_over_was_left_without_a_reply(mortal_redis: RedisServer) -> None:
-    """Also where each reply may take longer than the whole call: the next one need not wait as long."""
+    """Also where each reply may take longer than the whole call: the next one need not wait as long, and it counts."""
     metrics = Metrics()
     policy = Policy(total_seconds=0.2, failures=1, probe_seconds=60)
     async with running(mortal_redis.url, policy, metrics) as commands:
         mortal_redis.pause()
         assert not await served(commands)
         assert metrics.registry.get_sample_value("antecedent_redis_nodes_away") == 1
+        assert metrics.registry.get_sample_value("antecedent_redis_failures_total", {"operation": "ping"}) == 1
         mortal_redis.resume()
 
 
