@@ -92,13 +92,20 @@ def _socket_folder(folder: Path) -> Iterator[Path]:
     """A folder that only this user can enter, with a short path: that of a socket has at most 107 bytes.
 
     Whoever holds the lock of the data's `folder` may remove those of services that had it before and were killed.
+
+    Raises:
+        StartupError: there is no place for it, as on a disk that is full.
     """
     prefix = f"antecedent-{hashlib.sha256(bytes(folder.resolve())).hexdigest()[:16]}-"
-    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with suppress(OSError):
-            if left.lstat().st_uid == os.getuid():
-                shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=prefix) as private:
+    try:
+        for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+            with suppress(OSError):
+                if left.lstat().st_uid == os.getuid():
+                    shutil.rmtree(left)
+        made = tempfile.TemporaryDirectory(prefix=prefix)
+    except OSError as error:
+        raise StartupError(f"no folder can be made for the service's own Redis: {error.strerror}") from None
+    with made as private:
         yield Path(private)
 
 

@@ -182,6 +182,19 @@ async def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
             pass
 
 
+async def test_disk_of_temporary_files_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the socket finds no place, a sentence says so."""
+    monkeypatch.setattr(tempfile, "tempdir", None)  # so that Python tries anew where it can write
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with pytest.raises(StartupError, match="No usable temporary directory"):
+            async with own_redis(tmp_path, Metrics()):
+                pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 async def test_redis_that_does_not_come_up_is_said_so(tmp_path: Path) -> None:
     """A damaged append-only file ends the start with the place of Redis's own log."""
     (tmp_path / "appendonly.aof").write_bytes(b"this is no append-only file\r\n")
