@@ -271,6 +271,26 @@ def test_keyboard_is_enough(page: Page, replica: Replica) -> None:
     expect(page.get_by_label("Next sentence")).to_be_visible()
 
 
+def test_narrow_window(page: Page, replica: Replica) -> None:
+    """Nothing is wider than a telephone, not even a translated address, which has no space to be broken at."""
+    sentence = f"See https://example.org/{'x' * 100}"
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.goto(replica.url)
+    translate(page, sentence)
+    page.get_by_role("button", name="Compare").click()
+    page.locator(".translation span").first.click()
+    expect(page.locator(".differences caption")).to_be_visible()
+    expect(page.locator(".about")).to_contain_text(sentence)
+    width = "() => document.documentElement.scrollWidth"
+    assert page.evaluate(width) == 320
+    page.get_by_role("tab", name="Files").click()
+    assert page.evaluate(width) == 320
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, sentence)
+    expect(page.locator("#session .target")).to_have_count(1)
+    assert page.evaluate(width) == 320
+
+
 def test_refused_sentence(page: Page, replica: Replica) -> None:
     """The service's own words are shown, and the text is still there."""
     page.goto(replica.url)
