@@ -19,6 +19,7 @@ from models.data.characters import Nearest
 from models.data.glossary import Glossary, Term
 from models.data.markup import NO_MARKS, unmarked
 from models.data.spelt import STAND_INS, Spelt, as_tokenized
+from models.data.word_edges import kind_of
 from models.data.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, beside
 
 _VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|(?:{PLACEHOLDER})+", re.VERBOSE | re.ASCII)
@@ -32,7 +33,6 @@ _READ_ALOUD: Final = re.compile(
     r"|(?<=[々〆\u3400-\u9fff\uf900-\ufaff])《[ぁ-ゖァ-ヺー・]{1,40}+》|［＃[^［］\n]{1,80}+］"
 )
 """How words are read, and how they look, in plain texts of novels: 字《じ》 ｜言葉《ことば》 ［＃「字」に傍点］"""
-_LETTER: Final = re.compile(r"[A-Za-z0-9]")
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 
 
@@ -101,7 +101,7 @@ class _Reading:
         start, end = found.span()
         cuts = [start, *sorted(at for at in self.edges if start < at < end), end]
         read = filter(None, (self._stand_in(found.string[a:b]) for a, b in pairwise(cuts)))
-        before, after = (" " if _LETTER.match(character) else "" for character in beside(found))
+        before, after = (" " if _is_letter(character) else "" for character in beside(found))
         return f"{before}{' '.join(read)}{after}"
 
     def _stand_in(self, verbatim: str) -> str:
@@ -131,11 +131,16 @@ class _Reading:
         if self.nearest.has(found[0]):
             return found[0]
         self.left_out.append(found[0])
-        joins = all(_LETTER.match(character) for character in beside(found))
+        joins = all(map(_is_letter, beside(found)))
         return " " if joins else ""
 
 
 def _joined(before: str, after: str) -> str:
     """Two pieces of a text, of which one may be a stand-in, with a space between letters and it."""
-    gap = " " if _LETTER.match(before[-1:]) and _LETTER.match(after) else ""
+    gap = " " if _is_letter(before[-1:]) and _is_letter(after[:1]) else ""
     return f"{before}{gap}{after}"
+
+
+def _is_letter(character: str) -> bool:
+    """Whether a stand-in beside it would be part of a word; é and １ are letters, too, and kanji and kana are not."""
+    return bool(character) and kind_of(character) == "letters"

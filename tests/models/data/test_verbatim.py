@@ -1,10 +1,12 @@
 """What a model does not read, and what has to be in the translation all the same."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from models.data.characters import Nearest
+from models.data.glossary import Term
 from models.data.markup import with_places
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
@@ -278,6 +280,28 @@ def test_how_words_are_read_aloud_is_not_read(japanese: Spelling, text: str, rea
     """In plain texts of novels it stands behind a word, or behind what a bar begins."""
     assert japanese.of(text).text == read
     assert not japanese.of(text).replaced
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Café{name} is open.", "Café ABC is open."),
+        ("Cafe\u0301{name} is open.", "Café ABC is open."),
+        ("See {name}１.", "See ABC １."),
+        ("a café🙂opens", "a café opens"),
+        ("図{name}と京都🙂東京", "図ABCと京都東京"),
+    ],
+)
+def test_letters_with_accents_and_wide_ones_are_letters(english: Spelling, text: str, read: str) -> None:
+    """A stand-in that ran into one would be part of a word, and not come back; nothing else needs a space."""
+    assert english.of(text).text == read
+
+
+def test_a_term_beside_a_wide_letter_stands_apart(japanese: Spelling) -> None:
+    """The model would read AABC."""
+    term = Term("京都", "Kyoto City")
+    spelt = replace(japanese.of("プランＡ京都へ。"), terms=(term,))
+    assert japanese.with_terms(spelt, [term]).text == "プランＡ ABCへ。"
 
 
 def test_wide_letters_of_a_text_are_its_own(japanese: Spelling) -> None:
