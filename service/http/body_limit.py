@@ -24,9 +24,7 @@ class BodyLimitMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        digits = Headers(scope=scope).get(
-            "content-length", ""
-        )  # of 64 bits and any zeros: the HTTP parser sees to that
+        digits = Headers(scope=scope).get("content-length", "")  # and any zeros: the HTTP parser has seen to that
         announced = int(digits.lstrip("0") or 0)  # Python refuses to read thousands of zeros
         most = next((most for start, most in self._most_at.items() if scope["path"].startswith(start)), self._most)
         received = 0
