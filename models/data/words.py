@@ -39,7 +39,10 @@ PLACEHOLDER: Final = (
       [$%\#]? \{ \s*+ \$?+ [A-Za-z0-9_.-]*+                                      # {name} ${name} %{name} {0} {} {$NAME}
       (?: \[ [A-Za-z0-9_"'.-]{1,40}+ \] | \(\) | \.[A-Za-z_][A-Za-z0-9_]*+ )*+
       (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+ \s*+ \}                                # {name!r} {price:,.2f}
+    | \{\{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}\}                            # {{{name}}}
     | [$%\#]? \{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}                        # {{ name | upper }}
+    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:date|duration|list|number|ordinal|spellout|time) \s*+   # {n, number}
+      (?: , [^{}\n\U000f0000-\U0010ffff]{1,80}+ )?+ \}
     | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:plural|select|selectordinal) \s*+ ,    # of ICU, with all that it may say
       (?: [^{}]{1,400}+ | \{ (?: [^{}]{1,400}+ | \{ [^{}]{0,80}+ \} ){0,20}+ \} ){1,20}+ \}
     | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:date|duration|list|number|ordinal|spellout|time)   # {day, date, ::yMMMd}
@@ -53,6 +56,10 @@ PLACEHOLDER: Final = (
     | (?<![0-9]) % [A-Za-z_][A-Za-z0-9_.-]++ % (?![A-Za-z0-9])                        # %name%
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#']*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifnuxXcrgeq@] (?![A-Za-z])                                 # %s %d %(name)s %1$s %.2f
+    | (?<![^\s("'\[|\u0080-\U0010ffff]) : [a-z][a-z0-9_]{1,40}+ :?+ (?![A-Za-z0-9:])      # :name, of Laravel; :smile:
+    | (?<![A-Za-z0-9$\\]) \$ (?=[^\s$] [^$\n]{0,120}? [\\^_=])                     # $x^2$, of TeX
+      [^$\n\U000f0000-\U0010ffff]{3,200}+ (?<!\s) \$ (?![A-Za-z0-9$])
+    | [\[\]] (?:[0-9]{1,9}|\*|-Inf) ,[ ]?+ (?:[0-9]{1,9}|\*|\+?Inf) [\[\]]      # [1,19] of Laravel, ]1,Inf[ of Symfony
     | \{%-? (?: [^%{}\n\U000f0000-\U0010ffff] | %(?!\}) ){1,120}+ %\}                 # {% if name %}, of Jinja
     | % (?:[0-9]++\$)?+ \#@ [A-Za-z_][A-Za-z0-9_]*+ @                                # %#@name@, of Apple
     | %% | (?<![0-9]) % L? [1-9][0-9]?+ (?![A-Za-z0-9%])                            # %1 %L1, of Qt
@@ -63,7 +70,7 @@ PLACEHOLDER: Final = (
     """
     rf"| {TICKED} | {CODE} | </? {TAG} >"
 )
-SIGNS: Final = ("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;")
+SIGNS: Final = ("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[")
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"

@@ -14,6 +14,7 @@ from models.data.words import has_words
         *("<br/>", "</p>", '<g id="1" >', "<i class='b'>", "<img src=a.png />", "&nbsp;", "&#x41;&amp;"),
         *("{name}", "{{ user.name }}", "${name}", "{}", "%{count}", "{0}", "%s", "%1$s: %d", "%(name)s", "%.2f %"),
         *("{% include a.html %}", "{%- endif -%}", "%#@files@"),
+        *("{n, number}", "{{{name}}}", ":name", "$x^2$"),
         *("@name", "@name @other."),
         *("`make demo`", "``make demo``", "![](a/b.png)", "[![](https://a.b/c.svg)](https://d.e)"),
         *('<a href="https://example.com">{name}</a>', "1. {name}"),
@@ -41,6 +42,7 @@ def test_what_has_no_words(text: str) -> None:
             "R&D; etc",
         ),
         *("{彼}", "{two words}", "{a", "x{name}", "Hello, {name}!", "100%sure", "50 % des", "5%de", "%は", "%s files"),
+        *("a:name", "10:am", ":-D", "$5 = 500 yen and $6", "$5=a, $10", "{n, numbers}"),
         *("`make demo` ends", "``quoted''", "`a", "![a](b.png)"),
     ],
 )
