@@ -168,7 +168,7 @@ WORD: Final = Dialect(
     text=W + "t",
     look=W + "rPr",
     begins=frozenset(W + name for name in ("customXmlPr", "fldData", "pPr", "sdtEndPr", "sdtPr", "smartTagPr")),
-    white={W + "tab": "hr", W + "br": "br", W + "cr": "br"},
+    white={W + "tab": "hr", W + "ptab": "hr", W + "br": "br", W + "cr": "br"},
     unseen=frozenset(W + name for name in ("lang", "noProof", "rPrChange")),
     holders=frozenset(
         W + name for name in ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "smartTag")

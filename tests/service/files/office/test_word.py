@@ -99,6 +99,7 @@ def both(choice: str, fallback: str) -> str:
         (f"<w:ins>{run('か', BOLD)}</w:ins>" + run("きき"), '<a id="0"><span id="1">か</span></a>きき'),
         (f"<w:sdt><w:sdtPr/><w:sdtContent>{run('か')}</w:sdtContent></w:sdt>", '<a id="0">か</a>'),
         ("<w:del><w:r><w:delText>か</w:delText></w:r></w:del>" + run("き"), '<img id="0">き'),
+        ("<w:r><w:t>か</w:t><w:ptab/><w:t>き</w:t></w:r>", 'か<hr id="0">き'),
         ("<w:r><w:t>か</w:t><w:br/><w:t>き</w:t><w:tab/><w:t>く</w:t></w:r>", 'か<br id="0">き<hr id="1">く'),
         ("<w:r><w:t>か</w:t><w:noBreakHyphen/><w:t>き</w:t></w:r>", "か\u2011き"),
         (run("か") + field("1") + run("き"), 'か<img id="0">き'),
