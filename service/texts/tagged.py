@@ -24,6 +24,7 @@ _ATTRIBUTE: Final = "n"
 _LINES: Final = {(kind, name): by for kind, by in ((Kind.OPENS, 1), (Kind.CLOSES, -1)) for name in ("pre", "textarea")}
 """Where elements in which a line break is one begin, and end."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
+_SOFT_HYPHEN: Final = "\u00ad"
 _NAME: Final = re.compile(r"[a-z][a-z0-9:-]*")
 _OLD_ENTITIES: Final = "|".join(name for name in html.entities.html5 if not name.endswith(";"))
 _BARE: Final = {
@@ -191,9 +192,12 @@ class _Numbering:
 
 
 def _letters(found: re.Match[str]) -> str:
-    """A letter for its entity, so that a word is seen as one; none of which tags and entities are made."""
+    """A letter for its entity, so that a word is seen as one; none of which tags and entities are made.
+
+    So is a hyphen that is seen at the end of a line alone, which the model does not read within a word.
+    """
     said = html.unescape(found[0])
-    return said if said.isalnum() and not said.isascii() else found[0]
+    return said if (said.isalnum() and not said.isascii()) or said == _SOFT_HYPHEN else found[0]
 
 
 def lines_joined(text: str, gap: str) -> str:

@@ -162,6 +162,13 @@ def test_letters_that_are_entities_make_no_tag() -> None:
     assert html.unescape(translated(text, Markup("html"))) == html.unescape(text)
 
 
+@pytest.mark.parametrize("hyphen", ["&shy;", "&#173;", "&#xAD;"])
+def test_hyphens_that_are_entities_are_read_within_their_words(hyphen: str) -> None:
+    """As books have them, at each place where a line may end."""
+    tagged = Markup("html").read(f"<p>Com{hyphen}mu{hyphen}ni&eacute; &amp;</p>", "en", join_lines=True)
+    assert tagged.blocks == ("Com\u00admu\u00adnié &amp;",)
+
+
 def test_old_entities_stay_entities() -> None:
     """As browsers read them, without a semicolon."""
     assert translated("<p>&copy 2020 a&nbsp b AT&T</p>", Markup("html")) == "<p>&copy 2020 a&nbsp b AT&amp;T</p>"
