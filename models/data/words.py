@@ -41,12 +41,10 @@ PLACEHOLDER: Final = (
       (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+ \s*+ \}                                # {name!r} {price:,.2f}
     | \{\{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}\}                            # {{{name}}}
     | [$%\#]? \{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}                        # {{ name | upper }}
-    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:date|duration|list|number|ordinal|spellout|time) \s*+   # {n, number}
+    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:date|duration|list|number|ordinal|spellout|time) \s*+   # {day, date}
       (?: , [^{}\n\U000f0000-\U0010ffff]{1,80}+ )?+ \}
     | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:plural|select|selectordinal) \s*+ ,    # of ICU, with all that it may say
       (?: [^{}]{1,400}+ | \{ (?: [^{}]{1,400}+ | \{ [^{}]{0,80}+ \} ){0,20}+ \} ){1,20}+ \}
-    | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:date|duration|list|number|ordinal|spellout|time)   # {day, date, ::yMMMd}
-      \s*+ (?: , [^{}\n\U000f0000-\U0010ffff]{1,80}+ )?+ \}
     | \{ '[^'{}\n\U000f0000-\U0010ffff]{1,40}+' \}                                 # {'@'}, of Vue
     | @ (?:\.[a-z]++)?+ : (?: [A-Za-z0-9_]++ (?:[.-][A-Za-z0-9_]++)*+              # @:name @.upper:name.of.a.text
       | \{'[^'{}\n\U000f0000-\U0010ffff]{1,80}+'\} | \([A-Za-z0-9_.-]{1,80}+\) )

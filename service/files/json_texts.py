@@ -18,10 +18,12 @@ _DEEPEST: Final = 64
 _MOST_TEXTS: Final = 100_000
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"(?P<is_name>\s*+:)?+')
 _FOR_PROGRAMS: Final = re.compile(
-    r"#[0-9A-Fa-f]{3,8}|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++"
+    r"#[0-9A-Fa-f]{3,8}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|(?=[a-f]*[0-9])[0-9a-f]{24,}"
+    r"|\d{4}-\d\d-\d\dT[\d:.]++(?:Z|[+-]\d\d:?\d\d)?|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++"
     r"|\.{1,2}/[A-Za-z0-9_./-]++|(?:/[A-Za-z0-9_.-]++){2,}+/?|(?:[A-Za-z0-9_-]++/)++[A-Za-z0-9_-]++(?:\.[A-Za-z0-9]++)++"
 )
-"""A colour, or the name of a file, of another text, or of a constant; where a file is, but not /month or and/or."""
+"""A colour, a number of many digits, a time, or the name of a file, of another text, or of a constant; where a file is,
+but not /month or and/or."""
 _ABOUT_OTHERS: Final = "@"
 """What names begin with whose values say something of other texts, in .arb: for translators, and for programs."""
 _NOTES: Final = (

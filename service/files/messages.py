@@ -20,13 +20,15 @@ _NUMBER: Final = re.compile(r"(</?)(?=\d)")
 """Where tags begin that are numbers, as programs have them, and no page (`<0>…</0>`, of React)."""
 _LETTER: Final = "t-"
 _LETTERED: Final = re.compile(rf"(</?){_LETTER}(?=\d)")
-_PART: Final = r"(?<=[ ])(?=\|[ ])"
-"""Before a part of a text, as Vue has one for each number, and titles of pages for each page."""
+_PART: Final = r"(?<=[^|'])(?=\|[^|'])(?![^{}]{0,120}+\})"
+"""Before a part of a text, as Vue and Laravel have one for each number, and titles of pages for each page; in braces it
+is a placeholder's."""
 _LINE: Final = re.compile(rf"(?<![\r\n])(?=[\r\n])|{_PART}")
 _LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART}")
 """Where a line ends, unless what follows is set back: so pages are written, whose lines say nothing."""
 _OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
 _AND: Final = "&amp;"
+_COMMENT: Final = re.compile(r"<!--[^<]*-->")
 _NEXT: Final = "<hr>"
 """What follows a text: a tag that is not ended goes on into it."""
 
@@ -92,7 +94,8 @@ def _is_html(text: str) -> bool:
     opened = list[str]()
     for token in html_tags(_lettered(text) + _NEXT):
         is_tag = token.kind is not Kind.TEXT
-        if "<" in token.raw[is_tag:] or token.kind is Kind.APART or token.name in _WITHOUT_TAGS:
+        is_comment = _COMMENT.fullmatch(token.raw) is not None
+        if "<" in token.raw[is_tag:] or token.name in _WITHOUT_TAGS or (token.kind is Kind.APART and not is_comment):
             return False
         if token.kind is Kind.OPENS:
             opened.append(token.name)

@@ -49,6 +49,26 @@ def test_values_are_translated(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("x | y", 2),
+        ("x|y", 2),
+        ("{0} x|[1,19] y|[20,*] z", 3),
+        ("x || y", 1),
+        ("x {a|b} y", 1),
+        ("x {{ y | z }}", 1),
+        ("x{'|'}y", 1),
+        ("<b>x|y</b>", 2),
+    ],
+)
+def test_parts_of_a_text_are_texts_of_their_own(text: str, parts: int) -> None:
+    """As Vue and Laravel have one for each number; a sign that is no part's is none."""
+    content = json.dumps([text]).encode()
+    assert html_of(content).count("<br ") == parts - 1
+    assert json.loads(with_translation(content, html_of(content))) == [text]
+
+
+@pytest.mark.parametrize(
     "file",
     [
         '{"@@x": "x", "@a": {"x": "x", "y": ["y", {"z": "z"}]}, "@b": "x"}',
@@ -64,6 +84,20 @@ def test_values_are_translated(before: str, after: str) -> None:
 def test_what_is_no_text_stays(file: str) -> None:
     """What .arb says of its texts among it, however deep."""
     assert capitals(file) == file
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2024-05-03T10:11:12.345Z",
+        "2024-05-03T10:11:12+09:00",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "0123456789abcdef01234567",
+    ],
+)
+def test_times_and_long_numbers_are_no_texts(value: str) -> None:
+    """As programs write them: a model would make others of them."""
+    assert html_of(json.dumps({"a": value}).encode()) == ""
 
 
 @pytest.mark.parametrize(
@@ -93,7 +127,7 @@ def test_what_stands_behind_what_is_said_of_a_text() -> None:
     )
 
 
-@pytest.mark.parametrize("tags", ["<b>x", "x</b>", "<b><i>x</b></i>", "<name> x", "<script>x</script>", "<!-- x --> y"])
+@pytest.mark.parametrize("tags", ["<b>x", "x</b>", "<b><i>x</b></i>", "<name> x", "<script>x</script>", "<!-- x y"])
 def test_tags_that_are_in_no_order_are_signs(tags: str) -> None:
     """They would go on in the next text, or hide it."""
     file = json.dumps([tags, "y"])
@@ -101,9 +135,11 @@ def test_tags_that_are_in_no_order_are_signs(tags: str) -> None:
     assert json.loads(capitals(file)) == [capital(tags), "Y"]
 
 
-@pytest.mark.parametrize("text", ["x<br/>y", "x <1/> y", '<a title="v > w">x</a>', "<code>x</code> y", "<p>x<hr></p>"])
+@pytest.mark.parametrize(
+    "text", ["x<br/>y", "x <1/> y", '<a title="v > w">x</a>', "<code>x</code> y", "<p>x<hr></p>", "<!-- v --> x"]
+)
 def test_tags_that_are_in_order_are_tags(text: str) -> None:
-    """Also those that are closed at once."""
+    """Also those that are closed at once, and comments."""
     assert html_of(json.dumps([text]).encode()) == text.replace("<1/>", "<t-1/>")
 
 
@@ -152,7 +188,7 @@ _FRAGMENTS: Final = (
     [
         ("<b>x</b>\ny\r\nz", ["<b>x</b>", "\ny", "\r\nz"]),
         ("<b>x\n\ny</b>", ["<b>x", "\n\ny</b>"]),
-        ("x | <b>y</b> z | y|z", ["x ", "| <b>y</b> z ", "| y|z"]),
+        ("x | <b>y</b> z | y|z", ["x ", "| <b>y</b> z ", "| y", "|z"]),
         ("x | y", ["x ", "| y"]),
         ("<b>x</b> y\n  z", ["<b>x</b> y\n  z"]),
         ('<a\ntitle="v\nw">x</a>', ['<a\ntitle="v\nw">x</a>']),
