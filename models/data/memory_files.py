@@ -88,7 +88,7 @@ def _variants(unit: Any) -> dict[str, str]:  # noqa: ANN401 - lxml has no types
     """What a unit says in each language, by its code in small letters; of two in one language the first counts."""
     said = dict[str, str]()
     for variant in unit.iterchildren("{*}tuv"):
-        language = next(filter(None, map(variant.get, _LANGUAGE)), "").lower()
+        language = next(filter(None, map(variant.get, _LANGUAGE)), "").lower().replace("_", "-")  # en_US, of some tools
         segment = variant.find("{*}seg")
         if language and segment is not None:
             text = _LINES.sub(" ", "".join(_words(segment))).strip()

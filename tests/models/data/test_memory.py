@@ -62,6 +62,7 @@ def test_the_last_of_two_counts() -> None:
         ([unit(JA_JP="猫", de="Katze", EN_gb="cat")], [("猫", "cat")]),
         ([unit(ja="猫", en_us="cat", en="a cat")], [("猫", "a cat")]),
         ([unit(ja="猫", en_us="cat", en_gb="puss")], [("猫", "cat")]),
+        ([unit(ja_JP="猫", en="cat").replace("ja-JP", "ja_JP")], [("猫", "cat")]),
         (["<tu><tuv lang='ja'><seg>猫</seg></tuv><tuv lang='en'><seg>cat</seg></tuv></tu>"], [("猫", "cat")]),
         ([unit(ja="猫&amp;犬", en="cat <!-- c -->&amp; dog")], [("猫&犬", "cat & dog")]),
         ([unit(ja="<hi>猫</hi>だ", en="a <bpt i='1'>&lt;b></bpt>cat<ept i='1'>&lt;/b></ept>")], [("猫だ", "a cat")]),
