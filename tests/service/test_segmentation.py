@@ -355,6 +355,7 @@ def test_signs_that_belong_to_a_sentence_are_part_of_it(sentence: str) -> None:
         ("|彼は`A\\|B`|`A|B`\n", ("彼は`A\\|B`", "`A", "B`")),
         ("名前 | 職業\n--- | :-:\n紫式部 | 歌人\n\n彼|彼女\n", ("名前", "職業", "紫式部", "歌人", "彼|彼女")),
         ("彼|彼女\n---\n", ("彼|彼女",)),
+        ("│彼　　│　彼女│\n├──┼──┤\n┃ 名 ┃\n", ("彼", "彼女", "名")),
         ("一章　寺…………12\n二章 城 . . . . . . ３", ("一章　寺", "二章 城")),
         ("彼は…………2人", ("彼は…………2人",)),
         ("彼|彼女\n", ("彼|彼女",)),
@@ -370,7 +371,7 @@ def test_cells_are_texts_of_their_own(text: str, cells: tuple[str, ...]) -> None
 
 
 @pytest.mark.parametrize(
-    "run", [" ", " \t", "\u3000", "a", " |", "> ", "…", "」", "-", "1.", "1.1-", "[1:", "…1", ". "]
+    "run", [" ", " \t", "\u3000", "a", " |", "│", "> ", "…", "」", "-", "1.", "1.1-", "[1:", "…1", ". "]
 )
 @pytest.mark.parametrize("beginning", ["|a", "A", ""])
 def test_no_run_of_characters_takes_long(beginning: str, run: str) -> None:
