@@ -15,7 +15,8 @@ ADDRESS: Final = r"""
 """
 """Without the marks of the sentence around it. Takes a time that is linear in the text's length, as all of these do."""
 TAG: Final = r"""
-      (?: v (?:\.[A-Za-z0-9.]++)? \s++ (?=[A-Z]|[^\x00-\x7f]) [^<>\n\U000f0000-\U0010ffff]{1,80}+   # of subtitles
+      (?: v (?:\.[A-Za-z0-9_.]++)? \s++ (?=[A-Z]|[^\x00-\x7f]|[a-z][a-z0-9_-]*+>)          # of subtitles
+          [^<>\n\U000f0000-\U0010ffff]{1,80}+
         | lang \s++ [A-Za-z0-9-]++
         | (?: (?i:a|audio|button|details|dialog|fieldset|form|iframe|img|input|ol|optgroup|option|script|select|table
                 |t[dh]|textarea|track|video) (?=\s)                                   # <input disabled>

@@ -29,6 +29,7 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ("<a href=/b/c>a</a> b", Unmarked("a b", (Pair("<a href=/b/c>", "</a>", 0, 1),))),
         ("<0>a</0> b", Unmarked("a b", (Pair("<0>", "</0>", 0, 1),))),
         ("<c.white.bg_black>a</c>", Unmarked("a", (Pair("<c.white.bg_black>", "</c>", 0, 1),))),
+        ("<v.bg_red narrator>a</v>", Unmarked("a", (Pair("<v.bg_red narrator>", "</v>", 0, 1),))),
         ("<v Mary>a</v>", Unmarked("a", (Pair("<v Mary>", "</v>", 0, 1),))),
         (
             "<c.yellow>a</c> <00:05.500>b",
