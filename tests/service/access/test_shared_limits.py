@@ -141,6 +141,20 @@ async def test_place_that_is_renewed_is_held_for_another_lease(
         assert 5_000 < client.pttl(places) <= 1000 * LEASE_SECONDS
 
 
+async def test_place_is_renewed_in_a_redis_that_is_full(mortal_redis: RedisServer, key_id: str) -> None:
+    """It is taken there, so it is held there: else a long stream would lose it, and another one would get it."""
+    async with connect(mortal_redis.url, 60) as client:
+        commands = Commands(client, Metrics())
+        limits = SharedLimits(commands, LEASE_SECONDS)
+        with redis.Redis(port=mortal_redis.port) as admin:
+            admin.config_set("maxmemory", 1)
+            assert (await limits.admit(key_id, Demand(token="a", places=1))).outcome == "admitted"
+            admin.pexpire(_names(key_id)[1], 1000)
+            await limits.renew(key_id, "a")
+            assert admin.pttl(_names(key_id)[1]) > 1000
+        await commands.aclose()
+
+
 async def test_clock_that_has_gone_back_leaves_nobody_out(
     replicas: tuple[SharedLimits, SharedLimits], key_id: str, redis_server: RedisServer
 ) -> None:
