@@ -21,6 +21,7 @@ Log = structlog.typing.FilteringBoundLogger
 def configure(level: str, stream: TextIO | None = None) -> None:
     """Send structlog's and the standard library's lines of at least `level` to `stream` (default: standard error)."""
     handler = LogHandler(stream or sys.stderr)
+    handler.addFilter(_without_exceptions_in_words)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=_processors(),
@@ -74,6 +75,13 @@ def _name_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> Event
     if current.is_valid:
         event["trace_id"], event["span_id"] = format_trace_id(current.trace_id), format_span_id(current.span_id)
     return event
+
+
+def _without_exceptions_in_words(record: logging.LogRecord) -> bool:
+    """Have a library name an exception that it says something of by its type: a collector's address may hold a key."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(type(each).__name__ if isinstance(each, BaseException) else each for each in record.args)
+    return True
 
 
 def _no_messages_of_exceptions(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

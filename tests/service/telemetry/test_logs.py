@@ -95,3 +95,9 @@ def test_exceptions_are_logged_without_their_messages(stream: io.StringIO, libra
     assert found["error"] == "ValueError"
     assert any("_fail" in place for place in found["where"])
     assert SECRET not in stream.getvalue()
+
+
+def test_exceptions_in_the_words_of_a_library_are_named_by_their_type(stream: io.StringIO) -> None:
+    """OpenTelemetry says with which one an export has failed, whose message has the address, with a key in it maybe."""
+    logging.getLogger("there").warning("error %s, again in %.1f s", ValueError(SECRET), 0.5)
+    assert json.loads(stream.getvalue())["event"] == "error ValueError, again in 0.5 s"
