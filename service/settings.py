@@ -298,6 +298,15 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _batches_go_before_the_deadline(self) -> Self:
+        if self.batch_wait_ms >= 1000 * self.deadline_seconds:
+            raise ValueError(
+                f"{PREFIX}BATCH_WAIT_MS must be less than {PREFIX}DEADLINE_SECONDS, which is {self.deadline_seconds:g}:"
+                " a sentence that waits alone would never be translated"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _messages_hold_a_sentence(self) -> Self:
         least = _CHARACTER_BYTES * self.max_sentence_characters + _ENVELOPE_BYTES
         if self.stream_message_bytes < least:

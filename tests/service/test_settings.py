@@ -162,6 +162,16 @@ def test_keys_in_redis_need_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -
         load_settings()
 
 
+def test_batches_may_not_wait_until_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sentence that is alone would be answered with 504, however idle the workers are."""
+    monkeypatch.setenv("ANTECEDENT_DEADLINE_SECONDS", "2")
+    monkeypatch.setenv("ANTECEDENT_BATCH_WAIT_MS", "2000")
+    with pytest.raises(SettingsError, match="ANTECEDENT_BATCH_WAIT_MS must be less than ANTECEDENT_DEADLINE_SECONDS"):
+        load_settings()
+    monkeypatch.setenv("ANTECEDENT_BATCH_WAIT_MS", "1999")
+    assert load_settings().batch_wait_ms == 1999
+
+
 def test_default_time_to_live_may_not_exceed_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two settings that contradict each other are refused."""
     monkeypatch.setenv("ANTECEDENT_SESSION_MAX_TTL_SECONDS", "10")
