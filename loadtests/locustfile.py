@@ -5,6 +5,7 @@ the scenario, run this, and judge the outcomes. Locust patches the whole process
 imported: nothing but Locust imports this.
 """
 
+import sys
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from locust.env import Environment
 from locust.exception import StopUser
 
 from loadtests.balancer import http_client
+from loadtests.errors import LoadTestError
 from loadtests.outcomes import ARRIVAL, Outcome, Recorder, Result
 from loadtests.scenario import Kind, Scenario
 from loadtests.users.crowd import Crowd
@@ -28,15 +30,15 @@ class CrowdUser(User):
     abstract = True
     fixed_count = 1
     kind: ClassVar[Kind]
+    scenario: ClassVar[Scenario]
     all_there: ClassVar[Barrier]
     all_back: ClassVar[Barrier]
 
     @task
     def send_out(self) -> None:
         """Begin when the other kinds do; the last one to end ends the run."""
-        scenario = Scenario.model_validate_json(Path(self.environment.parsed_options.scenario).read_bytes())
         with http_client() as http:
-            crowd = Crowd(self.kind, scenario, Recorder(scenario.outcomes, self._show), http)
+            crowd = Crowd(self.kind, self.scenario, Recorder(self.scenario.outcomes, self._show), http)
             self.all_there.wait()
             crowd.run()
             self.all_back.wait()
@@ -80,9 +82,13 @@ def add_options(parser: LocustArgumentParser, **_: Any) -> None:  # noqa: ANN401
 
 @events.init.add_listener  # type: ignore[untyped-decorator]
 def gather(environment: Environment, **_: Any) -> None:  # noqa: ANN401 - whatever Locust adds
-    """Let all kinds begin together, and end the run when all have ended."""
-    runner = environment.runner
-    if runner is None:
+    """Let all kinds begin together, and end the run when all have ended; without a scenario there is none."""
+    runner, options = environment.runner, environment.parsed_options
+    if runner is None or options is None:
         return
+    try:
+        CrowdUser.scenario = Scenario.read(Path(options.scenario))
+    except LoadTestError as error:
+        sys.exit(f"locust: {error}")  # Locust would start a user anew that fails, for ever
     CrowdUser.all_there = Barrier(len(Kind))
     CrowdUser.all_back = Barrier(len(Kind), action=lambda: Thread(target=runner.quit).start())

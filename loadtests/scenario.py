@@ -2,9 +2,11 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from loadtests.errors import LoadTestError
 
 
 class Kind(StrEnum):
@@ -70,3 +72,21 @@ class Scenario(_Told):
     seed: int = 1
     outcomes: Path
     """The file to which every outcome is appended."""
+
+    @classmethod
+    def read(cls, file: Path) -> Self:
+        """Read a scenario whose outcomes can be written.
+
+        Raises:
+            LoadTestError: it cannot be read, is none, or its outcomes cannot be written.
+        """
+        try:
+            scenario = cls.model_validate_json(file.read_bytes())
+            scenario.outcomes.touch()
+        except OSError as error:
+            raise LoadTestError(str(error)) from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = "".join(f"{part}: " for part in first["loc"])
+            raise LoadTestError(f"{file} is no scenario: {where}{first['msg']}") from None
+        return scenario
