@@ -8,6 +8,7 @@ and they follow the translation. How Japanese words are read aloud it does not r
 
 import html
 import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -33,6 +34,8 @@ _READ_ALOUD: Final = re.compile(
     r"|(?<=[々〆\u3400-\u9fff\uf900-\ufaff])《[ぁ-ゖァ-ヺー・]{1,40}+》|［＃[^［］\n]{1,80}+］"
 )
 """How words are read, and how they look, in plain texts of novels: 字《じ》 ｜言葉《ことば》 ［＃「字」に傍点］"""
+_UNSEEN: Final = frozenset({"Cc", "Cf"})
+"""Categories of characters that are for machines: controls, and formats."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 
 
@@ -95,14 +98,17 @@ class _Reading:
     replaced: list[tuple[str, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     escaped: dict[str, str] = field(default_factory=dict)
+    end: int = -1
+    """Where the last address or placeholder ends in the text: the next one may begin there."""
 
     def stand_in(self, found: re.Match[str]) -> str:
         """What is read in the place of an address or placeholders, apart from letters beside it."""
         start, end = found.span()
         cuts = [start, *sorted(at for at in self.edges if start < at < end), end]
         read = filter(None, (self._stand_in(found.string[a:b]) for a, b in pairwise(cuts)))
-        before, after = (" " if _is_letter(character) else "" for character in beside(found))
-        return f"{before}{' '.join(read)}{after}"
+        before, after = (" " if _runs_into(character) else "" for character in beside(found))
+        follows, self.end = start == self.end, end
+        return f"{' ' if follows else before}{' '.join(read)}{after}"
 
     def _stand_in(self, verbatim: str) -> str:
         """A word for it; nothing when there are more than stand-ins."""
@@ -131,16 +137,19 @@ class _Reading:
         if self.nearest.has(found[0]):
             return found[0]
         self.left_out.append(found[0])
-        joins = all(map(_is_letter, beside(found)))
+        joins = all(map(_runs_into, beside(found)))
         return " " if joins else ""
 
 
 def _joined(before: str, after: str) -> str:
     """Two pieces of a text, of which one may be a stand-in, with a space between letters and it."""
-    gap = " " if _is_letter(before[-1:]) and _is_letter(after[:1]) else ""
+    gap = " " if _runs_into(before[-1:]) and _runs_into(after[:1]) else ""
     return f"{before}{gap}{after}"
 
 
-def _is_letter(character: str) -> bool:
-    """Whether a stand-in beside it would be part of a word; é and １ are letters, too, and kanji and kana are not."""
-    return bool(character) and kind_of(character) == "letters"
+def _runs_into(character: str) -> bool:
+    """Whether a stand-in beside it would be part of a word: é and １ are letters, too, and kanji and kana are not.
+
+    What is not to be seen, such as the end of an isolated part, keeps nothing apart: models do not read it.
+    """
+    return bool(character) and (kind_of(character) == "letters" or unicodedata.category(character) in _UNSEEN)

@@ -304,6 +304,23 @@ def test_letters_with_accents_and_wide_ones_are_letters(english: Spelling, text:
     assert english.of(text).text == read
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Visit https://example.org/<userName> now.", "Visit ABC JR now."),
+        ("Write first.last@example.org`ls` here.", "Write ABC JR here."),
+        ("\u2068{first}\u2069\u2068{last}\u2069 saw it.", "ABC JR saw it."),
+        ("They saw\u2060{name}.", "They saw ABC."),
+    ],
+)
+def test_stand_ins_stand_apart(english: Spelling, text: str, read: str) -> None:
+    """Of ABCJR the model would make something else, and nobody would find either in it."""
+    spelt = english.of(text)
+    assert " ".join(spelt.text.split()) == read
+    assert all(verbatim in spelt.restored(spelt.text) for _, verbatim in spelt.replaced)
+    assert spelt.lost(spelt.text) == 0
+
+
 def test_a_term_beside_a_wide_letter_stands_apart(japanese: Spelling) -> None:
     """The model would read AABC."""
     term = Term("京都", "Kyoto City")
