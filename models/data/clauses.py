@@ -3,11 +3,13 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 from typing import Final
 
 from models.data.markup import split_unmarked
 from models.data.spacing import gap_of
-from models.data.words import has_words
+from models.data.words import has_words, inside_verbatim
 
 _CLAUSE: Final = re.compile(
     r"""
@@ -24,15 +26,22 @@ _WORD: Final = re.compile(r"\s*\S+\s*|\s+")
 
 
 def split_clauses(text: str) -> list[str]:
-    """The clauses of a text, each with its marks; joined they are the text. Tags are not divided."""
-    return split_unmarked(text, _CLAUSE.findall)
+    """The clauses of a text, each with its marks; joined they are the text. No tag or placeholder is divided."""
+    return split_unmarked(text, partial(_divided, _CLAUSE))
+
+
+def _divided(pieces: re.Pattern[str], text: str) -> list[str]:
+    """What a pattern finds that makes up a text, piece by piece; joined where a placeholder would be divided."""
+    inside = inside_verbatim(text)
+    ends = [found.end() for found in pieces.finditer(text) if found.end() not in inside]
+    return [text[begin:end] for begin, end in pairwise([0, *ends])]
 
 
 def split_within(text: str, size: Callable[[str], int], limit: int) -> list[str]:
     """The clauses of a text, but one beyond the limit between its words, and a word beyond it anywhere.
 
     Args:
-        text: in any language; joined, what is given is the text. Tags are not divided.
+        text: in any language; joined, what is given is the text. No tag is divided, nor a placeholder within the limit.
         size: of a text; longer texts are not smaller.
         limit: of what is given; none but a character is beyond it.
     """
@@ -43,7 +52,7 @@ def split_within(text: str, size: Callable[[str], int], limit: int) -> list[str]
 
 
 def _cut(text: str, size: Callable[[str], int], limit: int) -> list[str]:
-    return pack([part for word in _WORD.findall(text) for part in _halves(word, size, limit)], size, limit)
+    return pack([part for word in _divided(_WORD, text) for part in _halves(word, size, limit)], size, limit)
 
 
 def _halves(word: str, size: Callable[[str], int], limit: int) -> Iterator[str]:

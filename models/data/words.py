@@ -102,6 +102,13 @@ def has_words(text: str) -> bool:
     return any(unicodedata.category(found[1]) in _LETTERS for found in _MAY_BE_LETTER.finditer(text))
 
 
+def inside_verbatim(text: str) -> set[int]:
+    """The places of a text that are within an address or a placeholder, and not at its edge."""
+    if not any(sign in text for sign in _SIGNS):
+        return set()
+    return {at for found in _NO_WORDS.finditer(text) for at in range(found.start() + 1, found.end())}
+
+
 def is_address(text: str) -> bool:
     """Whether a text begins with one."""
     return _ADDRESS.match(text) is not None

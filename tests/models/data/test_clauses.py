@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.clauses import attach, join_translations, pack, split_clauses
+from models.data.clauses import attach, join_translations, pack, split_clauses, split_within
 from models.data.words import has_words
 
 TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
@@ -17,6 +17,11 @@ TEXTS = st.text(alphabet="あい、。「」,.!? 1aé\n；", max_size=60)
         ('He said "no." Then he left', ['He said "no."', " Then he left"]),
         ("长句子；继续：结束！", ["长句子；", "继续：", "结束！"]),
         ('See <a title="b, c">d</a>, <i>e,</i> f', ['See <a title="b, c">d</a>,', " <i>e,</i>", " f"]),
+        (
+            "Call `f(a, b)`, {n, plural, one {# x, y} other {# z}}, c",
+            ["Call `f(a, b)`,", " {n, plural, one {# x, y} other {# z}},", " c"],
+        ),
+        ("{% if a, b %}見よ、{{ 名、前 }}を", ["{% if a, b %}見よ、", "{{ 名、前 }}を"]),
         ("no boundary", ["no boundary"]),
         ("", []),
     ],
@@ -41,6 +46,13 @@ def test_parts_are_within_the_limit_and_as_few_as_possible(text: str, limit: int
     assert all(len(part) <= limit or part in clauses for part in parts)
     first_clauses = [split_clauses(part)[0] for part in parts[1:]]
     assert all(len(part + after) > limit for part, after in zip(parts, first_clauses, strict=False))
+
+
+def test_a_placeholder_is_no_words_to_divide_a_text_between() -> None:
+    """It may have spaces; one beyond the limit is divided all the same."""
+    assert split_within("one two {{ a b c }} three", len, 12) == ["one two ", "{{ a b c }} ", "three"]
+    assert "".join(parts := split_within("{{ a b c d e }}", len, 8)) == "{{ a b c d e }}"
+    assert max(map(len, parts)) <= 8
 
 
 @given(TEXTS, st.integers(1, 20))
