@@ -109,7 +109,7 @@ def train(
     Raises:
         CheckpointError: the run has checkpoints and is not resumed, or a final model without any, or one is damaged or
             could not be written.
-        ConfigError: the config contradicts itself, the corpus or the tokenizer.
+        ConfigError: the config contradicts itself, the corpus, the tokenizer or the device's memory.
         DataError: the corpus cannot be read.
     """
     _check_output(config.output, resume=resume)

@@ -35,6 +35,7 @@ from models.training.checkpoints import (
 from models.training.curves import Curves
 from models.training.distributed import World
 from models.training.feed import Feed, Share, deaths_told
+from models.training.memory import room_for_batches
 from models.training.objective import learning_rate, token_losses, weighted_sum
 from models.training.optimizer import Optimizer
 from models.training.precision import computing
@@ -107,6 +108,7 @@ class Trainer:
 
         Raises:
             CheckpointError: a checkpoint could not be written.
+            ConfigError: the device has no memory for the batches.
             FeedError: a process that makes batches has been killed.
         """
         deadline = None if minutes is None else time.monotonic() + minutes * 60
@@ -138,12 +140,13 @@ class Trainer:
         self.model.train()
         tokens, weight = self.world.sum(share.tokens), self.world.sum(share.weight)
         total = torch.zeros((), device=self.world.device)
-        for batch in share.batches:
-            with computing(settings.precision, self.world.device):
-                losses = token_losses(self.model, batch, settings.label_smoothing)
-            loss = weighted_sum(losses, batch) / weight
-            loss.backward()
-            total += loss.detach()
+        with room_for_batches(settings, self.world.device):
+            for batch in share.batches:
+                with computing(settings.precision, self.world.device):
+                    losses = token_losses(self.model, batch, settings.label_smoothing)
+                loss = weighted_sum(losses, batch) / weight
+                loss.backward()
+                total += loss.detach()
         self.optimizer.share_gradients()
         progress.update, progress.processes = progress.update + 1, self.world.size
         rate = learning_rate(settings.schedule, progress.update, self.updates, progress.plateaus)

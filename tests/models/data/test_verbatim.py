@@ -170,7 +170,6 @@ def test_an_address_may_have_letters_of_any_language(japanese: Spelling, text: s
         " :a",
         "$a=",
         "$a =b",
-        "{a,date,",
         "{{{a",
         "😀",
         "😀\u200d",

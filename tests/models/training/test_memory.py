@@ -1,0 +1,27 @@
+"""Where there is no memory for a batch, a run ends with the value that makes batches smaller."""
+
+import pytest
+import torch
+
+from models.config import TrainingConfig
+from models.errors import ConfigError
+from models.training.memory import room_for_batches
+
+SETTINGS = TrainingConfig(step="sentence", updates=1, batch_tokens=32_000, accumulation=2)
+CPU = torch.device("cpu")
+SAID = r"^training\.batch_tokens is 32000: cpu has no memory .* training\.accumulation, which is 2, larger"
+
+
+def test_what_the_device_has_no_memory_for() -> None:
+    """The CPU's own error, and those that a GPU's libraries have: of torch's kind for it, and in words alone."""
+    with pytest.raises(ConfigError, match=SAID), room_for_batches(SETTINGS, CPU):
+        torch.empty(2**45)
+    for said in (torch.OutOfMemoryError("CUDA"), RuntimeError("cuBLAS: CUBLAS_STATUS_ALLOC_FAILED")):
+        with pytest.raises(ConfigError, match=SAID), room_for_batches(SETTINGS, CPU):
+            raise said
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    """A mistake of the program is not said to be one of the run."""
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"), room_for_batches(SETTINGS, CPU):
+        torch.zeros(2, 3) @ torch.zeros(2, 3)
