@@ -58,7 +58,7 @@ def japanese() -> Spelling:
         *("%%", "%n", "%1", "%L2", "%'d"),
         *("{% if user.name %}", "{%- endif -%}", "{% a 5 % 2 %}", "%#@files@", "%1$#@files@"),
         *("{n, number}", "{day,date,short}", "{n, number, ::currency/USD}", "{{{name}}}"),
-        *("[1,19]", "[20,*]", "]1,Inf[", ":name", ":smile:", "$x^2 + y$", "$a_1 = b_2$"),
+        *("[1,19]", "]1,Inf[", ":name", ":smile:", "$x^2 + y$", "$a_1 = b_2$"),
         "HTTPS://EXAMPLE.COM/A",
         "%s",
         "%1$d",

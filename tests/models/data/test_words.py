@@ -14,7 +14,7 @@ from models.data.words import has_words
         *("<br/>", "</p>", '<g id="1" >', "<i class='b'>", "<img src=a.png />", "&nbsp;", "&#x41;&amp;"),
         *("{name}", "{{ user.name }}", "${name}", "{}", "%{count}", "{0}", "%s", "%1$s: %d", "%(name)s", "%.2f %"),
         *("{% include a.html %}", "{%- endif -%}", "%#@files@"),
-        *("{n, number}", "{{{name}}}", ":name", "$x^2$"),
+        *("{n, number}", "{{{name}}}", ":name", "[20,*]", "$x^2$"),
         *("@name", "@name @other."),
         *("`make demo`", "``make demo``", "![](a/b.png)", "[![](https://a.b/c.svg)](https://d.e)"),
         *('<a href="https://example.com">{name}</a>', "1. {name}"),
