@@ -8,7 +8,8 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from functools import partial
+from itertools import pairwise, starmap, takewhile
 
 from models.data.clauses import pack, split_within
 from models.data.markup import unmarked
@@ -69,6 +70,7 @@ _BOX = re.compile(
 _ATTRIBUTES = re.compile(r"\{:?\s*[#.][A-Za-z][^{}\n]{0,200}\}")
 """{#kyoto .large} behind a heading, by which links find it: of Pandoc, Docusaurus and Hugo, with a colon of Jekyll."""
 _TAG = re.compile(r"<[^<>]*+>")
+_EMPHASIS = ("*", "_", "~~")
 _COVER = re.compile(rf"{_TAG.pattern}|[*_]")
 """What may be around such a mark: tags, or signs that it is bold."""
 _LONGEST_COVERED = 300
@@ -102,7 +104,7 @@ class Segmented:
         if not others:
             return [first]
         *between, last = others
-        return [first, *(_between(separator, gap) for separator in between), last]
+        return [first, *starmap(partial(_between, gap), zip(between, pairwise(self.sentences), strict=True)), last]
 
     def join(self, sentences: Sequence[str], *, gap: str | None = None) -> str:
         """The text with other sentences: of the same language, or of one that has `gap` between them."""
@@ -110,11 +112,18 @@ class Segmented:
         return first + "".join(a + b for a, b in zip(sentences, following, strict=True))
 
 
-def _between(separator: str, gap: str) -> str:
-    """What comes between two sentences: `gap` for nothing but the other language's space; all else stays as it is."""
+def _between(gap: str, separator: str, beside: tuple[str, str]) -> str:
+    """What comes between two sentences: `gap` for nothing but the other language's space; all else stays as it is.
+
+    So does a space beside bold words: without it Markdown would take the marks around them for none.
+    """
     if separator.strip(_SPACES) or (gap and separator and not separator.strip(gap)):
         return separator
-    return gap
+    return gap if gap or not _is_marked(*beside) else separator
+
+
+def _is_marked(before: str, behind: str) -> bool:
+    return before.endswith(_EMPHASIS) or behind.startswith(_EMPHASIS)
 
 
 def split(text: str, language: str, *, longest: int, most: int) -> Segmented:

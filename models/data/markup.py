@@ -1,6 +1,7 @@
 """Marks of a sentence: tags, bold, links, around words or between them. A model reads the text without them."""
 
 import re
+import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from types import MappingProxyType
 from typing import Final
 
 from models.data.marks import SIGNS, Marks
+from models.data.words import beside
 
 _FIRST: Final = 0xF0000
 """Of the characters for private use, which no model reads or writes, so that they tell marks from all else."""
 _PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
+_SIGNS_OF_MARKDOWN: Final = frozenset("*_~")
 _MOST: Final = 1000
 """Pairs of a text; with more it is read as it is."""
 
@@ -72,8 +75,23 @@ class Unmarked:
             for place, mark in zip(_places(number), (pair.opens, pair.closes), strict=True)
         }
         if marks:
-            translation = _PLACE.sub(lambda found: marks.get(found[0], ""), translation)
+            translation = _PLACE.sub(lambda found: _written(found, marks.get(found[0], "")), translation)
         return f"{self.before}{' '.join(filter(None, [translation, *behind]))}{self.after}"
+
+
+def _written(place: re.Match[str], mark: str) -> str:
+    """A mark at its place, with a space where Markdown would take it for none, beside a letter outside of it.
+
+    Languages without spaces have letters there, where others have a space (CommonMark 0.31, section 6.2).
+    """
+    if not mark or not set(mark) <= _SIGNS_OF_MARKDOWN:
+        return mark
+    opens = (ord(place[0]) - _FIRST) % 2 == 0
+    outside, inside = beside(place) if opens else reversed(beside(place))
+    is_taken_for_none = outside.isalnum() and ("_" in mark or unicodedata.category(inside or " ")[0] in "PS")
+    if not is_taken_for_none:
+        return mark
+    return f" {mark}" if opens else f"{mark} "
 
 
 NO_MARKS: Final = Unmarked("")

@@ -202,6 +202,14 @@ def test_name_of_a_heading_stays_behind_it(name: str) -> None:
     assert document.separators[2] == f" {name} \n## {name}\n{name}\n"
 
 
+def test_space_beside_bold_words_stays() -> None:
+    """In a language without spaces, too, where Markdown would else see no marks."""
+    document = segmented("**One.** Two. _Three._ Four. Five.", "en")
+    translations = ["**一。**", "二。", "_三。_", "四。", "五。"]
+    assert document.join(translations, gap="") == "**一。** 二。 _三。_ 四。五。"
+    assert segmented("**一。**二。", "ja").join(["**One.**", "Two."], gap=" ") == "**One.** Two."
+
+
 def test_line_break_of_markdown_stays_behind_its_line() -> None:
     """A backslash, which the model would drop."""
     document = segmented("One.\\\nTwo \\ three \\\n\\\n", "en")

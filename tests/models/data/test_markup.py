@@ -146,6 +146,24 @@ def test_what_crosses_is_no_pair() -> None:
     assert (found.text, [pair.opens for pair in found.pairs]) == ("a b c d", ["<b>", "<i>", "</i>"])
 
 
+@pytest.mark.parametrize(
+    ("text", "translation", "span", "marked"),
+    [
+        ("**A:** b", "注意：これ", (0, 3), "**注意：** これ"),
+        ("a **(b)** c", "あ（い）う", (1, 4), "あ **（い）** う"),
+        ("a _b_ c", "あいう", (1, 2), "あ _い_ う"),
+        ("a **b** c", "あいう", (1, 2), "あ**い**う"),
+        ("a **b!** c", "あい！", (1, 3), "あ**い！**"),
+        ("a <b>b!</b> c", "あい！う", (1, 3), "あ<b>い！</b>う"),
+    ],
+)
+def test_marks_of_markdown_are_marks_beside_letters(
+    text: str, translation: str, span: tuple[int, int], marked: str
+) -> None:
+    """With a space where they would be none without it: some languages have no spaces of their own."""
+    assert unmarked(text).marked(with_places(translation, [span])) == marked
+
+
 PIECES = ["a", "b ", "<b>", "</b>", "<i>", "</i>", "<br/>", "<n>", "**", "[", "![", "](c)", "][d]", "[^1]", " "]
 
 
