@@ -26,9 +26,10 @@ from models.data.words import ADDRESS, ENTITY, PICTURES, PLACEHOLDER, SIGNS, bes
 _VERBATIM: Final = re.compile(f"(?P<address>{ADDRESS})|(?:{PLACEHOLDER})+", re.VERBOSE | re.ASCII)
 """Placeholders without anything between them are one; possessive, such a repetition of groups fails in Python 3.11."""
 _PICTURES: Final = re.compile(
-    rf"[{PICTURES}](?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"
+    rf"(?:[{PICTURES}]|[0-9#*]\ufe0f?\u20e3)"
+    rf"(?:[{PICTURES}\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d(?=[{PICTURES}]))*"
 )
-"""One after another, with what they are joined by and say how they look."""
+"""One after another, with what they are joined by and say how they look; keys with a digit or a sign, too."""
 _READ_ALOUD: Final = re.compile(
     r"｜(?P<marked>[^｜《》\s\U000f0000-\U0010ffff]{1,40}+)《[ぁ-ゖァ-ヺー・]{1,40}+》"
     r"|(?<=[々〆\u3400-\u9fff\uf900-\ufaff])《[ぁ-ゖァ-ヺー・]{1,40}+》|［＃[^［］\n]{1,80}+］"

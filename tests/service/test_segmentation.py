@@ -145,6 +145,8 @@ def test_other_sentences_keep_what_stood_around_them(text: str, language: str, d
         ("ja", "・一つ。", "・"),
         ("ja", "　・　一つ。", "　・　"),
         ("ja", "①一つ。", "①"),
+        ("en", "1️⃣ One", "1️⃣ "),
+        ("ja", "1️⃣0️⃣一つ。", "1️⃣0️⃣"),
         ("ja", "(1)一つ。", "(1)"),
         ("ja", "（１）一つ。", "（１）"),
         ("ja", "１．一つ。", "１．"),

@@ -357,7 +357,7 @@ def test_an_address_does_not_run_into_the_words_beside_it(english: Spelling) -> 
     assert spelt.restored("「ABC」") == "「https://example.org/」 {name}"
 
 
-@pytest.mark.parametrize("emoji", ["😀", "👍🏽", "👨‍👩‍👧", "☀️", "🇯🇵", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "😀🎉"])
+@pytest.mark.parametrize("emoji", ["😀", "👍🏽", "👨‍👩‍👧", "☀️", "🇯🇵", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "😀🎉", "1️⃣", "#️⃣🙂"])
 def test_emoji_in_a_sentence_are_not_read_and_follow_its_translation(
     english: Spelling, japanese: Spelling, emoji: str
 ) -> None:
