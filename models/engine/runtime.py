@@ -280,7 +280,9 @@ class Runtime:
         best, *others = [self._joined(parts, rank) for rank in ranks]
         chosen = [hypotheses[0] for _, _, hypotheses in parts]
         tokens, kept = sum(len(each.tokens) for each in chosen), sum(each.kept for each in chosen)
-        return Translation(best.text, best.score, prepared.context_size, tokens, tuple(others), kept)
+        # A hypothesis may be a space, or bytes of no character: that is no translation to choose.
+        alternatives = tuple(other for other in others if other.text)
+        return Translation(best.text, best.score, prepared.context_size, tokens, alternatives, kept)
 
     def _joined(self, parts: Sequence[Best], rank: int) -> Alternative:
         found = [hypotheses[rank] for _, _, hypotheses in parts]
