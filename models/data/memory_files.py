@@ -21,6 +21,8 @@ _AROUND_WORDS: Final = "hi"
 """The one element whose content is words of the sentence; that of all others in it is some program's."""
 _LINES: Final = re.compile(r"[ \t\r\n]*[\t\r\n][ \t\r\n]*")
 """Line breaks and tabs, with which tools set a file out for people."""
+LONGEST_NAMESPACE: Final = 256
+"""Characters of the name of one in XML: each look at what an element is called copies all of it."""
 _MOST_NAMED: Final = 8
 """Of the languages of a memory that has none of those that are wanted."""
 _TMX_ENDS: Final = (".tmx", ".tmx.gz")
@@ -72,8 +74,8 @@ def segments_of_tmx(file: IO[bytes], source: str, target: str) -> Iterator[Segme
 
 def _units(file: IO[bytes]) -> Iterator[Any]:
     """Each unit, of which nothing is kept when the next one is asked for."""
-    parsed = etree.iterparse(file, ("start", "end"), resolve_entities=False, no_network=True)
-    _, root = next(iter(parsed))
+    parsed = _elements(file)
+    _, root = next(parsed)
     if etree.QName(root).localname != "tmx":
         raise DataError("is no TMX: its first element is another one")
     for event, element in parsed:
@@ -82,6 +84,16 @@ def _units(file: IO[bytes]) -> Iterator[Any]:
             element.clear()
             while element.getprevious() is not None:
                 del element.getparent()[0]
+
+
+def _elements(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    """Where each element begins, and where it ends."""
+    events = ("start-ns", "start", "end")
+    for event, found in etree.iterparse(file, events, resolve_entities=False, no_network=True):
+        if event != "start-ns":
+            yield event, found
+        elif len(found[1]) > LONGEST_NAMESPACE:
+            raise DataError(f"has a namespace whose name is longer than {LONGEST_NAMESPACE} characters")
 
 
 def _variants(unit: Any) -> dict[str, str]:  # noqa: ANN401 - lxml has no types

@@ -16,7 +16,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.messages import Page
-from service.files.packed import opened, read_parts, unpacked, with_parts
+from service.files.packed import opened, read_parts, with_parts
 from service.texts.tagged import Markup
 
 _SUFFIX: Final = ".epub"
@@ -118,7 +118,8 @@ def _name(book: str, address: str) -> str:
 def _list(archive: ZipFile, name: str) -> Any:  # noqa: ANN401 - likewise
     if name not in archive.namelist():
         raise InvalidInputError(f"file: is no {_SUFFIX}: it does not list its pages")
-    return _tree(name, unpacked(archive, archive.getinfo(name)))
+    ((_, content),) = read_parts(archive, [archive.getinfo(name)])
+    return _tree(name, content)
 
 
 def _tree(name: str, content: bytes) -> Any:  # noqa: ANN401 - likewise

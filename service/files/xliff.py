@@ -16,7 +16,7 @@ from service.errors import InvalidInputError
 from service.files.messages import Page
 from service.files.numbered import characters_of, html_of_words, pieces_of
 from service.files.packed import MOST_TAGS
-from service.files.xml_text import add_text
+from service.files.xml_text import add_text, root_of
 
 _OLD: Final = ("{urn:oasis:names:tc:xliff:document:1.2}", "{urn:oasis:names:tc:xliff:document:1.1}", "")
 """Before 1.1 elements have no namespace, as TYPO3 still writes them."""
@@ -59,7 +59,7 @@ def _root(content: bytes) -> _Element:
     if content.count(b"<") > MOST_TAGS:
         raise InvalidInputError(f"file: has more than {MOST_TAGS} tags")
     try:
-        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, strip_cdata=False))
+        root = root_of(content, strip_cdata=False)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise InvalidInputError(f"file: is no XLIFF: {error}") from None
     own = root.getroottree().docinfo.internalDTD

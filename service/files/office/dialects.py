@@ -19,6 +19,8 @@ _WHITE: Final = " \t\r\n"
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
 
 _MOST_LOOKS_BYTES: Final = 2**25
+IN_MEMORY: Final = 64
+"""Bytes that a tag or an attribute takes there besides what it says, at least."""
 _MOST_TABS: Final = 100_000
 """In the texts of a file, where each is kept apart from them."""
 
@@ -32,7 +34,7 @@ class Look(NamedTuple):
     said: bytes
     properties: Element | None
     weight: int
-    """Bytes of these."""
+    """Bytes of these, as a copy has them in memory."""
 
 
 PLAIN: Final = Look(b"", None, 0)
@@ -109,7 +111,8 @@ class Dialect:
         if not len(properties) and not properties.attrib:
             return PLAIN
         written = etree.tostring(properties)
-        return Look(self._seen(properties) if self.fonts else written, properties, len(written))
+        weight = len(written) + IN_MEMORY * (written.count(b"<") + written.count(b"="))
+        return Look(self._seen(properties) if self.fonts else written, properties, weight)
 
     def _seen(self, properties: Element) -> bytes:
         """What is said in properties, but for fonts."""

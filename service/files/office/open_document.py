@@ -12,7 +12,7 @@ from typing import Any, Final
 from lxml import etree
 
 from service.errors import InvalidInputError
-from service.files.office.dialects import Dialect, Element, check_looks
+from service.files.office.dialects import IN_MEMORY, Dialect, Element, check_looks
 from service.files.xml_text import add_text
 
 _OFFICE, _STYLE, _TEXT, _FO = (
@@ -168,7 +168,8 @@ class _Reading:
 
     def _run(self, content: Element, around: tuple[Element, ...]) -> Element:
         """A run that holds this and looks so; what is no text needs none to look as all else."""
-        self._weight += sum(len(_SPAN) + sum(map(len, span.attrib.values())) for span in around)
+        said = [value for span in around for value in span.attrib.values()]
+        self._weight += len(around) * len(_SPAN) + len(said) * IN_MEMORY + sum(map(len, said))
         check_looks(self._weight)
         self._pieces += 1
         if self._pieces > _MOST_PIECES:

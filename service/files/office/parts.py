@@ -9,6 +9,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.packed import read_parts
+from service.files.xml_text import root_of
 
 _STRICT: Final = "{http://purl.oclc.org/"
 """What the names of such files begin with whose elements have other names, though they mean the same."""
@@ -34,9 +35,8 @@ def parsed(name: str, content: bytes, suffix: str) -> _Element:
     Raises:
         InvalidInputError: it is damaged, or of a file of another age.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
     try:
-        root = etree.fromstring(content, parser)
+        root = root_of(content, remove_comments=True, remove_pis=True)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise InvalidInputError(f"file: {name} is damaged, or encrypted: {error}") from None
     if root.getroottree().docinfo.doctype:

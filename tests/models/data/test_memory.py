@@ -99,6 +99,7 @@ def test_old_and_named_spaces_are_read() -> None:
         (b"cat\tneko", "is no TMX: "),
         (b"<html/>", "is no TMX: its first element is another one"),
         (tmx(unit(ja="猫", en="cat"))[:-20], "is no TMX: "),
+        (f"<tmx xmlns:a='{'a' * 257}'/>".encode(), "has a namespace whose name is longer than 256 characters"),
         (
             tmx(unit(de="Katze", fr="chat"), unit(de="Hund", ja="犬")),
             "has no unit in both ja and en; the languages in it are de, fr, ja",

@@ -126,6 +126,8 @@ def test_elements_with_prefixes() -> None:
         ({"b": page("<code>か")}, "OEBPS/text/b.xhtml is damaged"),
         ({"b": page("か" * 3_000_000)}, "its text has more than 8388608 bytes"),
         ({"b": page("<br/>" * 500_000)}, "more than 500000 tags"),
+        ({"container": f"<a>{'<b/>' * 500_000}</a>"}, "more than 500000 tags"),
+        ({"book": f"<a>{'<b/>' * 500_000}</a>"}, "more than 500000 tags"),
         ({"a": "か" * 23_000_000}, "it has more than 67108864 bytes"),
     ],
 )

@@ -215,6 +215,8 @@ def test_words_in_another_order_keep_what_is_around_them() -> None:
         (b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "has declarations of its own"),
         (b"<!DOCTYPE a [<!ELEMENT a ANY>]><a/>", "has declarations of its own"),
         (b"<a>" + b"<b/>" * 500_001 + b"</a>", "has more than 500000 tags"),
+        (b"<a xmlns:b='" + b"b" * 257 + b"'><b:c/></a>", "a namespace whose name is longer than 256 characters"),
+        (b"<a " + b" ".join(b"a%d=''" % n for n in range(201)) + b"/>", "an element with more than 200 attributes"),
         (old('<source>x<trans-unit id="9"><source>y</source></trans-unit></source>'), "segments within segments"),
     ],
 )

@@ -221,6 +221,9 @@ def test_many_spans_around_each_other_are_refused() -> None:
     deep = reduce(lambda inner, _: bold(inner), range(200), "a<text:tab/>" * 20_000)
     with pytest.raises(InvalidInputError, match="how its text looks"):
         html_of(file(deep))
+    many = " ".join(f'a{number}=""' for number in range(199))
+    with pytest.raises(InvalidInputError, match="how its text looks"):
+        html_of(file(f'<text:span text:style-name="Bold" {many}>{"a<text:tab/>" * 2000}</text:span>'))
     with pytest.raises(InvalidInputError, match="more than 100000 pieces"):
         html_of(file("a<text:tab/>" * 51_000))
 

@@ -434,6 +434,20 @@ def damaged() -> bytes:
             lambda: file("<w:r " + " ".join(f'xmlns:a{n}="a{n}"' for n in range(21)) + "><w:t>か</w:t></w:r>"),
             "20 namespaces",
         ),
+        (
+            lambda: file(
+                "<w:r><w:rPr " + " ".join(f'a{n}=""' for n in range(200)) + f"/><w:t>か</w:t>{'<w:tab/>' * 3000}</w:r>"
+            ),
+            "how its text looks",
+        ),
+        (
+            lambda: file("<w:r " + " ".join(f'a{n}=""' for n in range(201)) + "><w:t>か</w:t></w:r>"),
+            "an element with more than 200 attributes",
+        ),
+        (
+            lambda: file(f'<w:r xmlns:a="{"a" * 257}"><w:rPr><a:b/></w:rPr><w:t>か</w:t></w:r>'),
+            "a namespace whose name is longer than 256 characters",
+        ),
         (lambda: file(**{"document.xml": "<w:p>"}), "word/document.xml is damaged"),
         (lambda: file(**{"document.xml": " " * (2**23 + 1)}), "its text has more than 8388608 bytes"),
         (lambda: file("<w:a/>" * 500_000), "more than 500000 tags"),
