@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import islice
 from typing import Final
 from xml.parsers import expat
 
@@ -187,7 +186,7 @@ def _end_of_ruby(tokens: Sequence[Token], place: int) -> int | None:
     """Where a ruby ends that begins here; one that is not closed soon is none."""
     if tokens[place].name != "ruby" or tokens[place].kind is not Kind.OPENS:
         return None
-    behind = islice(tokens, place + 1, place + 1 + _LONGEST_RUBY)
+    behind = tokens[place + 1 : place + 1 + _LONGEST_RUBY]
     end = next((number for number, token in enumerate(behind, place + 1) if token.name == "ruby"), None)
     return end if end is not None and tokens[end].kind is Kind.CLOSES else None
 

@@ -257,6 +257,7 @@ def test_any_text_is_html(text: str) -> None:
         "<a='",
         " n-=",
         "a<i>b</i>",
+        "<ruby>",
     ],
 )
 @pytest.mark.parametrize("kind", ["html", "xml"])
