@@ -5,7 +5,8 @@ them in runs; or one element, if it is simple (ECMA-376, part 1, section 17.16).
 paragraphs.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,14 +45,17 @@ class _Field:
     is_computed: bool = False
     """Whether another field is part of its instruction."""
 
-    def is_read(self) -> bool:
-        """Whether it shows text, and its marks stand so that text can be put between them."""
-        instruction = "".join(mark.text or "" for mark in self.marks if _kind(mark) is None)
-        return bool(self.shows) and not self.is_computed and _shows_text(instruction) and self._stands_apart()
+    def is_read(self, content: Mapping[_Element, int]) -> bool:
+        """Whether it shows text, and its marks stand so that text can be put between them.
 
-    def _stands_apart(self) -> bool:
+        Args:
+            content: by the runs of marks, how many elements there are in each that count.
+        """
+        instruction = "".join(mark.text or "" for mark in self.marks if _kind(mark) is None)
+        return bool(self.shows) and not self.is_computed and _shows_text(instruction) and self._stands_apart(content)
+
+    def _stands_apart(self, content: Mapping[_Element, int]) -> bool:
         """Whether its marks have runs of their own, and are together before the text, and beside it."""
-        own = set(self.marks)
         runs = [mark.getparent() for mark in self.marks]
         first, last = runs[0], runs[-1]
         run, shown = first, runs[self.shows - 1]
@@ -59,7 +63,7 @@ class _Field:
         while run is not None and run is not shown and (run in before or run.tag in PASSING):
             run = run.getnext()
         beside = last.getparent() is first.getparent() or last.getparent().tag == first.getparent().tag == _PARAGRAPH
-        alone = all(each in own or each.tag == _LOOK or each.tag in PASSING for run in {*runs} for each in run)
+        alone = all(content[run] == marks for run, marks in Counter(runs).items())
         return run is shown and beside and alone and len(self.marks) == self.shows + 1 and last not in before
 
 
@@ -69,8 +73,11 @@ class TextualFields:
     def __init__(self, root: _Element) -> None:
         self._field_of: dict[_Element, _Field] = {}
         """By its marks."""
+        marks = list(root.iter(_MARK, _INSTRUCTION))
+        self._content = {run: _content_of(run) for run in dict.fromkeys(mark.getparent() for mark in marks)}
+        """How many elements there are in each run of marks but for its look, and what is dropped."""
         still_open = list[_Field]()
-        for mark in root.iter(_MARK, _INSTRUCTION):
+        for mark in marks:
             self._add(mark, still_open)
 
     def _add(self, mark: _Element, still_open: list[_Field]) -> None:
@@ -86,7 +93,7 @@ class TextualFields:
             still_open[-1].shows = len(still_open[-1].marks)
         if kind == "end":
             ended = still_open.pop()
-            if len(still_open) < _DEEPEST and ended.is_read():
+            if len(still_open) < _DEEPEST and ended.is_read(self._content):
                 self._field_of |= dict.fromkeys(ended.marks, ended)
 
     def has_marks(self, element: _Element) -> bool:
@@ -115,6 +122,10 @@ class TextualFields:
         if element.tag != _RUN:
             return None
         return next((self._field_of[each] for each in element if each in self._field_of), None)
+
+
+def _content_of(run: _Element) -> int:
+    return sum(each.tag != _LOOK and each.tag not in PASSING for each in run)
 
 
 def _has(run: _Element, kind: str) -> bool:

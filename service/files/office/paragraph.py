@@ -71,8 +71,10 @@ class Paragraph:
         again = set[Element]()
         for choice, fallback in alternates(root, dialect.paragraphs):
             if [found[element].html for element in choice] == [found[element].html for element in fallback]:
+                copied = {copy for element, copy in zip(choice, fallback, strict=True) if found[element].has_text}
                 for element, copy in zip(choice, fallback, strict=True):
-                    found[element].copy = copy
+                    if copied.isdisjoint(copy.iterancestors(*dialect.paragraphs)):  # else it is copied with that
+                        found[element].copy = copy
                 again.update(fallback)
         return [each for element, each in found.items() if each.has_text and element not in again]
 

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.errors import InvalidInputError
+from service.files.office.dialects import WORD
 from service.files.office.fields import W
 from service.files.office.files import WORD_FILES
+from service.files.office.paragraph import Paragraph
 from service.segmentation import split
 from service.texts.tagged import Markup
 
@@ -527,3 +529,21 @@ def test_alternates_within_others_are_translated() -> None:
     assert html_of(content) == '<p>さ<img id="0"></p><p>か<img id="0"></p><p>き</p><p>き</p>'
     translated = with_translation(content, html_of(content).replace("か", "A").replace("き", "B"))
     assert re.findall(r"<w:t[^>]*>(.*?)</w:t>", document(translated)) == ["さ", *"ABBABB"]
+
+
+def test_paragraphs_within_others_are_copied_once() -> None:
+    """With the one around them that is copied: a small file could have made many of a large part of it."""
+    inner = f"<w:r><w:pict><w:p>{run('き')}</w:p></w:pict></w:r>"
+    outer, empty = f"<w:p>{run('か')}{inner}</w:p>", f"<w:p>{inner}</w:p>"
+    content = file(run("さ") + both(outer, outer) + both(empty, empty))
+    copied = [each.html for each in Paragraph.all_of(_root(content), WORD) if each.copy is not None]
+    assert copied == ['<p>か<img id="0"></p>', "<p>き</p>"]
+    translated = with_translation(content, html_of(content).replace("か", "A").replace("き", "B"))
+    assert re.findall(r"<w:t[^>]*>(.*?)</w:t>", document(translated)) == ["さ", *"ABABBB"]
+
+
+def test_a_run_with_many_fields_is_read_soon() -> None:
+    """Nor with much that is dropped before them: a time that grew with both would never end here."""
+    marks = "".join(re.findall("<w:fld.*?/>|<w:instr.*?/w:instrText>", link("")))
+    content = file(f"<w:r>{'<w:softHyphen/>' * 60_000}{marks * 20_000}</w:r>{run('か')}")
+    assert html_of(content) == '<p><img id="0">か</p>'
