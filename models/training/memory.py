@@ -30,5 +30,5 @@ def room_for_batches(settings: TrainingConfig, device: torch.device) -> Iterator
             raise
         raise ConfigError(
             f"training.batch_tokens is {settings.batch_tokens}: {device} has no memory for such a batch; make it"
-            f" smaller, and training.accumulation, which is {settings.accumulation}, larger, for updates of as many tokens"
+            f" smaller, and training.accumulation, which is {settings.accumulation}, larger for as much in an update"
         ) from None
