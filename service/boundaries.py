@@ -13,30 +13,10 @@ import sentencex
 
 from models.data.markup import split_unmarked
 from models.data.spacing import primary
-from models.data.words import ENTITY, TICKED
+from models.data.words import ENTITY
+from service.disguise import disguised
 
-_AFTER_STOP = re.compile(r"(?<=[。！？])[0-9]")
-"""After a stop the library takes any ASCII digit for decimals, and so misses 来た。3人は; a wide digit it does not."""
-_BRACKETS = str.maketrans("『』", "《》")
-"""It does not know 『』, and divides what is in them."""
-_DECIMAL = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
-"""A wide full stop between digits is no end."""
-_ELLIPSIS = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
-"""It knows three dots, and not the one character that stands for them: an end where a capital letter follows."""
 _ENTITY = re.compile(ENTITY, re.VERBOSE | re.ASCII)
-_NOTE = re.compile(
-    r"""(?<![.!?…。．！？])([.!?…。．！？]++["'”’»」』)\]]*+)([¹²³⁰⁴-⁹†‡]++|(?<=\w[.!?])\*{1,3}+(?=\s))"""
-    r"""(?=\s*+["'“‘«„(\[「『¿¡]*+(\w?))"""
-)
-"""The number of a note behind a stop. It has that begin the next sentence, or makes none where two numbers are.
-
-As white space it changes nothing: Dr.¹ Smith is no end.
-"""
-_TICKED = re.compile(TICKED, re.VERBOSE)
-"""It takes what opens code behind a stop for a quotation mark that closes."""
-_SPACED_STOP = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
-"""It panics at a wide or no-break space between a capital letter and a full stop, as pages on the web have them."""
-
 _ENUMERATOR = re.compile(
     r"\s*\(?(?:[0-9]{1,4}|[IVX]{1,5}|[ivx]{1,5}|[Ａ-Ｚａ-ｚア-ン]|[一二三四五六七八九十]{1,3})[.)．]\s*"
 )
@@ -60,6 +40,9 @@ _SHORT_WORD = re.compile(r"(?:^|[\s.(«„“\"-])[^\W\d_]{1,4}\.\s*$")
 
 Not in English, where the library knows the abbreviations, and chats are written in lower case.
 """
+_HALF_OF_DAY = re.compile(r"\b[ap]\.m\.\s*$")
+_ZONE = re.compile(r"(?:[ECMP][SD]?T|AEST|BST|CES?T|GMT|[IJK]ST|UTC|(?:Eastern|Central|Mountain|Pacific|local)\b)")
+"""English: what says whose time it is belongs to it: 7 p.m. ET."""
 _INITIAL = re.compile(r"(?:^|[^A-Za-zＡ-Ｚａ-ｚ])(?:[A-Z]\.|[Ａ-Ｚ]．)$")
 """Japanese and Chinese: a capital letter with a full stop, and text right behind it, as in J.S.バッハ, is no end."""
 _PARTICLE = re.compile(
@@ -70,7 +53,7 @@ _PARTICLE = re.compile(
 
 _BEFORE_NAMES = {
     "de": r"[Ii]nkl|[Ee]xkl|[Zz]zgl|Dipl\.-\w+",
-    "en": "Rev|Hon|[Vv]ols?|Nos|[Aa]pprox|[Ff]igs|[Ee]qs?|[Cc]h|[Cc]hap|[Pp]aras?|Secs|Refs|Ft"
+    "en": "Rev|Ms|Mx|Mmes|Amb|Hon|[Vv]ols?|Nos|[Aa]pprox|[Ff]igs|[Ee]qs?|[Cc]h|[Cc]hap|[Pp]aras?|Secs|Refs|Ft"
     "|Assoc|[Ee]xcl|[Ii]ncl|[Tt]el",
     "es": "D|Da|Dña|Fr",
     "fr": "M|MM|Mgr|Mme|Mmes|Mlle|Me|Dr|Pr|St|Ste|janv|févr|avr|juil|sept|oct|nov|déc",
@@ -113,7 +96,7 @@ class Boundaries:
         whole = self._joined(self._pieces(line, longest), longest)
         for sentence in chain.from_iterable(map(self._apart, whole)):
             if opened := _opened(sentence, longest):
-                yield from self._joined(_cut(sentence, self._searched(_disguised(opened))), longest)
+                yield from self._joined(_cut(sentence, self._searched(self._disguised(opened))), longest)
             else:
                 yield sentence
 
@@ -129,7 +112,7 @@ class Boundaries:
             yield held
 
     def _pieces(self, line: str, longest: int) -> Iterator[str]:
-        disguised = _disguised(line)
+        disguised = self._disguised(line)
         start = 0
         while start < len(line):
             window = disguised[start : start + 2 * longest]
@@ -138,6 +121,9 @@ class Boundaries:
                 pieces = pieces[:-1]  # the window may have cut the last one short: it begins the next window
             yield from _cut(line[start : start + len(window)], pieces)
             start += sum(map(len, pieces))
+
+    def _disguised(self, text: str) -> str:
+        return disguised(text, spaced=not self._without_spaces)
 
     def _searched(self, window: str) -> list[str]:
         """What the library makes of a window; the whole of it, where that is not the same text."""
@@ -178,6 +164,7 @@ class Boundaries:
             or (self._without_spaces and _INITIAL.search(end))
             or (attributed and attributed[0][-1].islower())
             or (not self._english and piece[0].islower() and _SHORT_WORD.search(end))
+            or (self._english and _ZONE.match(piece) and _HALF_OF_DAY.search(end))
             or (self._unfinished and self._unfinished.search(end))
         )
 
@@ -249,13 +236,3 @@ def _cut(text: str, like: Iterable[str]) -> Iterator[str]:
     for piece in like:
         yield text[start : start + len(piece)]
         start += len(piece)
-
-
-def _disguised(line: str) -> str:
-    """The line as the library should see it, of the same length."""
-    line = _TICKED.sub(lambda found: "A" * len(found[0]), line)
-    line = _NOTE.sub(lambda found: found[0] if found[3].islower() else found[1] + " " * len(found[2]), line)
-    line = _DECIMAL.sub("０", _AFTER_STOP.sub("０", line))
-    line = _ELLIPSIS.sub(lambda found: "." if found[1].isupper() else "…", line)
-    line = _SPACED_STOP.sub(lambda found: " " * len(found[0]), line)  # also before what was an ellipsis
-    return line.translate(_BRACKETS)

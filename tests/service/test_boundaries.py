@@ -74,6 +74,9 @@ def sentences(line: str, language: str, longest: int = 100) -> list[str]:
         ("en", "Use ASP.NET, Node.JS or .NET here. |Call Console.WriteLine(x) or Math.Max(a, b). |Run '../a.sh'!"),
         ("en", "Look in './Lib', a/../B and ./C; then cd ..; ls. |I said so.|He went. |Done."),
         ("ja", "ASP.NETと.NETを使う。|System.IOも使う。"),
+        ("en", "We met Ms. Lee and Mx. Hill at 7 p.m. ET on 3 May. |At 5 p.m. |He left."),
+        ("en", "No. |I will not. |It is no. 5, in No. XII. |Mm. |He said no. |She left."),
+        ("es", "No. |Yo voy. |No. 5."),
         ("en", "Press '?' for help, or “!”. |Use the '...' menu. |He asked 'Why?' |She left."),
     ],
 )
@@ -84,6 +87,25 @@ def test_sentences_end_where_a_reader_sees_their_end(language: str, divided: str
     """
     parts = [part for part in divided.split("|") if part]
     assert sentences("".join(parts), language + subtag) == [part.strip() for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("language", "divided"),
+    [
+        ("en", 'Ready," he said. |"I know. |He does." |"She does not. |"Nor do I," she said. |"Yes." |He left.'),
+        ("en", "Ready,” he said. |“I know. |He does.” |“She does not. |“Nor do I,” she said. |“Yes.” |He left."),
+        ("en", "It is the dogs' house. |'Go. |Now.' |'Twas John's. |'Kay. |He said 'yes.' |‘So it’s on. |On.’ |Yes."),
+        ("en", """A disk of 5" is old. |"Yes." |"It was 'old.'" |He left, "old."" |She, "Dr. Lee," left."""),
+        ("en", '"Why? |Who knows?" he asked. |"No!" |"Mr. Hill!" she cried. |The "boss" (of "U.S." teams) left.'),
+        ("de", '„Ich gehe. |Er kommt.“ |„Warum?“ fragte er. |"Gut. |Nein." |Sie ging.'),
+        ("es", 'Dijo. |"Hola a todos. |Vamos." |"¿Sí?" preguntó. |Ya.'),
+        ("fr", "J'ai vu l'été. |'Oui.' |C'est l'hiver. |\"Non.\" |Elle part."),
+        ("nl", "Ik zag 't. |'s Avonds regent het. |‘Kom. |Nu.’ |Hij ging."),
+    ],
+)
+def test_quotation_marks_need_be_no_pairs(language: str, divided: str) -> None:
+    """A speech goes on in the next paragraph, or is one of several sentences; and ' is an apostrophe, too."""
+    assert sentences(divided.replace("|", ""), language) == [each.strip() for each in divided.split("|")]
 
 
 @pytest.mark.parametrize(
@@ -156,6 +178,12 @@ def test_many_entities_do_not_take_long() -> None:
     assert len(sentences("か&#12290;" * 100_000, "ja")) == 100_000
 
 
+def test_many_quotation_marks_do_not_take_long() -> None:
+    """Likewise, of the kinds that open and close, beside each other or not."""
+    for marks in ('"', "'“", '." ', " '", '."'):
+        sentences(marks * 100_000, "en", longest=1000)
+
+
 @pytest.mark.parametrize("space", ["\u00a0", "\u3000", "\u2003 \u3000"])
 def test_wide_space_before_a_full_stop_is_no_harm(space: str) -> None:
     """Where a capital, a space that is not ASCII's and a full stop stand, others still end where they end."""
@@ -165,7 +193,7 @@ def test_wide_space_before_a_full_stop_is_no_harm(space: str) -> None:
 
 def test_line_at_which_the_library_panics_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it cannot divide is not divided; nothing else is lost by it."""
-    monkeypatch.setattr(boundaries, "_disguised", lambda line: line)
+    monkeypatch.setattr(boundaries, "disguised", lambda line, *, spaced: line)
     assert sentences("A\u3000. She left. He came.", "en") == ["A\u3000. She left. He came."]
 
 
