@@ -49,13 +49,14 @@ class Names:
 
     def __init__(self) -> None:
         self._last = Counter[str]()
+        """By names, whatever their case."""
 
     def take(self, name: str, labels: Iterable[Label]) -> str:
         """What has to come behind a name: nothing, or a number, as Excel does it."""
-        number = ""
-        while any((name + number).casefold() in label.taken for label in labels):
+        number, name = "", name.casefold()
+        while any(name + number in label.taken for label in labels):
             self._last[name] += 1
             number = str(self._last[name] + 1)
         for label in labels:
-            label.taken.add((name + number).casefold())
+            label.taken.add(name + number)
         return number
