@@ -10,8 +10,11 @@ from service.errors import InvalidInputError
 
 _LITERAL: Final = re.compile(r'"((?:[^"]++|"")*+)(?:"|\Z)')
 """One that does not end goes on to the end, so that no other one is looked for in it."""
-_COLUMN: Final = re.compile(r"\[@?((?:'.|[^\[\]'])++)\]", re.DOTALL)
-"""One of a table (ECMA-376, part 1, section 18.17.2.5): what has a meaning of its own there has a ' before it."""
+_COLUMN: Final = re.compile(r"\[@?((?:'.|[^\[\]'])++)(\]?)", re.DOTALL)
+"""One of a table (ECMA-376, part 1, section 18.17.2.5): what has a meaning of its own there has a ' before it.
+
+One that is not closed is none, and is found all the same, so that no other one is looked for in it.
+"""
 _ESCAPED: Final = re.compile("'(.)", re.DOTALL)
 _MOST: Final = 100_000
 _TO_PLACES: Final = ("INDIRECT", "HYPERLINK")
@@ -51,7 +54,7 @@ class References:
         self.has_places = self.has_places or any(name in capitals for name in _TO_PLACES)
         self.compares = self.compares or any(name in capitals for name in _COMPARING)
         texts = {literal.replace('""', '"') for literal in set(_LITERAL.findall(formula))}
-        columns = {_ESCAPED.sub(r"\1", column) for column in set(_COLUMN.findall(formula))}
+        columns = {_ESCAPED.sub(r"\1", column) for column, closed in set(_COLUMN.findall(formula)) if closed}
         found = texts | {each for text in texts for each in text.split(",")} | columns
         for text in found - self._known:  # many formulas say the same
             self.add(text)

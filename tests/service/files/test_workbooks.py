@@ -605,3 +605,9 @@ def test_columns_whose_names_differ_in_their_case_are_told_apart_soon() -> None:
     names, columns = Names(), [Label(etree.Element("tableColumn"), "name", set())]
     told = [names.take("".join(name), columns) for name in islice(product(*["xX"] * 14), 10_000)]
     assert told == ["", *map(str, range(2, 10_001))]
+
+
+def test_a_formula_of_columns_that_are_not_closed_is_read_soon() -> None:
+    """While one is searched nobody else is served."""
+    content = file(sheet(f"""<c><f>{"['" * 250_000}</f></c>""", inline("<t>か</t>")))
+    assert html_of(content) == "<p>か</p>"
