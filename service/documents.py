@@ -17,6 +17,7 @@ from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
 from service.known import Finder, Known, known_of
 from service.limits import check_alternatives, check_length, check_number, check_segments, check_terms
+from service.paragraphs import unwrapped
 from service.schemas import (
     Alternative,
     DocumentAnswer,
@@ -206,8 +207,8 @@ class Documents:
             return len(request.sentences or ())
         return -(-len(request.text) // self._settings.max_sentence_characters)
 
-    async def split(self, texts: Sequence[str], language: str) -> list[Segmented]:
-        """The sentences of each text.
+    async def split(self, texts: Sequence[str], language: str, *, unwrap: bool = False) -> list[Segmented]:
+        """The sentences of each text, of which to `unwrap` means that paragraphs may be wrapped.
 
         Raises:
             InvalidInputError: they are, together, more than a document may have.
@@ -218,7 +219,8 @@ class Documents:
         def work() -> list[Segmented]:
             found, room = list[Segmented](), most + 1
             for text in texts:
-                found.append(split(text, language, longest=longest, most=room))
+                read = unwrapped(text, language) if unwrap else text
+                found.append(split(read, language, longest=longest, most=room))
                 room -= len(found[-1].sentences)
                 if room == 0:
                     break
@@ -231,7 +233,7 @@ class Documents:
     async def _segmented(self, request: DocumentRequest) -> Segmented:
         if request.text is None:
             return _as_given(request.sentences or ())
-        (segmented,) = await self.split([request.text], request.source_lang)
+        (segmented,) = await self.split([request.text], request.source_lang, unwrap=True)
         return segmented
 
     def _check_context(self, context: Sequence[str]) -> None:

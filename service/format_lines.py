@@ -42,6 +42,7 @@ _CONTENTS: Final = re.compile(r"\s*+(?:@?\[toc\]|\[\[_?toc_?\]\])\s*+", re.IGNOR
 """Where many programs put a table of contents."""
 _TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[ \t]+-->.*\s*")
 """When a subtitle is shown, and where."""
+_MAY_BE_TIMES: Final = "-->"
 _SUBTITLES: Final = re.compile(r"[\s\ufeff]*WEBVTT(?:[ \t].*)?\s*")
 _ABOUT_ALL: Final = re.compile(r"(?:Kind|Language|Region|X-TIMESTAMP-MAP)\s*[:=].*\s*")
 """What follows the first line of them, for programs."""
@@ -79,6 +80,11 @@ def format_lines(lines: Sequence[str]) -> list[bool]:
     found = _Lines(lines)
     found.read()
     return found.kept
+
+
+def has_subtitles(lines: Sequence[str]) -> bool:
+    """Whether there are times at which something is shown."""
+    return any(_MAY_BE_TIMES in line and _TIMES.fullmatch(line) for line in lines)
 
 
 class _Lines:

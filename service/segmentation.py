@@ -183,7 +183,7 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
         if is_of_the_format or not has_words(line):
             yield line, False
             continue
-        start, end = _title_of_box(line) or (_after_marks(line, ordinals=ordinals), _before_attributes(line))
+        start, end = _title_of_box(line) or (after_marks(line, ordinals=ordinals), _before_attributes(line))
         end = max(start, end)
         yield line[:start], False
         for number, part in enumerate(cells_of(line[start:end], is_row=is_row)):
@@ -213,7 +213,7 @@ def _title_of_box(line: str) -> tuple[int, int] | None:
     return found.end(), found.end() + len(title.removesuffix(closing) if closing else title)
 
 
-def _after_marks(line: str, *, ordinals: bool) -> int:
+def after_marks(line: str, *, ordinals: bool = False) -> int:
     """Where the text of a line begins, behind marks that may be bold or in tags, as pages have them."""
     end = _end_of_marks(line, ordinals=ordinals)
     return end + _covered(line[end:], ordinals=ordinals)

@@ -27,6 +27,8 @@ class Asked:
     """Whether a text, or a block of one with tags, is one sentence."""
     join_lines: bool = False
     """Whether a line break within a text is but a space."""
+    unwrap: bool = False
+    """Whether it is where a paragraph without tags is wrapped."""
     model: str | None = None
     strategy: Strategy = "direct"
     beam_size: int | None = None
@@ -99,7 +101,7 @@ async def read_texts(documents: Documents, asked: Asked) -> list[ReadText]:
     if asked.whole:
         split = [_whole(block) for block in chain.from_iterable(blocks)]
     else:
-        split = await documents.split(list(chain.from_iterable(blocks)), asked.source_lang)
+        split = await documents.split(list(chain.from_iterable(blocks)), asked.source_lang, unwrap=asked.unwrap)
     of_all = iter(split)
     parts = [list(islice(of_all, len(each))) for each in blocks]
     return await beside_others(

@@ -1,0 +1,148 @@
+"""Paragraphs that are wrapped by hand, as plain text, mail and Markdown have them, and are read as one line each.
+
+A sentence goes on behind such a line break, and line by line it would be translated into nonsense. What is a verse, a
+list or an address stays as it is, so there has to be evidence: lines that are as full as can be, or words that go on.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from models.data.spacing import gap_of
+from models.data.words import has_words
+from service.format_lines import format_lines, has_subtitles
+from service.line_cells import rows_of_tables
+from service.segmentation import after_marks
+
+_LEAST_COLUMNS: Final = 40
+"""Of a line that is wrapped: verses, and lines of addresses, are shorter."""
+_DEEPEST_COLUMNS: Final = 4
+"""Of white space before a line from which on it is code, or set out by hand."""
+_PROMPT: Final = ">>>"
+"""Of Python, in examples."""
+_LOOSE_COLUMNS: Final = 4
+"""By which lines of a language without spaces differ: some signs may begin no line, and others end none."""
+_ENDS: Final = re.compile(r"""[.!?…:;。．！？：；」』）】〉》][\s"'”’»)\]*_`」』）】〉》]*\Z""")
+"""How a line ends behind which another sentence may begin."""
+_BROKEN: Final = re.compile(r"(?:[ \t]{2}|\\|<br ?/?>)\Z", re.IGNORECASE)
+"""How a line ends, in Markdown, behind which a line break is meant."""
+_SET_OUT: Final = re.compile(r"\S(?:\t|[ \u3000]{3})\s*\S")
+"""A line with columns."""
+_WORD: Final = re.compile(r"[^\W_]")
+_LATIN: Final = re.compile(r"[!-~]+")
+_HYPHENATED: Final = re.compile(r"[^\W\d_]-\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a text: the marks that it begins with, what it says, and its end."""
+
+    marks: str
+    text: str
+    end: str
+    columns: int
+    """Up to the end of its text."""
+
+    @property
+    def indent(self) -> int:
+        return _columns(self.marks)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a line break behind it is meant, and no matter of its length."""
+        return _BROKEN.search(self.text + self.end.rstrip("\r\n")) is not None
+
+    def may_go_on(self, before: "_Line", first: "_Line") -> bool:
+        """Whether it may be of the same paragraph as the line before it, and as the first one."""
+        own = self.marks.strip(" \t>")
+        quoted = self.marks.count(">") == first.marks.count(">")
+        return not own and quoted and self.indent <= before.indent and "#" not in first.marks and not before.is_broken
+
+
+def unwrapped(text: str, language: str) -> str:
+    """A text with each paragraph that is wrapped on one line.
+
+    Args:
+        text: plain, or Markdown; one with subtitles stays as it is.
+        language: that it is in.
+    """
+    lines = text.splitlines(keepends=True)
+    if len(lines) < 2 or has_subtitles(lines):
+        return text
+    return "".join(_joined(paragraph, gap_of(language)) for paragraph in _paragraphs(lines))
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[list[_Line]]:
+    """The lines of a text, those together that may be of one paragraph."""
+    some = list[_Line]()
+    for raw, is_of_the_format, is_row in zip(lines, format_lines(lines), rows_of_tables(lines), strict=True):
+        line = _line(raw)
+        apart = is_of_the_format or is_row or not has_words(raw) or _SET_OUT.search(line.text) or _PROMPT in line.marks
+        if some and (apart or not line.may_go_on(some[-1], some[0])):
+            yield some
+            some = []
+        some.append(line)
+        if apart or (not line.marks.strip() and line.indent >= _DEEPEST_COLUMNS):
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def _line(raw: str) -> _Line:
+    start = after_marks(raw)
+    text = raw[start:].rstrip()
+    return _Line(raw[:start], text, raw[start + len(text) :], _columns(raw[:start]) + _columns(text))
+
+
+def _joined(paragraph: Sequence[_Line], gap: str) -> str:
+    """A paragraph with its line breaks, but for those that are there for want of room."""
+    full = _is_full(paragraph, gap)
+    parts = [paragraph[0].marks, paragraph[0].text]
+    for before, line in pairwise(paragraph):
+        if full or _goes_on(before, line, cased=True):
+            parts += [_between(before.text, line.text, gap), line.text]
+        else:
+            parts += [before.end, line.marks, line.text]
+    return "".join([*parts, paragraph[-1].end])
+
+
+def _is_full(paragraph: Sequence[_Line], gap: str) -> bool:
+    """Whether in no line but the last there was room for the word that the next one begins with."""
+    most, pairs = max(line.columns for line in paragraph), list(pairwise(paragraph))
+    room = most if gap else most - _LOOSE_COLUMNS
+    return (
+        most >= _LEAST_COLUMNS
+        and len(pairs) > (not gap)
+        and any(_goes_on(before, line, cased=bool(gap)) for before, line in pairs)
+        and all(before.columns + len(gap) + _columns(_first_word(line.text, gap)) > room for before, line in pairs)
+    )
+
+
+def _goes_on(before: _Line, line: _Line, *, cased: bool) -> bool:
+    """Whether what a line says goes on in the next one, as far as a reader of no language sees."""
+    if before.columns < _LEAST_COLUMNS or _ENDS.search(before.text):
+        return False
+    first = _WORD.search(line.text)
+    return first is not None and (first[0].islower() or (not cased and unicodedata.category(first[0]) == "Lo"))
+
+
+def _first_word(text: str, gap: str) -> str:
+    """What has to stand on one line: without spaces between words any letter may, but for Latin words."""
+    latin = _LATIN.match(text)
+    return text.split(maxsplit=1)[0] if gap else latin[0] if latin else text[0]
+
+
+def _between(before: str, after: str, gap: str) -> str:
+    """What stands in place of a line break: nothing behind a hyphen, and a space between Latin words at least."""
+    if _HYPHENATED.search(before) and after[0].islower():
+        return ""
+    return gap or " " * all(each.isascii() and each.isalnum() for each in (before[-1], after[0]))
+
+
+def _columns(text: str) -> int:
+    """How wide a text is, where wide letters take two."""
+    return len(text) if text.isascii() else sum(1 + (unicodedata.east_asian_width(each) in "FW") for each in text)
