@@ -76,6 +76,7 @@ def test_japanese_is_joined_without_a_space() -> None:
         ("en", "    code(that, is, set_back, and_long, enough, to_be, text)\n    goes(on, here)\n"),
         ("en", ">>> code_that_is_an_example(of_what, python, has_in_its, documentation)\n>>> goes(on, here)\n"),
         ("en", "--output FILE          the file that all of it is written into\n--quiet   and nothing else\n"),
+        ("en", "/var/lib/a-folder/another-one/and-a-file-in-it\n/var/lib/b\nhttps://example.org/a/long/address\n"),
         ("en", "```\nsome code that is longer than forty columns, and goes on\nhere\n```\n"),
         ("en", "| a cell of a table | and another cell of a table |\n|---|---|\n| the cells | below |\n"),
         ("en", "1\n00:00:01,000 --> 00:00:02,000\nThe first line of a subtitle, which is long,\nand another one.\n"),
