@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from service.errors import InvalidInputError
-from service.files import books, catalogs, json_texts, xliff
+from service.files import books, catalogs, json_texts, subtitles, xliff
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.files.plain import text_like, text_of
 from service.files.workbooks import workbook
@@ -42,14 +42,18 @@ def _document(kind: str, files: OfficeFiles) -> Kind:
     return _office(kind, files.html_of, files.with_translation)
 
 
+def _subtitles(media_type: str) -> Kind:
+    return Kind(f"{media_type}; charset=utf-8", read=subtitles.text_of, write=subtitles.with_translation)
+
+
 _HTML: Final = Kind("text/html; charset=utf-8", markup=HTML, write=_page)
 _XLIFF: Final = Kind("application/xliff+xml", HTML, read=xliff.html_of, write=xliff.with_translation)
 _JSON: Final = Kind("application/json", HTML, read=json_texts.html_of, write=json_texts.with_translation)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8"),
     ".md": Kind("text/markdown; charset=utf-8"),
-    ".srt": Kind("application/x-subrip; charset=utf-8"),
-    ".vtt": Kind("text/vtt; charset=utf-8"),
+    ".srt": _subtitles("application/x-subrip"),
+    ".vtt": _subtitles("text/vtt"),
     ".html": _HTML,
     ".htm": _HTML,
     ".docx": _document("openxmlformats-officedocument.wordprocessingml.document", WORD_FILES),

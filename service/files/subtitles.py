@@ -1,0 +1,127 @@
+"""Subtitles (.srt, .vtt): a sentence that goes on in the next line, or in the next subtitle, is translated as one.
+
+It is read as one line. Its translation is divided as it was, by the lengths of its pieces, and between words: languages
+say things in another order, so what stands in which subtitle cannot be the same.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Final
+
+from service.files import plain
+from service.format_lines import format_lines
+
+_ENDS: Final = re.compile(r"""[.!?…;:。．！？：；」』）】〉》\-–—~〜][\s"'”’»)\]」』）】〉》]*\Z""")
+"""How a piece ends behind which another sentence may begin, or somebody else may speak."""
+_SMALL: Final = re.compile(r"[^\W\d_]+")
+"""The word that a piece begins with, which shows whether it begins a sentence: small letters, or English I."""
+_GOES_ON: Final = re.compile(r"[、はがをにへの]\Z")
+"""How a piece ends, in Japanese, behind which its sentence goes on."""
+_APART: Final = re.compile(r"[<>{}♪#\[\]]|\A[-–—(（]")
+"""What is about the piece that it is in, or says that it is somebody else's."""
+_MOST_PIECES: Final = 6
+"""Of a sentence: what has no stops at all would be one."""
+_BETWEEN_WORDS: Final = re.compile(
+    r"\s+|(?<=[、。！？」』）])(?=\S)|(?<=[てでとにのはばへもをが])(?=[^ぁ-ゟー、。！？」』）\s])"
+)
+"""Where a translation is divided: at spaces, or, in Japanese, behind what ends a phrase in most cases."""
+_ANYWHERE: Final = re.compile(r"(?<=[^\x00-\u02ff])(?=[^\x00-\u02ffー、。！？」』）])")
+"""Where words have no spaces between them."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line as it is read: the pieces of a sentence, what stood between them, and what is around it."""
+
+    before: str = ""
+    pieces: list[str] = field(default_factory=list)
+    between: list[str] = field(default_factory=list)
+    after: str = ""
+
+    def goes_on(self, piece: str) -> bool:
+        """Whether a piece goes on with it."""
+        return bool(self.pieces) and len(self.pieces) < _MOST_PIECES and _goes_on(self.pieces[-1], piece)
+
+    def said(self) -> str:
+        return self.before + "".join(map(_with_gap, ["", *self.pieces], self.pieces)) + self.after
+
+    def saying(self, translation: str) -> str:
+        """The same with a translation of it, in as many pieces."""
+        if not self.between:
+            return translation
+        core = translation.strip()
+        first, *others = _divided(core, [len(piece) for piece in self.pieces])
+        pieces = "".join(between + piece for between, piece in zip(self.between, others, strict=True))
+        return f"{self.before}{first}{pieces}{self.after}"
+
+
+def text_of(content: bytes) -> str:
+    """What a file says, each sentence on one line.
+
+    Raises:
+        InvalidInputError: it is in no encoding that is read.
+    """
+    return "\n".join(line.said() for line in _lines(plain.text_of(content)))
+
+
+def with_translation(content: bytes, translation: str) -> bytes:
+    """A file with another text: what `text_of` gives of it, translated line by line."""
+    lines = zip(_lines(plain.text_of(content)), translation.split("\n"), strict=True)
+    return plain.text_like(content, "\n".join(line.saying(said) for line, said in lines))
+
+
+def _lines(text: str) -> list[_Line]:
+    """The lines of a file, those together that a sentence stands on."""
+    raw = text.split("\n")
+    found, skipped = list[_Line](), list[_Line]()
+    for line, is_of_the_format in zip(raw, format_lines([f"{line}\n" for line in raw]), strict=True):
+        piece = line.strip()
+        before, after = (line, "") if not piece else line.split(piece, 1)
+        if is_of_the_format or not piece:
+            skipped.append(_Line(line))
+        elif found and found[-1].goes_on(piece):
+            last = found[-1]
+            last.between.append("\n".join([last.after, *(each.before for each in skipped), before]))
+            last.pieces.append(piece)
+            last.after = after
+            skipped = []
+        else:
+            found += [*skipped, _Line(before, [piece], after=after)]
+            skipped = []
+    return [*found, *skipped]
+
+
+def _goes_on(before: str, piece: str) -> bool:
+    """Whether a sentence goes on from one piece to the next one."""
+    if _ENDS.search(before) or _APART.search(before) or _APART.search(piece):
+        return False
+    word = _SMALL.match(piece)
+    return _GOES_ON.search(before) is not None or (word is not None and (word[0][0].islower() or word[0] == "I"))
+
+
+def _with_gap(before: str, piece: str) -> str:
+    """A piece behind another one: with a space, unless nobody has one between such letters."""
+    return f" {piece}" if before and (before[-1].isascii() or piece[0].isascii()) else piece
+
+
+def _divided(text: str, lengths: Sequence[int]) -> Iterator[str]:
+    """A text in as many pieces, about in the same proportion."""
+    ends = [len(text) * share // sum(lengths) for share in accumulate(lengths[:-1])]
+    start = 0
+    for end in ends:
+        place = _place(text, start, end)
+        yield text[start:place].strip()
+        start = place
+    yield text[start:].strip()
+
+
+def _place(text: str, start: int, end: int) -> int:
+    """Where a piece ends that begins here and should end there; at the end of the text, if it has no more places."""
+    for places in (_BETWEEN_WORDS, _ANYWHERE):
+        found = [each.start() for each in places.finditer(text, start + 1)]
+        nearest = min(found, key=lambda place: abs(place - end), default=None)
+        if nearest is not None and abs(nearest - end) <= max(12, len(text) // 4):
+            return nearest
+    return nearest if nearest is not None else len(text)

@@ -1,0 +1,128 @@
+"""Subtitles: sentences that go on in the next line, or the next subtitle, are one, and are divided again."""
+
+import pytest
+
+from service.files import subtitles
+
+ENGLISH = """\
+1
+00:00:01,000 --> 00:00:03,000
+I went to the old temple
+because I was tired.
+
+2
+00:00:03,500 --> 00:00:05,000 X1:100
+She wrote the tale,
+
+3
+00:00:05,500 --> 00:00:07,000
+which is one of the oldest novels
+in the world. He did not.
+
+4
+00:00:08,000 --> 00:00:09,000
+- Who is there?
+- the cat
+"""
+READ = [
+    "I went to the old temple because I was tired.",
+    "She wrote the tale, which is one of the oldest novels in the world. He did not.",
+    "- Who is there?",
+    "- the cat",
+]
+JAPANESE = """\
+WEBVTT
+
+00:01.000 --> 00:03.000
+私は戦争に疲れていたので、
+古い寺に行きました。
+
+00:04.000 --> 00:05.000
+彼女は
+
+00:05.000 --> 00:06.000
+紫式部です
+"""
+
+
+def said_in(text: str) -> list[str]:
+    """The lines of subtitles that people read."""
+    return [
+        line for line in text.splitlines() if line and "-->" not in line and not line.isdigit() and line != "WEBVTT"
+    ]
+
+
+def as_it_was(text: str, end: str) -> str:
+    """Subtitles with these ends of lines, with their own text as their translation."""
+    content = text.replace("\n", end).encode()
+    return subtitles.with_translation(content, subtitles.text_of(content)).decode()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("text", [ENGLISH, JAPANESE, ENGLISH.rstrip("\n"), "", "No subtitle\nat all."])
+def test_a_sentence_is_divided_where_it_was(text: str, end: str) -> None:
+    """By the lengths of its pieces; times, numbers and the ends of lines are those of the file."""
+    assert as_it_was(text, end) == text.replace("\n", end)
+
+
+def test_a_sentence_that_goes_on_is_read_as_one() -> None:
+    """In small letters, or with I, behind no stop; where somebody else speaks nothing goes on."""
+    assert said_in(subtitles.text_of(ENGLISH.encode())) == READ
+    assert said_in(subtitles.text_of(JAPANESE.encode())) == [
+        "私は戦争に疲れていたので、古い寺に行きました。",
+        "彼女は紫式部です",
+    ]
+
+
+def test_a_translation_is_divided_between_words() -> None:
+    """In as many pieces as there were, and where a language has no spaces behind the end of a phrase."""
+    read = subtitles.text_of(ENGLISH.encode())
+    said = ["疲れていたので古い寺に行きました。", "彼女は世界で最も古い小説の一つである物語を書いた。彼はしなかった。"]
+    for sentence, translation in zip(READ, said, strict=False):
+        read = read.replace(sentence, translation)
+    assert said_in(subtitles.with_translation(ENGLISH.encode(), read).decode()) == [
+        "疲れていたので",
+        "古い寺に行きました。",
+        "彼女は世界で最も",
+        "古い小説の一つである物語を",
+        "書いた。彼はしなかった。",
+        *READ[2:],
+    ]
+    read = subtitles.text_of(JAPANESE.encode()).replace(
+        "私は戦争に疲れていたので、古い寺に行きました。", "I was so tired."
+    )
+    assert said_in(subtitles.with_translation(JAPANESE.encode(), read).decode())[:2] == ["I was so", "tired."]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("He came.", "and went"),
+        ("He said:", "come"),
+        ("♪ la la", "la la ♪"),
+        ("<i>he came</i>", "<i>and went</i>"),
+        ("He came", "- and went"),
+        ("HE CAME", "[sighs]"),
+        ("JOHN", "Come here"),
+        ("そうですね", "行きましょう"),
+    ],
+)
+def test_other_lines_are_apart(one: str, other: str) -> None:
+    """Where a sentence ends, sounds and songs, what looks otherwise, and what may be said by somebody else."""
+    text = f"1\n00:00:01,000 --> 00:00:03,000\n{one}\n{other}\n"
+    assert subtitles.text_of(text.encode()) == text
+
+
+def test_a_translation_that_is_too_short_leaves_subtitles_empty() -> None:
+    """One word cannot be divided."""
+    text = "1\n00:00:01,000 --> 00:00:03,000\nHe did\n\n2\n00:00:04,000 --> 00:00:05,000\nnot come\n"
+    translated = subtitles.with_translation(
+        text.encode(), subtitles.text_of(text.encode()).replace("He did not come", "No")
+    )
+    assert translated.decode() == text.replace("He did", "No").replace("not come", "")
+
+
+def test_many_lines_do_not_take_long() -> None:
+    """A time that grew with the square of their number would never end here."""
+    content = ("1\n00:00:01,000 --> 00:00:03,000\nhe goes\n\n" * 100_000).encode()
+    assert subtitles.with_translation(content, subtitles.text_of(content)) == content
