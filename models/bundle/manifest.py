@@ -17,6 +17,7 @@ from models.config import (
     DecodingConfig,
     Frozen,
     Languages,
+    ModelName,
     Provenance,
 )
 from models.data.checksums import sha256
@@ -69,7 +70,7 @@ class Manifest(Frozen):
     """What `manifest.json` says."""
 
     format_version: Literal[1] = FORMAT_VERSION
-    name: str
+    name: ModelName
     languages: Languages
     backbone: BackboneConfig
     architecture: ArchitectureConfig

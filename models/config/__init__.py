@@ -18,7 +18,7 @@ from models.config.architecture import (
 from models.config.backbone import Activation, BackboneConfig, Norm
 from models.config.corpus import CleaningConfig, Corpus, DataConfig, Languages, Provenance, TokenizerConfig
 from models.config.reading import data_folder, load_config
-from models.config.run import DecodingConfig, RunConfig
+from models.config.run import DecodingConfig, ModelName, RunConfig
 from models.config.section import Frozen
 from models.config.training import EmphasisConfig, ScheduleConfig, TrainingConfig
 from models.config.window import ContextWindow
@@ -43,6 +43,7 @@ __all__ = [
     "Integration",
     "Languages",
     "LayerWeightingConfig",
+    "ModelName",
     "Norm",
     "Provenance",
     "RunConfig",

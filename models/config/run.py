@@ -1,7 +1,7 @@
 """A run as a whole: all that its YAML file says, and what of it must fit together."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -10,6 +10,9 @@ from models.config.backbone import BackboneConfig
 from models.config.corpus import DataConfig, Languages, Provenance, TokenizerConfig
 from models.config.section import Frozen
 from models.config.training import TrainingConfig
+
+ModelName = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]+$", max_length=128)]
+"""A part of paths: of files, and of the address at which a service unloads the model."""
 
 
 class DecodingConfig(Frozen):
@@ -32,7 +35,7 @@ class DecodingConfig(Frozen):
 class RunConfig(Frozen):
     """One training run: one YAML file."""
 
-    name: str = Field(pattern=r"^[^/\\\x00-\x1f]+$")
+    name: ModelName
     """Name of the model that is trained, and of files about it."""
     languages: Languages
     data: DataConfig

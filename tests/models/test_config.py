@@ -63,6 +63,7 @@ def test_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     [
         ({"trainnig": {}}, "trainnig: Extra inputs"),
         ({"name": "team/run"}, "name: String should match"),
+        ({"name": "r" * 129}, "name: String should have at most 128 characters"),
         ({"training": {"updates": -1}}, "training.updates"),
         ({"training": {}}, "one of updates and epochs"),
         ({"training": {"updates": 1, "step": "document"}}, "needs init"),

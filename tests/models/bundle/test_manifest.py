@@ -105,6 +105,8 @@ def test_an_unknown_format_version_is_refused(copy: Path, version: Any) -> None:
     [
         (lambda values: values.pop("languages"), "languages: Field required"),
         (lambda values: values["window"].update(size=-1), "window.size: Input should be greater than or equal to 0"),
+        (lambda values: values.update(name="team/model"), "name: String should match"),
+        (lambda values: values.update(name="m" * 129), "name: String should have at most 128 characters"),
         (lambda values: values.update(colour="red"), "colour: Extra inputs are not permitted"),
         (lambda values: values["files"].update({"../secret": "0" * 64}), "is not the path of a file inside the bundle"),
         (lambda values: values["files"].update({"/etc/passwd": "0" * 64}), "is not the path of a file inside"),
@@ -113,7 +115,7 @@ def test_an_unknown_format_version_is_refused(copy: Path, version: Any) -> None:
     ],
 )
 def test_a_malformed_manifest_is_refused(copy: Path, edit: Callable[[dict[str, Any]], Any], reason: str) -> None:
-    """A value that is missing, wrong or unknown is named; so is a path that leads out of the bundle."""
+    """What is missing, wrong or unknown is named: a path out of the bundle, a name by which no service unloads it."""
     change(copy, edit)
     with pytest.raises(BundleError, match=f"manifest.json is malformed: .*{reason}"):
         Manifest.load(copy)
