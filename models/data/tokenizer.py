@@ -217,9 +217,10 @@ def _sample(texts: Iterable[str], size: int) -> list[str]:
 def _load(path: Path) -> sentencepiece.SentencePieceProcessor:
     try:
         model = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
+        _pieces(model)  # SentencePiece reads them also where they are no text
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path) from None
-    except RuntimeError:
+    except (RuntimeError, UnicodeDecodeError):
         raise DataError(_DAMAGED, path) from None
     if not model.get_piece_size():  # an empty file parses as a model with nothing in it
         raise DataError(_DAMAGED, path)

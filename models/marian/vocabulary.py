@@ -60,10 +60,7 @@ def vocabulary_of(side: Side, name: str, into: str | None = None) -> tuple[Sente
     Raises:
         DataError: it is no SentencePiece model, or has nothing in common with the numbers, or these lack a special one.
     """
-    try:
-        proto: Any = sentencepiece_model_pb2.ModelProto.FromString(side.model)  # type: ignore[attr-defined]
-    except DecodeError:
-        raise DataError(f"{name} is damaged, or is not a SentencePiece model") from None
+    proto = _parsed(side.model, name)
     kept = [piece for piece in proto.pieces if _is_text(piece) and piece.piece in side.numbers]
     if not kept:
         raise DataError(f"no piece of {name} has a number")
@@ -81,7 +78,17 @@ def vocabulary_of(side: Side, name: str, into: str | None = None) -> tuple[Sente
         raise DataError(f"{name} cannot be used: {str(error).removeprefix('INTERNAL: ')}") from None
 
 
-def _is_text(piece: Any) -> bool:  # noqa: ANN401 - protobuf makes its classes at run time
+def _parsed(model: bytes, name: str) -> Any:  # noqa: ANN401 - protobuf makes its classes at run time
+    try:
+        proto = sentencepiece_model_pb2.ModelProto.FromString(model)  # type: ignore[attr-defined]
+    except DecodeError:
+        proto = None
+    if proto is None or not all(isinstance(piece.piece, str) for piece in proto.pieces):  # what is no UTF-8 is bytes
+        raise DataError(f"{name} is damaged, or is not a SentencePiece model")
+    return proto
+
+
+def _is_text(piece: Any) -> bool:  # noqa: ANN401
     return piece.type not in (_UNKNOWN, _CONTROL, _UNUSED) and not TARGET_LANGUAGE.fullmatch(piece.piece)
 
 

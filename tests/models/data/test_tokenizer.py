@@ -226,3 +226,11 @@ def test_a_damaged_model_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "tokenizer.model").write_bytes(content)
     with pytest.raises(DataError, match=r"tokenizer\.model: is damaged"):
         Tokenizer.load(tmp_path)
+
+
+def test_a_model_whose_pieces_are_no_text_is_refused(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """SentencePiece itself reads it, and fails where the piece is asked for."""
+    content = tokenizer.source.serialized_model_proto()
+    (tmp_path / "tokenizer.model").write_bytes(content.replace(b"horse", b"\xfforse"))
+    with pytest.raises(DataError, match=r"tokenizer\.model: is damaged"):
+        Tokenizer.load(tmp_path)

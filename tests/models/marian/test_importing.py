@@ -309,6 +309,12 @@ def _add_piece(piece: str) -> Callable[[Path], None]:
     return add
 
 
+def _spoil_piece(folder: Path) -> None:
+    model = (folder / "source.spm").read_bytes()
+    piece = sentencepiece_model_pb2.ModelProto.FromString(model).pieces[-1].piece.encode()
+    (folder / "source.spm").write_bytes(model.replace(piece, b"\xff" * len(piece)))
+
+
 class _Runs:
     """What runs a command when it is unpickled."""
 
@@ -337,6 +343,7 @@ def _with_code(folder: Path) -> None:
         (_write("vocab.json", b"{}"), "no piece of source.spm has a number"),
         (_write("vocab.json", b"no"), "is not JSON"),
         (_write("target.spm", b"no model"), "target.spm is damaged, or is not a SentencePiece model"),
+        (_spoil_piece, "source.spm is damaged, or is not a SentencePiece model"),
         (_without_weights, "has neither model.safetensors nor pytorch_model.bin"),
         (_write("model.safetensors", b"no"), "model.safetensors: cannot be read"),
         (_with_code, "pytorch_model.bin: cannot be read"),
