@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -66,11 +67,18 @@ class KeyFile:
                 self._write(left)
         return len(left) < len(present)
 
+    @property
+    def _target(self) -> Path:
+        """Where symbolic links lead, which stay; `Path.resolve` raises no OSError for those that lead to each other."""
+        return Path(os.path.realpath(self._path))
+
     def _bytes(self) -> bytes:
         try:
+            if not stat.S_ISREG(self._path.stat().st_mode):  # a device may have no end, a pipe no beginning
+                raise KeyStorageError(f"{self._path}: is no regular file")
             return self._path.read_bytes()
         except OSError as error:
-            raise KeyStorageError(f"{self._path}: {error.strerror}") from None
+            raise KeyStorageError(f"{self._path}: {error.strerror}") from error
 
     def _parse(self, data: bytes) -> _Content:
         try:
@@ -81,14 +89,19 @@ class KeyFile:
             raise KeyStorageError(f"{self._path}: {where}{': ' if where else ''}{first['msg']}") from None
 
     def _present(self) -> Sequence[KeyRecord]:
-        return self._parse(self._bytes()).keys if self._path.exists() else ()
+        try:
+            return self._parse(self._bytes()).keys
+        except KeyStorageError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return ()
+            raise
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Keep other writers out from reading to writing, so that none undoes another's change."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = os.open(f"{self._path.resolve()}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _PRIVATE)
+            lock = os.open(f"{self._target}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _PRIVATE)
         except OSError as error:
             raise KeyStorageError(f"{self._path}: {error.strerror}") from None
         try:
@@ -99,7 +112,7 @@ class KeyFile:
 
     def _write(self, records: Sequence[KeyRecord]) -> None:
         text = _Content(keys=tuple(records)).model_dump_json(indent=2, exclude_none=True) + "\n"
-        target = self._path.resolve()  # a link stays a link
+        target = self._target
         try:
             with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=f".{target.name}.", delete=False) as new:
                 try:

@@ -121,6 +121,30 @@ async def test_no_file_and_no_folder_for_one(path: Path, tmp_path: Path) -> None
         await KeyFile(tmp_path / "a-file" / "keys.json").add(made("acme")[1])
 
 
+async def test_links_that_lead_to_each_other(path: Path) -> None:
+    """Are said to be that, and stay."""
+    path.parent.mkdir()
+    path.symlink_to(path.with_name("other.json"))
+    path.with_name("other.json").symlink_to(path)
+    with pytest.raises(KeyStorageError, match=r"keys\.json: Too many levels of symbolic links"):
+        await KeyFile(path).read()
+    with pytest.raises(KeyStorageError, match=r"keys\.json: Too many levels of symbolic links"):
+        await KeyFile(path).add(made("acme")[1])
+    assert path.is_symlink()
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "a pipe"])
+async def test_what_is_no_regular_file_is_not_read(path: Path, device: str) -> None:
+    """A device would be read without end, and a pipe waited for."""
+    path.parent.mkdir()
+    if device == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(device)
+    with pytest.raises(KeyStorageError, match="is no regular file"):
+        await KeyFile(path).read()
+
+
 async def test_disk_without_room(path: Path) -> None:
     """The error says so; the keys are those that were there, and no half of a file is left beside them."""
     record = made("acme")[1]
