@@ -117,6 +117,8 @@ async def _upload(form: FormData) -> Upload:
 def _name(sent: str) -> str:
     """A file's name, which .NET writes as a header of a mail has it, if not all of its letters are ASCII."""
     try:
-        return str(make_header(decode_header(sent))) if sent.startswith("=?") else sent
-    except (MessageError, LookupError, ValueError):  # of a charset that there is not, or cannot be
+        words = decode_header(sent) if sent.startswith("=?") else []
+        is_read = words and all(charset is None or charset.encode() in _CHARSETS for _, charset in words)
+        return str(make_header(words)) if is_read else sent
+    except (MessageError, LookupError, ValueError):  # of a charset that cannot be
         return sent

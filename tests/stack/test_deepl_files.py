@@ -491,6 +491,7 @@ def test_a_translation_is_a_file_for_browsers_too(servers: list[Replica], client
     ("name", "status"),
     [
         ("=?utf-8?B?57Sr5byPLnR4dA==?=", 200),
+        ("=?UTF-8?Q?=E7=B4=AB.txt?=", 200),
         ("=?utf-8?B?5?=", 400),
         ("=?é?q?a?=", 400),
         ("=?a\0?q?a?=", 400),
