@@ -7,7 +7,7 @@ from models.bundle.weights import model_weights
 from models.config import ArchitectureConfig, BertContextConfig, DocTransformerConfig, RunConfig, SentenceConfig
 from models.data.tokenizer import Tokenizer
 from models.errors import BundleError, CheckpointError
-from models.training.checkpoints import Progress, build_model, load_weights, save_checkpoint, weights_of
+from models.training.checkpoints import Progress, build_model, load_weights, require_new, save_checkpoint, weights_of
 
 
 def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
@@ -25,14 +25,12 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
 
     Raises:
         BundleError: the bundle is damaged, or is another model than the run's.
-        CheckpointError: the run has a final checkpoint or another tokenizer, or the checkpoint cannot be written.
+        CheckpointError: the run has a checkpoint or another tokenizer, or the checkpoint cannot be written.
     """
     manifest = Manifest.load(bundle)
     manifest.verify(bundle)
     config = config.model_copy(update={"architecture": _architecture(bundle, manifest, config)})
-    final = config.output / "final"
-    if final.exists():
-        raise CheckpointError(f"{final}: already exists; remove it, or give the run another output folder")
+    require_new(config.output)
     tokenizer = Tokenizer.load(bundle)
     tokenizer.keep(config.tokenizer.path)
     model = build_model(config, tokenizer, dropout=0.0)
@@ -44,6 +42,7 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
         )
     except CheckpointError as error:
         raise BundleError(f"{bundle}: cannot be unpacked: {error}") from error
+    final = config.output / "final"
     save_checkpoint(final, config, tokenizer, weights_of(model), Progress())
     return final
 

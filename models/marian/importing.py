@@ -5,11 +5,11 @@ from pathlib import Path
 
 from models.config import RunConfig, SentenceConfig
 from models.data.tokenizer import BOS, Tokenizer
-from models.errors import CheckpointError, ConfigError, DataError
+from models.errors import ConfigError, DataError
 from models.marian.folder import MarianFolder
 from models.marian.vocabulary import language_piece, vocabulary_of
 from models.marian.weights import weights_of
-from models.training.checkpoints import Progress, save_checkpoint
+from models.training.checkpoints import Progress, require_new, save_checkpoint
 from models.training.run import check_tokenizer
 
 
@@ -29,13 +29,11 @@ def import_marian(folder: Path, config: RunConfig, language: str | None = None) 
         The checkpoint's folder.
 
     Raises:
-        CheckpointError: the run has a final checkpoint or another tokenizer, or the checkpoint cannot be written.
+        CheckpointError: the run has a checkpoint or another tokenizer, or the checkpoint cannot be written.
         ConfigError: the run is of another architecture or of other sizes; the message names all that differs.
         DataError: a file is missing or damaged, or holds a model that cannot be imported.
     """
-    final = config.output / "final"
-    if final.exists():
-        raise CheckpointError(f"{final}: already exists; remove it, or give the run another output folder")
+    require_new(config.output)
     found = MarianFolder.read(folder)
     try:
         into = language_piece(found.source.numbers, language)
@@ -50,6 +48,7 @@ def import_marian(folder: Path, config: RunConfig, language: str | None = None) 
     tokenizer = Tokenizer(source, target)
     check_tokenizer(config.tokenizer, tokenizer)
     tokenizer.keep(config.tokenizer.path)
+    final = config.output / "final"
     save_checkpoint(final, config, tokenizer, weights, Progress())
     return final
 

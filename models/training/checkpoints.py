@@ -212,6 +212,17 @@ def list_checkpoints(run: Path) -> list[Path]:
     return sorted(filter(is_checkpoint, _of_a_run(run)), key=update_of)
 
 
+def require_new(run: Path) -> None:
+    """Leave what a run has made as it is, also what it would go on from and then put in the place of anything else.
+
+    Raises:
+        CheckpointError: it has a final checkpoint, or others.
+    """
+    for made in (run / "final", *list_checkpoints(run)):
+        if made.exists():
+            raise CheckpointError(f"{made}: already exists; remove it, or give the run another output folder")
+
+
 def update_of(folder: Path) -> int:
     """After which update a checkpoint of a run was written."""
     return int(folder.name.rpartition("-")[2])

@@ -1,5 +1,6 @@
 """A checkpoint out of a bundle."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,16 @@ def test_a_checkpoint_that_is_there_is_left_alone(exported: tuple[Path, Path], t
     unpack_bundle(bundle, config)
     with pytest.raises(CheckpointError, match="already exists"):
         unpack_bundle(bundle, config)
+
+
+def test_a_run_with_checkpoints_is_left_alone(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    """It would go on from those, and put its own final checkpoint in the place of what was unpacked."""
+    checkpoint, bundle = exported
+    config = _run(checkpoint, tmp_path)
+    shutil.copytree(checkpoint, config.output / "checkpoints" / "update-00000007")
+    with pytest.raises(CheckpointError, match="update-00000007: already exists"):
+        unpack_bundle(bundle, config)
+    assert not config.tokenizer.path.exists()
 
 
 def test_another_tokenizer_is_left_alone(exported: tuple[Path, Path], tmp_path: Path) -> None:

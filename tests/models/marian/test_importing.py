@@ -246,11 +246,15 @@ def test_all_that_a_run_has_to_change_is_said_at_once(marian: tuple[Path, Any], 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_final_checkpoint_stays(marian: tuple[Path, Any], tmp_path: Path) -> None:
+def test_checkpoints_of_a_run_stay(marian: tuple[Path, Any], tmp_path: Path) -> None:
     """What a run has already is not replaced."""
     run = marian_run(tmp_path)
     import_marian(marian[0], run)
-    with pytest.raises(CheckpointError, match="already exists"):
+    with pytest.raises(CheckpointError, match="final: already exists"):
+        import_marian(marian[0], run)
+    (run.output / "checkpoints").mkdir()
+    (run.output / "final").rename(run.output / "checkpoints" / "update-00000007")
+    with pytest.raises(CheckpointError, match="update-00000007: already exists"):
         import_marian(marian[0], run)
 
 
