@@ -31,6 +31,7 @@ from models.commands.options import (
 )
 from models.commands.output import report, write_lines
 from models.data.documents import BadLines, Sentence, read_documents, read_translations
+from models.errors import ConfigError
 
 
 def evaluate(
@@ -163,7 +164,10 @@ def cxmi(
     require_own_files(out, json_file, source, reference)
     runtime = Runtime.open(bundle, device=device, compute_type=compute_type, threads=threads)
     bad = BadLines() if skip_bad else None
-    documents, setting = read_documents(source, reference, bad=bad), Setting(runtime, "real", 1, sentences)
+    setting = Setting(runtime, "real", 1, sentences)
+    if setting.window.most == 0:
+        raise ConfigError(f"{bundle}: there is no context whose worth could be measured")
+    documents = read_documents(source, reference, bad=bad)
     if bad is not None:
         name_bad_lines(bad, source)
     translator = translator_of(runtime, "real")

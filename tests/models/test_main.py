@@ -13,7 +13,7 @@ import pytest
 
 from models.bundle.manifest import Manifest
 from models.commands.comparison import _digest
-from models.config import load_config
+from models.config import SentenceConfig, load_config
 from models.evaluation.contrastive import Outcome
 from models.evaluation.significance import write_outcomes
 from models.training.checkpoints import load_checkpoint
@@ -155,6 +155,15 @@ def test_cxmi_writes_what_each_sentence_gains(bundle: Path, corpus: tuple[Path, 
     assert found["sentences"] == len(values)
     assert found["cxmi"] == pytest.approx(sum(values) / len(values), abs=1e-4)
     assert any(abs(value) > 0.01 for value in values)
+
+
+def test_cxmi_wants_context(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    """Of a model that reads none, or that is to read none, each gain would be 0, and seem to be measured."""
+    sentence = make_checkpoint(tmp_path / "sentence", SentenceConfig())
+    for model, options in ((sentence, ()), (bundle, ("--sentences", 0))):
+        done = run("cxmi", model, "--source", corpus[0], "--reference", corpus[1], *options)
+        assert done.returncode == 2
+        assert f"{model}: there is no context whose worth could be measured" in done.stderr
 
 
 def test_cxmi_leaves_out_what_training_leaves_out(bundle: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
