@@ -6,7 +6,7 @@ Knows nothing of Ray, which makes actors of it; a part comes and goes as a row o
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from models.data.memory import Segment, TranslationMemory
 from models.data.replacement import Replacement
 from models.engine.requests import Options, TranslationRequest
 from models.engine.runtime import Runtime, WindowTranslator
-from models.errors import BundleError, RequestError
+from models.errors import BundleError, ClusterError, RequestError
 from models.evaluation.document_translation import translate_documents
 
 ATTEMPTS: Final = 5
@@ -43,11 +43,13 @@ class Settings:
     """Of a glossary."""
     segments: tuple[Segment, ...] = ()
     """Of a translation memory."""
+    program: str = field(default_factory=sha256_of_program)
+    """Checksum of the one that the job was started with."""
 
     @property
     def key(self) -> str:
         """What the translations depend on, the program that makes them included."""
-        values = asdict(replace(self, segments=())) | {"program": sha256_of_program()}
+        values = asdict(replace(self, segments=()))
         del values["bundle"], values["threads"]
         if self.segments:  # of a memory there may be millions
             values["segments"] = hashlib.sha256(json.dumps(self.segments).encode()).hexdigest()
@@ -78,8 +80,11 @@ class PartTranslator:
 
         Raises:
             BundleError: this node has none there, or another one than where the job was started.
+            ClusterError: this node has another version of the program.
             UnsupportedOptionError: the bundle does not offer what is asked for.
         """
+        if sha256_of_program() != settings.program:
+            raise ClusterError("the program on this node is not the one where the job was started")
         self._runtime = Runtime.load(
             settings.bundle, device=settings.device, compute_type=settings.compute_type, threads=settings.threads
         )

@@ -14,7 +14,7 @@ from models.data.glossary import Term
 from models.data.memory import Segment
 from models.data.replacement import Replacement
 from models.engine.requests import Options
-from models.errors import BundleError, UnsupportedOptionError
+from models.errors import BundleError, ClusterError, UnsupportedOptionError
 from tests.support.bulk import Corpus, make_corpus, settings_of
 from tests.support.bundles import UNFIT, make_bundle
 
@@ -104,6 +104,12 @@ def test_another_bundle_is_refused(bulk_bundle: Path) -> None:
         worker(replace(settings_of(bulk_bundle), fingerprint="0" * 64))
 
 
+def test_another_program_is_refused(bulk_bundle: Path) -> None:
+    """A node with another version of the program, which may translate otherwise, translates nothing."""
+    with pytest.raises(ClusterError, match="the program on this node is not"):
+        worker(replace(settings_of(bulk_bundle), program="0" * 64))
+
+
 def test_option_is_refused_before_any_part(bulk_bundle: Path) -> None:
     """What the bundle does not offer is said when the worker starts."""
     with pytest.raises(UnsupportedOptionError, match="beam_size 60"):
@@ -116,6 +122,7 @@ def test_key_is_of_what_matters(bulk_bundle: Path) -> None:
     assert replace(settings, bundle=Path("/elsewhere"), threads=4).key == settings.key
     others: list[dict[str, Any]] = [
         {"fingerprint": "0"},
+        {"program": "0"},
         {"options": Options(beam_size=4)},
         {"options": Options("sentence", beam_size=1)},
         {"replacement": Replacement("empty")},
