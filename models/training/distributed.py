@@ -41,7 +41,7 @@ class World:
 
     def sum_tensors(self, tensors: list[Tensor]) -> None:
         """Add up each tensor over all processes, in place, in one message."""
-        if self.size == 1:
+        if self.size == 1 or not tensors:
             return
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
         dist.all_reduce(flat)

@@ -84,6 +84,13 @@ def test_muon_does_not_shrink_what_has_no_gradient() -> None:
     assert all(map(torch.equal, before, model.parameters()))
 
 
+def test_muon_has_nothing_to_share_out_without_gradients() -> None:
+    """A group of matrices of which none has a gradient stays as it is, also for several processes."""
+    matrix = torch.ones(3, 2, requires_grad=True)
+    Muon([matrix], World(0, 2), RATE).step()
+    assert torch.equal(matrix, torch.ones(3, 2))
+
+
 def test_muon_leaves_tables_and_vectors_to_adam() -> None:
     """Embeddings, the output layer, norms and biases move as with Adam, whose first step is the gradient's sign."""
     muon, adam = moves("muon"), moves("adam")
