@@ -163,7 +163,12 @@ _THAT_LASTS = (
 def test_alerts_are_raised(tmp_path: Path) -> None:
     """What goes wrong raises its alerts and no others; while all is well there are none."""
     three = {"antecedent_worker_restarts_total": "0x380 1 2 3x17"}  # the runbook says: more than three
-    well = [_case("", {}), _case("", three), _case("", dict.fromkeys(_THAT_LASTS, "0x394 5 10x4"))]
+    few = {  # of hardly any requests, nine fail
+        'antecedent_requests_total{route="/v1/documents", status="200"}': "0+1x400",
+        'antecedent_requests_total{route="/v1/documents", status="503"}': "0x391 1+1x8",
+    }
+    moment = dict.fromkeys(_THAT_LASTS, "0x394 5 10x4")
+    well = [_case("", differing) for differing in ({}, three, few, moment)]
     cases = [*well, *(_case(raised, series) for raised, series in _ILL)]
     file = tmp_path / "test.yaml"
     file.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "5m", "tests": cases}))
