@@ -90,5 +90,7 @@ def gather(environment: Environment, **_: Any) -> None:  # noqa: ANN401 - whatev
         CrowdUser.scenario = Scenario.read(Path(options.scenario))
     except LoadTestError as error:
         sys.exit(f"locust: {error}")  # Locust would start a user anew that fails, for ever
+    if (options.num_users or 1) < len(Kind):
+        sys.exit(f"locust: --users has to be {len(Kind)}: one for each kind, and each waits for the others")
     CrowdUser.all_there = Barrier(len(Kind))
     CrowdUser.all_back = Barrier(len(Kind), action=lambda: Thread(target=runner.quit).start())

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,22 @@ def test_scenario_that_cannot_be_run(scenario: str | None, said: str, tmp_path: 
     file = tmp_path / "scenario.json"
     if scenario is not None:
         file.write_text(scenario)
-    options = ["--headless", "--users", "3", "--loglevel", "WARNING", "--scenario", str(file)]
+    assert _refusal(file, "--users", "3").endswith(said)
+
+
+@pytest.mark.parametrize("users", [(), ("--users", "2")])
+def test_too_few_users(users: Sequence[str], tmp_path: Path) -> None:
+    """There is one for each kind, and each waits for the others: without one of them it would for ever."""
+    file = tmp_path / "scenario.json"
+    file.write_text(_scenario(str(tmp_path / "outcomes")))
+    assert _refusal(file, *users).startswith("locust: --users has to be 3")
+
+
+def _refusal(scenario: Path, *users: str) -> str:
+    options = ["--headless", *users, "--loglevel", "WARNING", "--scenario", str(scenario)]
     command = [sys.executable, "-m", "locust", "-f", str(ROOT / "loadtests" / "locustfile.py"), *options]
     ended = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1
     (line,) = ended.stderr.splitlines()
     assert line.startswith("locust: ")
-    assert line.endswith(said)
+    return line
