@@ -50,7 +50,9 @@ async function show(signal) {
     for await (const { kind, data } of translated(asked, signal)) {
       if (kind === "sentence") add(mine, data);
       else target.append(data.after);
-      state.textContent = `${mine.sentences.length} sentences, ${((performance.now() - began) / 1000).toFixed(1)} s`;
+      const count = mine.sentences.length;
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      state.textContent = `${count} ${count === 1 ? "sentence" : "sentences"}, ${seconds} s`;
     }
   } finally {
     if (mine === passage) offer();

@@ -1,6 +1,7 @@
 """The page at `/` in a real browser, against running services: what a person sees and does there."""
 
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -191,6 +192,7 @@ def test_what_context_has_changed(page: Page, replica: Replica) -> None:
     translate(page, "one.\ntwo.\n---\n")
     page.locator(".translation span").nth(1).click()
     expect(page.locator(".about")).to_contain_text("two. — read after 1 preceding sentence.")
+    expect(page.locator("#text output")).to_have_text(re.compile(r"^2 sentences, \d+\.\d s$"))
     table = page.locator(".differences")
     for _ in range(2):
         page.get_by_role("button", name="Compare").click()
@@ -277,6 +279,7 @@ def test_narrow_window(page: Page, replica: Replica) -> None:
     page.set_viewport_size({"width": 320, "height": 640})
     page.goto(replica.url)
     translate(page, sentence)
+    expect(page.locator("#text output")).to_have_text(re.compile(r"^1 sentence, \d+\.\d s$"))
     page.get_by_role("button", name="Compare").click()
     page.locator(".translation span").first.click()
     expect(page.locator(".differences caption")).to_be_visible()
@@ -289,6 +292,22 @@ def test_narrow_window(page: Page, replica: Replica) -> None:
     say(page, sentence)
     expect(page.locator("#session .target")).to_have_count(1)
     assert page.evaluate(width) == 320
+
+
+def test_narrow_window_breaks_no_words(page: Page, replica: Replica) -> None:
+    """What context has changed stands in one column there, where a long word has room; in a wide window in three."""
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.goto(replica.url)
+    translate(page, "internationalization.\ntwo.")
+    page.get_by_role("button", name="Compare").click()
+    mark = page.locator(".differences mark")
+    expect(mark).to_have_text("[internationalization.]")
+    assert mark.evaluate("word => word.getClientRects().length") == 1
+    cells = page.locator(".differences td")
+    lefts = "cells => new Set(cells.map((cell) => cell.getBoundingClientRect().left)).size"
+    assert cells.evaluate_all(lefts) == 1
+    page.set_viewport_size({"width": 800, "height": 640})
+    assert cells.evaluate_all(lefts) == 3
 
 
 def test_refused_sentence(page: Page, replica: Replica) -> None:
