@@ -70,7 +70,7 @@ _BOX = re.compile(
 _ATTRIBUTES = re.compile(r"\{:?\s*[#.][A-Za-z][^{}\n]{0,200}\}")
 """{#kyoto .large} behind a heading, by which links find it: of Pandoc, Docusaurus and Hugo, with a colon of Jekyll."""
 _TAG = re.compile(r"<[^<>]*+>")
-_EMPHASIS = ("*", "_", "~~")
+_EMPHASIS = ("*", "_", "~~", "==")
 _COVER = re.compile(rf"{_TAG.pattern}|[*_]")
 """What may be around such a mark: tags, or signs that it is bold."""
 _LONGEST_COVERED = 300

@@ -8,7 +8,7 @@ from typing import Final
 
 from models.data.words import CODE, TAG, beside
 
-SIGNS: Final = ("<", "*", "_", "~~", "](", "][", "[^")
+SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "[^")
 """One of them is in each pair of marks, and in each mark without a partner."""
 _ADDRESS: Final = r"[!\#-'*-;=?-~\xa1-\u2fff\u3003-\U000effff]"
 """A character of one; the first has to be of ASCII: [name](かな) is no link."""
@@ -20,13 +20,14 @@ _TO: Final = rf"""(?:
 """Where a link leads to."""
 _MARK: Final = re.compile(
     rf"""
-      (?P<word> {CODE} | (?i:https?|ftp):// [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )     # no marks, but a word
+      (?P<word> {CODE} | \\[\\*_~=<\[\]] | (?i:https?|ftp):// [A-Za-z0-9/_.%:?=&\#@+,;-]*+ )     # no marks, but a word
     | (?P<note> (?: (?<![A-Za-z0-9)\]\s]) | (?<=[a-z]{{4}}) )       # <sup>1</sup>, of a note; not of a power, as in km
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
         </sup (?:\s[^<>]*+)? > )
     | < (?P<closes>/?) (?P<tag>{TAG}) >
     | (?P<foot> \[\^ [^\[\]\s\U000f0000-\U0010ffff]{{1,40}}+ \] )            # [^1], of a note in Markdown
-    | (?P<stress> (?<!\*) \*{{1,3}} (?!\*) | (?<!_) _ (?!_) | (?<!~) ~~ (?!~) )   # *a* **b** _c_ ~~d~~
+    | (?P<stress> (?<!\*) \*{{1,3}} (?!\*) | (?<!_) _ (?!_) | (?<!~) ~~ (?!~)    # *a* **b** _c_ ~~d~~
+      | (?<!=) == (?!=) )                                                       # ==e==
     | (?P<text> !?+ \[ )                                             # [text](https://example.org), ![picture](a.png)
         (?= [^\[\]\n]*+ (?: (?<=!) \[ [^\[\]\n]*+ \] {_TO} [^\[\]\n]*+ )?+ \] {_TO} )   # [![picture](a.png)](b.html)
     | \] {_TO}

@@ -15,7 +15,7 @@ from models.data.words import beside
 _FIRST: Final = 0xF0000
 """Of the characters for private use, which no model reads or writes, so that they tell marks from all else."""
 _PLACE: Final = re.compile(r"[\U000f0000-\U0010ffff]")
-_SIGNS_OF_MARKDOWN: Final = frozenset("*_~")
+_SIGNS_OF_MARKDOWN: Final = frozenset("*_~=")
 _MOST: Final = 1000
 """Pairs of a text; with more it is read as it is."""
 

@@ -2,8 +2,9 @@
 
 Of an address, of code, or of what a program fills in, a model makes something else, a piece at a time. So it reads a
 word that it copies, and that is replaced again; a term, too, where it has said it in other words than are asked for. Of
-an entity of HTML it reads the character, which is written so again. Of emoji it knows nothing: it reads none of them,
-and they follow the translation. How Japanese words are read aloud it does not read: that is of no use elsewhere.
+an entity of HTML, or an escape of Markdown, it reads the character, which is written so again. Of emoji it knows
+nothing: it reads none of them, and they follow the translation. How Japanese words are read aloud it does not read:
+that is of no use elsewhere.
 """
 
 import html
@@ -38,6 +39,8 @@ _READ_ALOUD: Final = re.compile(
 _UNSEEN: Final = frozenset({"Cc", "Cf"})
 """Categories of characters that are for machines: controls, and formats."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
+_ESCAPE: Final = re.compile(r"\\([*_#`~<>\[\]])")
+"""A sign that would be a mark of Markdown without its backslash, which the model would leave out."""
 
 
 class Spelling:
@@ -59,6 +62,8 @@ class Spelling:
             text = _VERBATIM.sub(reading.stand_in, text)
         if "&" in text:
             text = _ENTITY.sub(reading.character, text)
+        if "\\" in text:
+            text = _ESCAPE.sub(reading.sign, text)
         if not text.isascii():
             text = _PICTURES.sub(reading.pictures, text)
         return Spelt(
@@ -132,6 +137,11 @@ class _Reading:
         if not said.isalnum():
             self.escaped.setdefault(said, found[0])
         return said
+
+    def sign(self, found: re.Match[str]) -> str:
+        """What has a backslash before it, in the translation, too."""
+        self.escaped.setdefault(found[1], found[0])
+        return found[1]
 
     def pictures(self, found: re.Match[str]) -> str:
         """Pictures that the vocabulary has; else what keeps the words around them apart."""

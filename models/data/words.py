@@ -33,13 +33,17 @@ CODE: Final = (
     r" </(?i:(?P=element))>"
 )
 """What HTML has for words of a program: <code>ls -l</code>."""
-TICKED: Final = r"(?<!`) (?P<ticks>`{1,2}) (?![`\s]) [^`\n\U000f0000-\U0010ffff]{1,80}+ (?<!\s) (?P=ticks) (?!`)"
+TICKED: Final = r"(?<![`\\]) (?P<ticks>`{1,2}) (?![`\s]) [^`\n\U000f0000-\U0010ffff]{1,80}+ (?<!\s) (?P=ticks) (?!`)"
 """What Markdown has for them: `code`, but not `one' `other'."""
+_IN_FORMULA: Final = r"""(?:
+      [^\\\n^_=]{1,2} (?=\\)
+    | [^\\\n^_=]{0,80}+ (?: [\^_=] | \\[A-Za-z] ) (?: [^\\\n\U000f0000-\U0010ffff] | \\[^()\[\]\n] ){0,200}+ )"""
+"""What TeX has between \\( and \\), where Markdown may have words that only happen to be in brackets."""
 PLACEHOLDER: Final = (
     r"""
       [$%\#]? \{ \s*+ \$?+ [A-Za-z0-9_.-]*+                                      # {name} ${name} %{name} {0} {} {$NAME}
       (?: \[ [A-Za-z0-9_"'.-]{1,40}+ \] | \(\) | \.[A-Za-z_][A-Za-z0-9_]*+ )*+
-      (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+ \s*+ \}                                # {name!r} {price:,.2f}
+      (?: ,-?[0-9]{1,3}+ )?+ (?: ![rsa] )?+ (?: :[!-z|~]{0,40}+ )?+ \s*+ \}          # {0,-10:N2} {name!r} {price:,.2f}
     | \{\{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}\}                            # {{{name}}}
     | [$%\#]? \{\{ [^{}\n\U000f0000-\U0010ffff]{1,120}+ \}\}                        # {{ name | upper }}
     | \{ \s*+ [A-Za-z0-9_]++ \s*+ , \s*+ (?:date|duration|list|number|ordinal|spellout|time) \s*+   # {day, date}
@@ -53,11 +57,16 @@ PLACEHOLDER: Final = (
     | (?<![A-Za-z0-9$]) \$ [A-Za-z][A-Za-z0-9_@]*+ \$ (?![A-Za-z0-9$])             # $NAME$
     | \{\\ [^{}\n]{1,80}+ \}                                                        # {\an8}, of subtitles
     | (?<![0-9]) % [A-Za-z_][A-Za-z0-9_.-]++ % (?![A-Za-z0-9])                        # %name%
+    | (?<![0-9]) %% [A-Za-z_][A-Za-z0-9_.-]++ %% (?![A-Za-z0-9])                      # %%name%%
     | % (?:\([A-Za-z_][A-Za-z0-9_]*+\))? (?:[0-9]++\$)? [-+0\#']*+ [0-9]*+ (?:\.[0-9]++)?
       (?:ll?|h|z)?+ [sdifnuxXcrgeq@] (?![A-Za-z])                                 # %s %d %(name)s %1$s %.2f
     | (?<![^\s("'\[|\u0080-\U0010ffff]) : [a-z][a-z0-9_]{1,40}+ :?+ (?![A-Za-z0-9:])      # :name, of Laravel; :smile:
     | (?<![A-Za-z0-9$\\]) \$ (?=[^\s$] [^$\n]{0,120}? [\\^_=])                     # $x^2$, of TeX
       [^$\n\U000f0000-\U0010ffff]{3,200}+ (?<!\s) \$ (?![A-Za-z0-9$])
+    | \$\$ (?=[^$\n]{0,120}? [\\^_=]) [^$\n\U000f0000-\U0010ffff]{3,200}+ \$\$         # $$x^2$$
+    | (?<![A-Za-z0-9]) (?: [0-9][0-9.,]{0,8}+ [ ] (?=[A-Za-z]) )?+                   # H~2~O 5 m^2^ 10^-3^, of Pandoc
+      (?: [A-Za-z0-9]{1,12}+ (?: (?<![0-9]) ~(?:[0-9+-]{1,3}|[a-z])~ | \^(?:[0-9+-]{1,4}|[a-z])\^ ) ){1,6}+
+      [A-Za-z0-9]{0,12}+
     | [\[\]] (?:[0-9]{1,9}|\*|-Inf) ,[ ]?+ (?:[0-9]{1,9}|\*|\+?Inf) [\[\]]      # [1,19] of Laravel, ]1,Inf[ of Symfony
     | \{%-? (?: [^%{}\n\U000f0000-\U0010ffff] | %(?!\}) ){1,120}+ %\}                 # {% if name %}, of Jinja
     | % (?:[0-9]++\$)?+ \#@ [A-Za-z_][A-Za-z0-9_]*+ @                                # %#@name@, of Apple
@@ -67,9 +76,9 @@ PLACEHOLDER: Final = (
     | (?<![A-Za-z0-9&\#/]) \# [0-9]++ (?![A-Za-z0-9_])                                # of an issue: #123
     | <%=? [^%<>\n\U000f0000-\U0010ffff]{1,80}+ %> | <!-- [^\n\U000f0000-\U0010ffff]{0,400}? -->
     """
-    rf"| {TICKED} | {CODE} | </? {TAG} >"
+    rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {TICKED} | {CODE} | </? {TAG} >"
 )
-SIGNS: Final = ("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[")
+SIGNS: Final = ("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\(")
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"

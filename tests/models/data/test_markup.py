@@ -22,6 +22,9 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
             "[https://b.c/d_e](https://b.c/d_e)",
             Unmarked("https://b.c/d_e", (Pair("[", "](https://b.c/d_e)", 0, 15),)),
         ),
+        ("==a== (==b==)", Unmarked("a (b)", (Pair("==", "==", 0, 1), Pair("==", "==", 3, 4)))),
+        ("これは==a==だ", Unmarked("これはaだ", (Pair("==", "==", 3, 4),))),
+        (r"*a\* b* \[c\](d)", Unmarked(r"a\* b \[c\](d)", (Pair("*", "*", 0, 5),))),
         ("**https://b.c/d_e** _f_", Unmarked("https://b.c/d_e f", (Pair("**", "**", 0, 15), Pair("_", "_", 16, 17)))),
         ("<B>a</b> b", Unmarked("a b", (Pair("<B>", "</b>", 0, 1),))),
         ('<A HREF="b">a</A> b', Unmarked("a b", (Pair('<A HREF="b">', "</A>", 0, 1),))),
@@ -104,6 +107,9 @@ def test_marks_are_taken_out(text: str, expected: Unmarked) -> None:
         "a_b and c_d",
         "_name is __init__",
         "2*3 and 4*5",
+        "if a == b or a==b",
+        r"2 \*3 and 4\*",
+        r"\[a\](b) \<b>c\</b>",
         "a ~~ b",
         "a<b and c>d",
         "縦*横*高さを計算する。",
@@ -226,7 +232,7 @@ def test_places_are_nested_as_pairs_are() -> None:
     "run",
     [
         *("<b>", "<b></i>", "**", "[a](b)", "[a]", "[", "<a b=c ", "<", "](", "</b>", "<x/>", "<code>", "<code>a"),
-        *("![", "[![a](b)", "![a](b)", '[a](b "', "](b(", "[ab][", "[^"),
+        *("==", "\\*", "![", "[![a](b)", "![a](b)", '[a](b "', "](b(", "[ab][", "[^"),
     ],
 )
 def test_no_run_of_characters_takes_long(run: str) -> None:

@@ -59,6 +59,18 @@ def japanese() -> Spelling:
         *("{% if user.name %}", "{%- endif -%}", "{% a 5 % 2 %}", "%#@files@", "%1$#@files@"),
         *("{n, number}", "{day,date,short}", "{n, number, ::currency/USD}", "{{{name}}}"),
         *("[1,19]", "]1,Inf[", ":name", ":smile:", "$x^2 + y$", "$a_1 = b_2$"),
+        *(
+            "$$x^2$$",
+            r"\(x^2 + y\)",
+            r"\(n\)",
+            r"\[\frac{a}{b}\]",
+            "H~2~O",
+            "10 m^2^",
+            "10^-3^",
+            "%%name%%",
+            "{0,-10:N2}",
+            "{0,5}",
+        ),
         "HTTPS://EXAMPLE.COM/A",
         "%s",
         "%1$d",
@@ -114,6 +126,7 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "x = &timestamp; &region;",
         "&#xF0000; &#1; &nvlt;",
         "a < b > c",
+        *(r"\(see above\)", "2^nd^", "1~2~3", "$$ a $$"),
     ],
 )
 def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
@@ -192,6 +205,13 @@ def test_an_entity_is_read_as_what_it_says(english: Spelling) -> None:
     assert spelt.plain == 'Smith & Sons say "déjà vu (2 < 3)"'
     assert spelt.restored('「déjà vu」(2 < 3) & "a"') == "「déjà vu」&#40;2 &lt; 3&#x29; &amp; &quot;a&quot;"
     assert spelt.as_read("&quot;a&quot; &amp; &#40;b&#x29;") == '"a" & (b)'
+
+
+def test_a_sign_with_a_backslash_is_read_without_and_has_it_again(english: Spelling) -> None:
+    """Else it would be a mark of Markdown; what is code, or a formula, has its own backslashes."""
+    spelt = english.of(r"2 \* 3, a\_b \# \[c] `\*d` C:\e")
+    assert spelt.plain == r"2 * 3, a_b # [c] ABC C:\e"
+    assert spelt.restored("c] [ 2 * 3 # a_b ABC") == r"c] \[ 2 \* 3 \# a\_b `\*d`"
 
 
 @pytest.mark.parametrize(
