@@ -1,7 +1,8 @@
 """Lines that a text has for programs alone, although there are letters in them: they stay, and are no context.
 
-Code between fences, comments and definitions of links in Markdown (CommonMark 0.31, sections 4.5 to 4.7), the names of
-GitHub's alerts, what a page begins with (front matter), and all of subtitles but what is shown (WebVTT, section 4).
+Code between fences and in tags, comments and definitions of links in Markdown (CommonMark 0.31, sections 4.5 to 4.7),
+the names of GitHub's alerts, what MyST says of boxes, what a page begins with (front matter), and all of subtitles but
+what is shown (WebVTT, section 4).
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import Final
 from models.data.words import has_words
 
 _MAY_BE: Final = re.compile(
-    r"[ \t>\ufeff]*(?:`{3}|~{3}|\${2}|<!--|\{/\*|@?\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)"
+    r"[ \t>\ufeff]*(?:`{3}|~{3}|\${2}|%{2}|<!--|<[PSps]|\{/\*|@?\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)"
 )
 """How most lines do not begin that are anything of this."""
 _FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,4}(?=[ \t]*\w)|\${2}(?=\s*\Z)).*", re.DOTALL)
@@ -20,10 +21,25 @@ _FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,4}(?=[ \t]*\w)
 
 Tildes without a language behind them are rules: newsletters have them around each of their parts.
 """
-_COMMENT: Final = re.compile(r"[ \t>]*(<!--|\{/\*)")
-_COMMENT_ENDS: Final = {"<!--": "-->", "{/*": "*/}"}
-"""Of HTML, and of pages of Docusaurus (MDX)."""
-_COMMENTS: Final = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?(?:\*/\}|\Z)")
+_BOX: Final = re.compile(
+    r"[ \t>]*`{3,}\{(?:admonition|attention|caution|danger|dropdown|epigraph|error|hint|important|margin|note|seealso"
+    r"|sidebar|tip|topic|warning)\}.*",
+    re.DOTALL,
+)
+"""What begins a box of MyST, in which there is text, as if it were code; a title may follow."""
+_BOX_OPTION: Final = re.compile(r"[ \t>]*:[a-z-]+:.*\s*")
+_COMMENT: Final = re.compile(r"[ \t>]*(<!--|\{/\*|%%|<(?:pre|script|style)(?=[\s>]))", re.IGNORECASE)
+_COMMENT_ENDS: Final = {
+    "<!--": "-->",
+    "{/*": "*/}",
+    "%%": "%%",
+    **{f"<{name}": f"</{name}>" for name in ("pre", "script", "style")},
+}
+"""Of HTML, of pages of Docusaurus (MDX), and of Obsidian; and elements that are for programs, or are code."""
+_COMMENTS: Final = re.compile(
+    r"<!--.*?(?:-->|\Z)|\{/\*.*?(?:\*/\}|\Z)|%%.*?(?:%%|\Z)|<(?P<name>pre|script|style)\b.*?(?:</(?P=name)>|\Z)",
+    re.IGNORECASE,
+)
 """In a line; what is not ended goes on to its end, so that nothing is looked for again and again."""
 _MOST_ENDLESS: Final = 3
 """Blocks that are begun and not ended, of one sign; behind so many none is looked for."""
@@ -94,6 +110,8 @@ class _Lines:
         self._subtitles = bool(lines) and _SUBTITLES.fullmatch(lines[0]) is not None
         self._endless = Counter[str]()
         """By their signs, blocks that were begun and not ended."""
+        self._boxes = list[str]()
+        """What they begin with, of those that are not ended yet."""
 
     def read(self) -> None:
         place = self._end_of_header() if self._subtitles else self._end_of_matter()
@@ -116,7 +134,7 @@ class _Lines:
         if fence := _FENCE.fullmatch(line):
             return self._end_of_fence(place, fence["fence"])
         if comment := _COMMENT.match(line):
-            return self._end_of_comment(place, _COMMENT_ENDS[comment[1]])
+            return self._end_of_comment(place, comment.end(), _COMMENT_ENDS[comment[1].lower()])
         return place
 
     def _is_cue(self, place: int) -> bool:
@@ -130,22 +148,35 @@ class _Lines:
         """Where lines are behind this one."""
         return (number for number in range(place + 1, len(self._lines)) if is_found(self._lines[number]))
 
+    def _begin_box(self, place: int, fence: str) -> int:
+        """Here, as its line may have a title; what says how it looks stays."""
+        self._boxes.append(fence)
+        end = next(self._where(place, lambda each: not _BOX_OPTION.fullmatch(each)), len(self._lines))
+        self.kept[place + 1 : end] = [True] * (end - place - 1)
+        return place
+
     def _end_of_fence(self, place: int, fence: str) -> int:
+        line = self._lines[place]
+        if _BOX.fullmatch(line):
+            return self._begin_box(place, fence)
+        if self._boxes and line.strip(" \t\r\n>") == fence and fence.startswith(self._boxes[-1]):
+            self._boxes.pop()
+            return place + 1
         closing = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}\s*")
         end = self._end_behind(place, fence[0], closing.fullmatch)
         return end if fence != _OF_FORMULA or _is_formula(self._lines[place + 1 : end - 1]) else place
 
-    def _end_of_comment(self, place: int, end: str) -> int:
+    def _end_of_comment(self, place: int, behind: int, end: str) -> int:
         line = self._lines[place].rstrip()
-        if end in line:
+        if end in line[behind:].lower():
             return place + (not has_words(_COMMENTS.sub("", line)))
-        return self._end_behind(place, end, lambda each: end in each)
+        return self._end_behind(place, end, lambda each: end in each.lower())
 
     def _end_behind(self, place: int, sign: str, is_end: Callable[[str], object]) -> int:
         """Behind the line that ends a block; what is not ended is none, as anybody may write three signs."""
         if self._endless[sign] < _MOST_ENDLESS:
             number = next(self._where(place, is_end), None)
-            if number is not None and not has_words(self._lines[number].partition(sign)[2]):
+            if number is not None and not has_words(self._lines[number].lower().partition(sign)[2]):
                 return number + 1
             self._endless[sign] += 1  # or its last line has words behind it
         return place

@@ -26,7 +26,7 @@ _MARKS = re.compile(
     (?: (?:>[ \t]*)* > (?=\s|$) \s* )?             # > quoted
     (?: \[! [A-Za-z-]{2,20}+ \] [+-]? (?=\s|$) \s* )?   # [!note]- a box of Obsidian
     (?: \#{1,6} (?=\s|$) \s* )?                    # ## a heading
-    (?: \[\^ [^\[\]\s]{1,40}+ \]: \s* )?            # [^1]: a note
+    (?: (?: \[\^ [^\[\]\s]{1,40}+ | \*\[ [^\[\]\n]{1,40}+ ) \]: \s* )?     # [^1]: a note  *[HTML]: what it is short for
     (?:
         (?: [-*+–·:●○■□◆◇▶►★☆※→⇒✓✔☐☑] (?=\s|$)      # without the space it may be part of a word or a number
           | [•‣◦▪▫]
@@ -62,11 +62,12 @@ _BOX = re.compile(
       | (?:!!!|\?\?\?\+?) [ ]++
         (?: [a-z][a-z0-9_-]*+ (?:[ ]++inline(?:[ ]end)?+)?+ [ ]++"                                # !!! note "Title"
           | (?:abstract|bug|danger|example|failure|info|note|question|quote|success|tip|warning) \s*+ \Z )
-      | :{3,}+ [ \t]*+ (?: \{[^{}\n]*+\} | [a-z][a-z0-9_-]*+ ) (?: \[ | [ \t]++ | \s*+ \Z ) )    # :::note Title
+      | (?: `{3,}+ \{[a-z]++\} | :{3,}+ [ \t]*+ (?: \{[^{}\n]*+\} | [a-z][a-z0-9_-]*+ ) )                # :::note Title
+        (?: \[ | [ \t]++ | \s*+ \Z ) )
     """,
     re.VERBOSE,
 )
-"""How lines begin that begin a box, or a tab, of MkDocs, Docusaurus, VitePress or Pandoc; a title may follow."""
+"""How lines begin that begin a box, or a tab, of MkDocs, Docusaurus, VitePress, MyST or Pandoc; a title may follow."""
 _ATTRIBUTES = re.compile(r"\{:?\s*[#.][A-Za-z][^{}\n]{0,200}\}")
 """{#kyoto .large} behind a heading, by which links find it: of Pandoc, Docusaurus and Hugo, with a colon of Jekyll."""
 _TAG = re.compile(r"<[^<>]*+>")

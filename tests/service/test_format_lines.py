@@ -39,10 +39,25 @@ Four.[^1]
 {/* left
 out */}
 
+<script src="a.js">
+let one = "Two.";
+
+let three;
+</script>
+<PRE class="a">one
+two</PRE>
+<pre>one</pre> <style>two</style>
+%% left out %%
+%%
+left
+out
+%%
+
 [TOC]
 [[_toc_]]
 
 [^1]: Five.
+*[HTML]: Six.
 [kyoto]: https://example.org/kyoto "The city"
 
 import Tabs from '@theme/Tabs';
@@ -85,7 +100,32 @@ def sentences(text: str) -> list[str]:
 def test_code_and_what_is_said_of_a_page_stays(end: str) -> None:
     """Between fences, in comments and definitions, and before the page; the mark of a note stays, its text does not."""
     found = sentences(MARKDOWN.replace("\n", end))
-    assert found == ["One", "Two <!-- a remark --> words.", "Four.[^1]", "Five."]
+    assert found == ["One", "Two <!-- a remark --> words.", "Four.[^1]", "Five.", "Six."]
+
+
+def test_boxes_of_myst_are_text() -> None:
+    """With a title or without, and code in them."""
+    text = """\
+````{note}
+:class: dropdown
+One.
+
+```{warning} Two
+Three.
+```
+```{code} sh
+four
+```
+````
+
+```
+five
+```
+```{figure} six.png
+```
+Seven.
+"""
+    assert sentences(text) == ["One.", "Two", "Three.", "Seven."]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +172,11 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
         ("One\n$$\nTwo\n$$\nThree.\n", ["One", "Two", "Three."]),
         ("<!-- One.\nTwo.\n", ["One.", "Two."]),
         ("<!-- a --> One.\n", ["a --> One."]),
+        ("<pre>\nOne.\n", ["One."]),
+        ("<pre>a</pre> One.\n", ["<pre>a</pre> One."]),
+        ("<presenter> One.\n", ["<presenter> One."]),
+        ("%% One.\n%% Two.\n", ["%% One.", "%% Two."]),
+        ("%% a %% One.\n", ["%% a %% One."]),
         ("---\n　One.\n---\n", ["One."]),
         ("---\nSee: a\nOne two.\n---\n", ["See: a", "One two."]),
         ("---\ntitle: One\n\nTwo three.\n\n---\n", ["title: One", "Two three."]),
@@ -151,13 +196,29 @@ def test_what_only_looks_like_it_is_translated(text: str, expected: list[str]) -
     assert [sentence.lstrip("`~<!- ") for sentence in sentences(text)] == [each.lstrip("`\n~<!- ") for each in expected]
 
 
-@pytest.mark.parametrize("line", ["```a\n", "~~~~a\n", "<!-- a\n", "NOTE\n", "a\n", "[a]: b/c\n", "00:01.000 --> a\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "```a\n",
+        "~~~~a\n",
+        "<!-- a\n",
+        "<pre>a\n",
+        "%% a\n",
+        "```{note}\n",
+        "NOTE\n",
+        "a\n",
+        "[a]: b/c\n",
+        "00:01.000 --> a\n",
+    ],
+)
 def test_no_run_of_lines_takes_long(line: str) -> None:
     """Of the same, a hundred thousand: a time that grew with their square would never end here."""
     sentences("WEBVTT\n\n" + line * 100_000)
 
 
-@pytest.mark.parametrize(("comment", "begin"), [("<!-- -->", "<!--"), ("{/* */}", "{/*")])
+@pytest.mark.parametrize(
+    ("comment", "begin"), [("<!-- -->", "<!--"), ("{/* */}", "{/*"), ("<pre></pre>", "<pre>"), ("%% %%", "%%")]
+)
 def test_comments_that_are_not_ended_take_no_long_time(comment: str, begin: str) -> None:
     """A hundred thousand of them in a line, behind one that is."""
     sentences(comment + begin * 100_000)
