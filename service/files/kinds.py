@@ -32,6 +32,13 @@ class Kind:
     """The text of a file; raises InvalidInputError if it cannot be read."""
     write: Callable[[bytes, str], bytes] = text_like
     """A file with its text in another language."""
+    say_language: Callable[[bytes, str], bytes] | None = None
+    """A file that was written so, and says which language that is, where it has to."""
+
+    def written(self, content: bytes, text: str, language: str) -> bytes:
+        """A file with its text in another language."""
+        written = self.write(content, text)
+        return written if self.say_language is None else self.say_language(written, language)
 
 
 def _office(kind: str, read: Callable[[bytes], str], write: Callable[[bytes, str], bytes]) -> Kind:
@@ -47,7 +54,13 @@ def _subtitles(media_type: str) -> Kind:
 
 
 _HTML: Final = Kind("text/html; charset=utf-8", markup=HTML, write=_page)
-_XLIFF: Final = Kind("application/xliff+xml", HTML, read=xliff.html_of, write=xliff.with_translation)
+_XLIFF: Final = Kind(
+    "application/xliff+xml",
+    HTML,
+    read=xliff.html_of,
+    write=xliff.with_translation,
+    say_language=xliff.with_language,
+)
 _JSON: Final = Kind("application/json", HTML, read=json_texts.html_of, write=json_texts.with_translation)
 KINDS: Final = {
     ".txt": Kind("text/plain; charset=utf-8"),

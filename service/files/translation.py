@@ -61,7 +61,8 @@ async def translated_file(documents: Documents, file: KeptFile, content: bytes, 
     """
     read = await read_file(documents, file, content)
     translations = await _once_there_is_room(documents, read, progress)
-    return await asyncio.to_thread(kind_of(file.name).write, content, read.text.join(translations, file.target_lang))
+    text = read.text.join(translations, file.target_lang)
+    return await asyncio.to_thread(kind_of(file.name).written, content, text, file.target_lang)
 
 
 async def _once_there_is_room(documents: Documents, read: ReadFile, progress: Progress) -> list[str]:

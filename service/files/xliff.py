@@ -6,7 +6,7 @@ a piece of a page.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from copy import deepcopy
 from typing import Any, Final
 
@@ -26,6 +26,8 @@ _AROUND_WORDS: Final = frozenset(("g", "mrk", "pc"))
 """Elements that have words of the sentence in them; those of all others are for programs."""
 _DONE: Final = frozenset(("final", "needs-review-translation", "reviewed", "signed-off", "translated"))
 """States of segments that somebody has translated."""
+_LOCKED: Final = frozenset(("locked", "true"))
+"""What memoQ says of a unit, and Trados of a segment, of which somebody wants no other translation."""
 _TO_DO: Final = frozenset(("needs-translation", "new"))
 _PARTS: Final = ("seg-source", "segment", "source", "target", "trans-unit")
 """Elements that no segment is in."""
@@ -52,6 +54,20 @@ def with_translation(content: bytes, translation: str) -> bytes:
     for segment, text in zip(segments, translated, strict=True):
         if not segment.is_done:
             segment.write(text)
+    return _written(root)
+
+
+def with_language(content: bytes, language: str) -> bytes:
+    """A file that says in which language its targets are, as one that has some should, and of 2.x must."""
+    root = _root(content)
+    name = root.tag.removesuffix("xliff")
+    places, attribute = ([root], "trgLang") if name in _NEW else (root.iter(f"{name}file"), "target-language")
+    for each in places:
+        each.set(attribute, each.get(attribute) or language)
+    return _written(root)
+
+
+def _written(root: _Element) -> bytes:
     return bytes(etree.tostring(root.getroottree(), xml_declaration=True, encoding="UTF-8"))
 
 
@@ -92,11 +108,13 @@ def _of_unit(unit: _Element, source: _Element, name: str, page: Page) -> Iterato
     target, divided = unit.find(f"{name}target"), unit.find(f"{name}seg-source")
     parts = {} if divided is None else _parts(divided, name)
     if not parts:
-        yield _Segment(unit, source, target, page, is_done=target is not None and _is_done(unit, source, target))
+        is_done = _is_locked(unit) or (target is not None and _is_done(unit, source, target))
+        yield _Segment(unit, source, target, page, is_done=is_done)
         return
+    locked = {each.get("id") for each in unit.iter("{*}seg") if _is_locked(each)}
     if target is None or not _is_done(unit, source, target):
         target = _empty_target(unit, divided, target)
-        _divide_alike(target, divided, name)
+        _divide_alike(target, divided, name, locked)
         _say_who(unit, source, target)
     there = _parts(target, name)
     for key, part in parts.items():
@@ -104,15 +122,23 @@ def _of_unit(unit: _Element, source: _Element, name: str, page: Page) -> Iterato
         if other is None:
             other = etree.SubElement(target, part.tag, part.attrib)
             other.tail = part.tail
-        yield _Segment(unit, part, other, page, is_done=bool("".join(other.itertext()).strip()))
+        yield _Segment(unit, part, other, page, is_done=key in locked or bool("".join(other.itertext()).strip()))
 
 
-def _divide_alike(target: _Element, divided: _Element, name: str) -> None:
-    """Have a target like a divided source, with nothing in its parts: tools have tags between them, and around them."""
+def _is_locked(element: _Element) -> bool:
+    return any(etree.QName(name).localname == "locked" and said in _LOCKED for name, said in element.attrib.items())
+
+
+def _divide_alike(target: _Element, divided: _Element, name: str, locked: Container[str]) -> None:
+    """Have a target like a divided source, with nothing in its parts: tools have tags between them, and around them.
+
+    Those that are locked say what the source does.
+    """
     target.text = divided.text
     target.extend(deepcopy(each) for each in divided)
-    for part in _parts(target, name).values():
-        part.text, part[:] = None, []
+    for key, part in _parts(target, name).items():
+        if key not in locked:
+            part.text, part[:] = None, []
 
 
 def _parts(divided: _Element, name: str) -> dict[str, _Element]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.errors import InvalidInputError
+from service.files.kinds import kind_of
 from service.files.messages import Page
 from service.files.xliff import html_of, with_translation
 from tests.support.words import capital
@@ -198,6 +199,31 @@ def test_what_is_not_to_be_translated_is_not() -> None:
     assert html_of(old("<source>x</source>", translate="no")) == ""
     nested = old("<source>x</source>", translate="no").replace(b'id="0"', b'id="0" translate="yes"')
     assert html_of(nested) == "x"
+
+
+@pytest.mark.parametrize(
+    ("content", "attribute"),
+    [(old("<source>x</source>"), "target-language"), (new("<segment><source>x</source></segment>"), "trgLang")],
+)
+def test_language_of_targets_is_said(content: bytes, attribute: str) -> None:
+    """Without it a file of 2.x that has targets is none; what a file says itself stays."""
+    said = f' {attribute}="en"'.encode()
+    assert said in content
+    for before, after in ((content, said), (content.replace(said, b""), f' {attribute}="fr"'.encode())):
+        written = kind_of("a.xlf").written(before, "X", "fr")
+        assert (written.count(after), written.count(attribute.encode())) == (1, 1)
+        assert b">X</target>" in written
+
+
+def test_what_somebody_has_locked_stays() -> None:
+    """A unit of memoQ's, and a segment of Trados', of which others are translated; it is read as context."""
+    unit = old("<source>x</source><target>x</target>").replace(b'id="0"', b'id="0" xmlns:mq="m" mq:locked="locked"')
+    assert segments(unit) == ["x"]
+    assert b">x</target>" in capitals(unit)
+    said = '<s:seg-defs xmlns:s="s"><s:seg id="1" locked="true"/><s:seg id="2"/></s:seg-defs>'
+    content = old(f"<source>x. y.</source><seg-source>{DIVIDED}</seg-source><target>{DIVIDED}</target>{said}")
+    assert segments(content) == ["x.", "y."]
+    assert DIVIDED.replace("y.", "Y.") in units(capitals(content))[0]
 
 
 def test_words_in_another_order_keep_what_is_around_them() -> None:
