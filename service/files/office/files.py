@@ -1,8 +1,8 @@
 """Texts and slides of office programs as HTML that says the same, and the translation of that put into them again.
 
 All are archives of XML: those of Word and PowerPoint (.docx and .pptx, ECMA-376), and OpenDocument (.odt and .odp).
-Paragraphs are translated, of what people read: of texts with tables, boxes, headers, footers and notes; of slides also
-the speaker's notes, and of both diagrams and titles in charts. All else stays as it is.
+Paragraphs are translated, of what people read: of texts with tables, boxes, headers, footers, notes and (Word's)
+comments; of slides also the speaker's notes, and of both diagrams and titles in charts. All else stays as it is.
 """
 
 import re
@@ -115,7 +115,7 @@ WORD_FILES: Final = OfficeFiles(
     ".docx",
     WORD,
     re.compile(r"word/document\d*\.xml"),
-    re.compile(rf"word/(?:(?:document|header|footer|footnotes|endnotes)\d*|{_DRAWN})\.xml"),
+    re.compile(rf"word/(?:(?:document|header|footer|footnotes|endnotes|comments)\d*|{_DRAWN})\.xml"),
     drawings=re.compile(rf"word/{_DRAWN}\.xml"),
 )
 """Word in a browser numbers all parts: its files have a `document2.xml`, or `document22.xml`."""

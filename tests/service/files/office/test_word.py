@@ -312,18 +312,20 @@ def test_boxes_within_a_paragraph_are_paragraphs_of_their_own() -> None:
     )
 
 
-def test_headers_and_notes_are_translated_and_nothing_else() -> None:
+def test_headers_notes_and_comments_are_translated_and_nothing_else() -> None:
     """Other parts come back to the byte; those of other names may say what they like."""
     part = f"<w:ftr {NAMESPACES}><w:p>{run('か')}</w:p></w:ftr>"
-    others = {f"{name}.xml": part for name in ("header1", "footer22", "footnotes", "endnotes", "styles", "comments")}
+    read = ("header1", "footer22", "footnotes", "endnotes", "comments")
+    others = {f"{name}.xml": part for name in (*read, "styles", "commentsExtended")}
     content = file(run("か"), **others)
-    assert html_of(content) == "<p>か</p>" * 5
-    translated = with_translation(content, "".join(f"<p>{number}</p>" for number in range(5)))
+    assert html_of(content) == "<p>か</p>" * 6
+    translated = with_translation(content, "".join(f"<p>{number}</p>" for number in range(6)))
     with ZipFile(BytesIO(content)) as before, ZipFile(BytesIO(translated)) as after:
         assert after.namelist() == before.namelist()
-        for name in ("[Content_Types].xml", "word/styles.xml", "word/comments.xml"):
+        for name in ("[Content_Types].xml", "word/styles.xml", "word/commentsExtended.xml"):
             assert after.read(name) == before.read(name)
         assert ">4</w:t>" in after.read("word/endnotes.xml").decode()
+        assert ">5</w:t>" in after.read("word/comments.xml").decode()
 
 
 def test_diagrams_and_charts_are_translated() -> None:
