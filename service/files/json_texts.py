@@ -17,13 +17,19 @@ from service.strict_json import depth, outside_strings
 _DEEPEST: Final = 64
 _MOST_TEXTS: Final = 100_000
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"(?P<is_name>\s*+:)?+')
+_OF_TIME: Final = "(?:[yY]{1,4}|[MLEdD]{1,4}|[aA]|[hHkms]{1,2}|S{1,3}|z)"
 _FOR_PROGRAMS: Final = re.compile(
     r"#[0-9A-Fa-f]{3,8}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|(?=[a-f]*[0-9])[0-9a-f]{24,}"
     r"|\d{4}-\d\d-\d\dT[\d:.]++(?:Z|[+-]\d\d:?\d\d)?|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++"
     r"|\.{1,2}/[A-Za-z0-9_./-]++|(?:/[A-Za-z0-9_.-]++){2,}+/?|(?:[A-Za-z0-9_-]++/)++[A-Za-z0-9_-]++(?:\.[A-Za-z0-9]++)++"
+    r"|(?:application|audio|font|image|multipart|text|video)/(?!(?:audio|image|text|video)\Z)[a-z0-9.+*-]++"
+    r"(?:; ?charset=[A-Za-z0-9-]++)?|[a-z]{2,3}(?:-[A-Z][a-z]{3})?-[A-Z]{2}|true|false|null|(?i:utf-?8)"
+    r"|[0-9]++(?:\.[0-9]++)?(?:px|r?em|v[hw])"
+    rf"|(?=.*(?:yy|YY|MM|dd|DD|[Hh]{{2}}|mm)){_OF_TIME}(?:[ ,./:-]{{1,2}}{_OF_TIME})++"
 )
 """A colour, a number of many digits, a time, or the name of a file, of another text, or of a constant; where a file is,
-but not /month or and/or."""
+but not /month or and/or; what files are (`image/png`), a language of a country, how a time is written (`MMM d, yyyy`).
+"""
 _ABOUT_OTHERS: Final = "@"
 """What names begin with whose values say something of other texts, in .arb: for translators, and for programs."""
 _NOTES: Final = (

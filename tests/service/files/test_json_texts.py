@@ -93,10 +93,12 @@ def test_what_is_no_text_stays(file: str) -> None:
         "2024-05-03T10:11:12+09:00",
         "550e8400-e29b-41d4-a716-446655440000",
         "0123456789abcdef01234567",
+        *("application/json", "image/svg+xml", "text/html; charset=utf-8", "en-US", "zh-Hant-TW", "utf-8"),
+        *("MMM d, yyyy", "YYYY-MM-DD", "h:mm a", "HH:mm:ss", "true", "10px", "1.5rem"),
     ],
 )
-def test_times_and_long_numbers_are_no_texts(value: str) -> None:
-    """As programs write them: a model would make others of them."""
+def test_what_programs_write_is_no_text(value: str) -> None:
+    """Times, long numbers, what files are, and how a time is written: a model would make something else of them."""
     assert html_of(json.dumps({"a": value}).encode()) == ""
 
 
@@ -118,6 +120,26 @@ def test_times_and_long_numbers_are_no_texts(value: str) -> None:
 def test_notes_beside_a_text_stay(before: str, after: str) -> None:
     """By the names that are beside them: of FormatJS, of browsers' extensions, of Angular."""
     assert capitals(before) == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "audio/video",
+        "and/or",
+        "Sammy",
+        "a, an",
+        "H, M",
+        "x-y",
+        "True",
+        "state-of-the-art",
+        "M" * 100_000,
+        "a " * 100_000,
+    ],
+)
+def test_what_only_looks_like_it_is_one(text: str) -> None:
+    """However long."""
+    assert html_of(json.dumps({"a": text}).encode()) == text.strip()
 
 
 def test_what_stands_behind_what_is_said_of_a_text() -> None:
