@@ -3,6 +3,7 @@
 import html
 import html.entities
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, groupby
@@ -24,7 +25,6 @@ _ATTRIBUTE: Final = "n"
 _LINES: Final = {(kind, name): by for kind, by in ((Kind.OPENS, 1), (Kind.CLOSES, -1)) for name in ("pre", "textarea")}
 """Where elements in which a line break is one begin, and end."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
-_SOFT_HYPHEN: Final = "\u00ad"
 _NAME: Final = re.compile(r"[a-z][a-z0-9:-]*")
 _OLD_ENTITIES: Final = "|".join(name for name in html.entities.html5 if not name.endswith(";"))
 _BARE: Final = {
@@ -194,10 +194,11 @@ class _Numbering:
 def _letters(found: re.Match[str]) -> str:
     """A letter for its entity, so that a word is seen as one; none of which tags and entities are made.
 
-    So is a hyphen that is seen at the end of a line alone, which the model does not read within a word.
+    So is what is not seen, such as a hyphen but at the end of a line, which the model does not read within a word.
     """
     said = html.unescape(found[0])
-    return said if (said.isalnum() and not said.isascii()) or said == _SOFT_HYPHEN else found[0]
+    is_letter = said.isalnum() and not said.isascii()
+    return said if is_letter or (len(said) == 1 and unicodedata.category(said) == "Cf") else found[0]
 
 
 def lines_joined(text: str, gap: str) -> str:
