@@ -3,9 +3,11 @@
 import argparse
 import asyncio
 import gc
+import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -35,6 +37,9 @@ _SLOW_START_SECONDS = 5
 """After which the log says that there is nothing wrong: the first time on a machine the kernels are compiled."""
 _SLOW_CLIENT_SECONDS = 5
 """After everything has been answered, how long clients may take to read it."""
+
+_BUSY_SECONDS = 5
+"""After all has ended, how long threads may still be busy, and traces on their way."""
 
 
 class Server(uvicorn.Server):
@@ -91,8 +96,12 @@ def main(*, translator: str = TRANSLATOR) -> int:
         settings = load_settings()
         logs.configure(settings.log_level)
         allow_open_files(settings.stream_limit + settings.redis_connections)
-        with tracing(settings.otlp_endpoint, ratio=settings.trace_sample_ratio, process="http") as tracer:
-            uvloop.run(serve(settings, translator=translator, tracer=tracer))
+        with (
+            tracing(settings.otlp_endpoint, ratio=settings.trace_sample_ratio, process="http") as tracer,
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            runner.run(serve(settings, translator=translator, tracer=tracer))
+            _end_soon()
     except AntecedentError as error:
         print(f"antecedent: {error}", file=sys.stderr)
         return 2
@@ -132,6 +141,13 @@ def _end(server: Server, told_to_end: asyncio.Event, starting: asyncio.Task[None
         told_to_end.set()
     else:
         starting.cancel()
+
+
+def _end_soon() -> None:
+    """End without the threads that are busy on a text which nobody waits for any more: Python would wait for them."""
+    ending = threading.Timer(_BUSY_SECONDS, os._exit, [0])
+    ending.daemon = True
+    ending.start()
 
 
 def _bind(host: str, port: int) -> socket.socket:

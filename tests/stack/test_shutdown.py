@@ -3,13 +3,14 @@
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.support.client import measured, translate
-from tests.support.servers import RedisServer, Replicas, children, eventually
+from tests.support.servers import RedisServer, Replica, Replicas, bundle, children, eventually
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
@@ -42,6 +43,23 @@ def test_drain_has_an_end(
         assert (given_up.status_code, given_up.json()["code"]) == (503, "shutting_down")
         assert given_up.headers["retry-after"] == "1"
     assert "worker_died" not in replica.log  # it was ended, and no other is started in its place
+
+
+def test_thread_that_is_busy_keeps_no_process(
+    redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    """A text that takes very long is given up like any other request, though no thread can be told to stop."""
+    settings = {"BUNDLES": str(bundle(tmp_path / "bundle")), "REDIS_URL": redis_server.url, "DRAIN_SECONDS": "1"}
+    environment = {f"ANTECEDENT_{name}": value for name, value in settings.items()}
+    with (
+        closing(Replica(tmp_path, "tests.support.endless", environment).start()) as replica,
+        replica.client() as client,
+    ):
+        body = {"source_lang": "ja", "target_lang": "en", "text": "か。" * 2000}
+        endless = pool.submit(client.post, "/v1/documents", json=body)
+        eventually(lambda: measured(client, "antecedent_requests_running 2.0"), "it is there, beside this one")
+        assert replica.end() == 0
+        assert (endless.result().status_code, endless.result().json()["code"]) == (503, "shutting_down")
 
 
 def test_request_whose_body_does_not_come_is_handed_back(new_replicas: Replicas, redis_server: RedisServer) -> None:

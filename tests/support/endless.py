@@ -1,0 +1,18 @@
+"""`python -m tests.support.endless` is the service on the stand-in runtime, and never done with splitting a text."""
+
+import sys
+import threading
+from unittest import mock
+
+from service.__main__ import main
+from tests.support.stand_in import LOAD
+
+
+def split(*_arguments: object, **_options: object) -> None:
+    """Be busy for ever, as with a text that takes very long."""
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    with mock.patch("service.documents.split", split):
+        sys.exit(main(translator=LOAD))
