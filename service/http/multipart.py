@@ -1,5 +1,6 @@
 """Bodies of requests that bring a file: forms in several parts (RFC 7578)."""
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from email.errors import MessageError
 from email.header import decode_header, make_header
@@ -35,14 +36,19 @@ class Upload:
 
 
 class _Strict(MultiPartParser):
-    """Takes no field for Latin-1 that is not UTF-8, and writes nothing to a disk, which may be full."""
+    """Takes no field for Latin-1 that is not UTF-8, and writes nothing to a disk, which may be full.
+
+    A field may be in UTF-16 with a byte order mark, which is never UTF-8: so Trados exports translation memories.
+    """
 
     spool_max_size = 2**62
 
     def on_part_end(self) -> None:
         """The end of a field or a file, of which all is there."""
-        if self._current_part.file is None:
-            self._current_part.data.decode()
+        part = self._current_part
+        if part.file is None:
+            is_wide = part.data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+            part.data = bytearray(part.data.decode("utf-16" if is_wide else "utf-8").encode())
         super().on_part_end()
 
 

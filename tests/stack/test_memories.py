@@ -94,7 +94,7 @@ TMX = """\ufeff<?xml version="1.0" encoding="UTF-16"?><tmx version="1.4"><header
 </body></tmx>"""
 
 
-def send(client: httpx.Client, content: str, name: str, memory: str, key: str = "") -> httpx.Response:
+def send(client: httpx.Client, content: str, name: str, memory: str | bytes, key: str = "") -> httpx.Response:
     """Send a file with a memory."""
     headers = {"Idempotency-Key": key} if key else {}
     upload = {"file": (name, content.encode())}
@@ -106,6 +106,7 @@ def send(client: httpx.Client, content: str, name: str, memory: str, key: str = 
     [
         ("か。き。", "a.txt", "き。\tNo.\n\nさ。\tunused\n", "か。 No."),
         ("か&き。", "a.txt", TMX.removeprefix("\ufeff"), "No &amp; <no."),
+        ("か&き。", "a.txt", TMX.removeprefix("\ufeff").encode("utf-16"), "No &amp; <no."),
         ("- か&き。\n", "a.md", TMX, "- No &amp; <no.\n"),
         (
             "<p>か&amp;き。<p>か&き。く。",
@@ -123,7 +124,9 @@ def send(client: httpx.Client, content: str, name: str, memory: str, key: str = 
         ("か。", "a.txt", "", "か。"),
     ],
 )
-def test_a_file_has_what_is_known(client: httpx.Client, content: str, name: str, memory: str, expected: str) -> None:
+def test_a_file_has_what_is_known(
+    client: httpx.Client, content: str, name: str, memory: str | bytes, expected: str
+) -> None:
     """In lines or in TMX, of what it says: entities are no words of a memory, nor is there any markup in one."""
     sent = send(client, content, name, memory)
     assert sent.status_code == 202, sent.text
