@@ -6,7 +6,6 @@ This is what the service is measured against: what it adds to the time of these 
 import multiprocessing
 import os
 import queue
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -63,29 +62,31 @@ class DirectWorker:
         """The translations, and the seconds that the runtime took for them.
 
         Raises:
-            LoadTestError: the process has ended.
+            LoadTestError: the process cannot load the bundle, or has ended.
         """
         try:
             self._connection.send(batch)
-            answer: tuple[Sequence[Translation], float] = self._connection.recv()
+            answer: tuple[Sequence[Translation], float] | LoadTestError = self._connection.recv()
         except (EOFError, OSError) as error:
             raise LoadTestError("a process with the runtime has ended; what it says stands above") from error
+        if isinstance(answer, LoadTestError):
+            raise answer
         return answer
 
 
 class DirectWorkers:
     """Some of them, of which each takes the next batch when it has nothing to do."""
 
-    def __init__(self, workers: Sequence[DirectWorker]) -> None:
+    def __init__(self, workers: Sequence[DirectWorker], pool: ThreadPoolExecutor) -> None:
         self.workers = workers
+        self._pool = pool
         self._idle: queue.SimpleQueue[DirectWorker] = queue.SimpleQueue()
         for worker in workers:
             self._idle.put(worker)
 
     def translate(self, batches: Sequence[Batch]) -> list[Translation]:
         """Translate all batches; the translations in their order."""
-        with ThreadPoolExecutor(len(self.workers)) as pool:
-            return [translation for done in pool.map(self._translate, batches) for translation in done]
+        return [translation for done in self._pool.map(self._translate, batches) for translation in done]
 
     def _translate(self, batch: Batch) -> Sequence[Translation]:
         worker = self._idle.get()
@@ -97,9 +98,9 @@ class DirectWorkers:
 
 @contextmanager
 def direct_workers(count: int, bundle: Path, device: str) -> Iterator[DirectWorkers]:
-    """Start so many processes and wait until each has loaded the bundle onto a device; end them afterwards."""
+    """Start so many processes and wait until each has loaded the bundle onto a device; end them at once afterwards."""
     context = multiprocessing.get_context("spawn")
-    with ExitStack() as stack:
+    with ThreadPoolExecutor(count) as pool, ExitStack() as stack:  # threads end when what they wait for has ended
         workers = []
         for _ in range(count):
             ours, theirs = context.Pipe()
@@ -107,11 +108,11 @@ def direct_workers(count: int, bundle: Path, device: str) -> Iterator[DirectWork
             process.start()
             theirs.close()
             stack.callback(process.join)
-            stack.callback(ours.close)
+            stack.callback(process.kill)
             workers.append(DirectWorker(ours))
         for worker in workers:
             worker.translate([])
-        yield DirectWorkers(workers)
+        yield DirectWorkers(workers, pool)
 
 
 def _serve(connection: Connection, bundle: Path, device: str) -> None:
@@ -119,7 +120,9 @@ def _serve(connection: Connection, bundle: Path, device: str) -> None:
     try:
         runtime = _load(bundle, device)
     except AntecedentError as error:
-        sys.exit(f"loadtests: {error}")
+        connection.recv()  # what is asked could not be sent to a process that has ended
+        connection.send(LoadTestError(str(error)))
+        return
     while True:
         try:
             batch: Batch = connection.recv()

@@ -88,12 +88,13 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
     measured = Measured()
     with (
         tempfile.TemporaryDirectory(prefix="antecedent-throughput-") as name,
+        http_client() as http,
+        ThreadPoolExecutor(plan.documents) as pool,  # threads end when the service that they wait for has ended
         direct_workers(plan.workers, bundle, plan.device) as direct,
         deployed(Path(name), 1, module=REAL, settings=settings) as deployment,
-        http_client() as http,
     ):
         rng = random.Random(plan.seed)  # noqa: S311 - to be the same again, not to be secret
-        meter = _Meter(plan, window, deployment.urls[0], pair, http, measured)
+        meter = _Meter(plan, window, deployment.urls[0], pair, http, pool, measured)
         for number in range(plan.uncounted + plan.rounds):
             documents = [rng.choices(single, k=plan.sentences) for _ in range(plan.documents)]
             meter.round(direct, documents, counted=number >= plan.uncounted)
@@ -162,6 +163,7 @@ class _Meter:
         url: str,
         pair: Mapping[str, str],
         http: httpx.Client,
+        pool: ThreadPoolExecutor,
         measured: Measured,
     ) -> None:
         self._budget = plan.budget
@@ -169,6 +171,7 @@ class _Meter:
         self._url = f"{url}/v1/documents"
         self._pair = pair
         self._http = http
+        self._pool = pool
         self._measured = measured
 
     def round(self, direct: DirectWorkers, documents: Sequence[Sequence[str]], *, counted: bool) -> None:
@@ -197,8 +200,7 @@ class _Meter:
             self._measured.http_singles.append(http_seconds)
 
     def _together(self, documents: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-        with ThreadPoolExecutor(len(documents)) as pool:
-            return list(pool.map(lambda document: self._translate(document, ()), documents))
+        return list(self._pool.map(lambda document: self._translate(document, ()), documents))
 
     def _translate(self, sentences: Sequence[str], context: Sequence[str]) -> Sequence[str]:
         answer = self._http.post(self._url, json={**self._pair, "sentences": sentences, "context": context})
