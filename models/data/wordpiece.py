@@ -137,7 +137,7 @@ def _settings(folder: Path) -> dict[str, Any]:
         values = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{SETTINGS} cannot be read: {error}", folder) from None
     return values if isinstance(values, dict) else {}
 

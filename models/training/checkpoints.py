@@ -257,7 +257,7 @@ def _describe(folder: Path) -> dict[str, Any]:
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CheckpointError(f"{folder}: is not a checkpoint: it has no {DESCRIPTION}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder}: {DESCRIPTION} cannot be read: {error}") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise CheckpointError(f"{folder}: is not a checkpoint of format {FORMAT}")

@@ -102,7 +102,7 @@ class FrozenBert:
                 f"{self._folder}: is not a BERT: {CONFIG} cannot be read: {error.strerror}; give the folder of one in"
                 " architecture.bert"
             ) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"{self._folder}: {CONFIG} is not JSON: {error}") from None
         if not isinstance(config, dict) or config.get("model_type") != "bert":
             kind = config.get("model_type") if isinstance(config, dict) else None

@@ -44,9 +44,10 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "checkpoint.json").write_text('{"format": 99}', encoding="utf-8")
     with pytest.raises(CheckpointError, match="format 1"):
         load_checkpoint(tmp_path)
-    (tmp_path / "checkpoint.json").write_text("not json", encoding="utf-8")
-    with pytest.raises(CheckpointError, match="cannot be read"):
-        load_checkpoint(tmp_path)
+    for content in ("not json", "[" * 10**5):
+        (tmp_path / "checkpoint.json").write_text(content, encoding="utf-8")
+        with pytest.raises(CheckpointError, match="cannot be read"):
+            load_checkpoint(tmp_path)
 
 
 def test_a_missing_key_is_refused(run: Path) -> None:
