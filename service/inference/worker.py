@@ -183,6 +183,7 @@ class Worker:
             raise
         except asyncio.CancelledError:
             if self._owed:
+                self._dismissed = True
                 self._kill()  # nobody will read what it would answer
             raise
         self._owed -= answered

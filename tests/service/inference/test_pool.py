@@ -349,13 +349,14 @@ async def test_worker_that_hangs_up_and_does_not_end_is_killed(
 
 
 async def test_worker_that_nobody_listens_to_ends(stand_in_bundle: Path, tmp_path: Path) -> None:
-    """A worker whose sentences are given up does not go on with them."""
+    """A worker whose sentences are given up does not go on with them, which is no death to be told of."""
     worker = await Worker.start(command(stand_in_bundle))
     given_up = asyncio.create_task(translated(worker, f"wait-for:{tmp_path / 'never'}"))
     await asyncio.sleep(0.05)
     given_up.cancel()
     await asyncio.wait([given_up])
     assert not worker.alive
+    assert worker.dismissed
     await worker.stop()
 
 
