@@ -41,6 +41,7 @@ class WordPiece:
         self.tokenizer: Final = tokenizer
         self.begin: Final = self._id(BEGIN)
         self.separator: Final = self._id(SEPARATOR)
+        self._id(tokenizer.model.unk_token)  # or else a character that it does not know would be an error
 
     @classmethod
     def load(cls, folder: Path) -> "WordPiece":

@@ -82,6 +82,7 @@ def test_many_texts_are_as_each(folder: Path) -> None:
         ({SETTINGS: "{", VOCABULARY: "a"}, "cannot be read"),
         ({SETTINGS: "[" * 10**5, VOCABULARY: "a"}, "cannot be read"),
         ({VOCABULARY: "a\nb\n[UNK]"}, r"has no \[CLS\]"),
+        ({VOCABULARY: "a\n[CLS]\n[SEP]"}, r"has no \[UNK\]"),
         ({SETTINGS: json.dumps({"tokenizer_class": "BertJapaneseTokenizer"})}, "BertJapaneseTokenizer"),
         ({TOKENIZER: json.dumps({"model": {"type": "BPE", "vocab": {}, "merges": []}, "version": "1.0"})}, "WordPiece"),
     ],
