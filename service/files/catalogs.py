@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from service.files.access_keys import keyed
 from service.files.catalog_lines import CatalogLines, Entry
 from service.files.messages import edges_of, page_of, texts_of
 from service.files.plain import text_like, text_of
@@ -79,7 +80,8 @@ class _Message:
             said = [plural] if forms == 1 or _is_for_one(entry.message, plural, forms) else [entry.message, plural]
             self._names = [f"msgstr[{number}]" for number in range(forms)]
         self._edges = [edges_of(each) for each in said]
-        self.texts = [words for _, words, _ in self._edges]
+        self._keyed = [keyed(words) for _, words, _ in self._edges]
+        self.texts = [each.words for each in self._keyed]
         """What is translated: the message, and that of several things where they are said in another way."""
 
     def write(self, translations: Sequence[str]) -> None:
@@ -87,7 +89,8 @@ class _Message:
         entry, is_guess = self._entry, self._lines.is_guess(self._entry)
         missing = [name for name in self._names if is_guess or not entry.text(name)]
         # The white space around a message is the program's, and gettext insists on that of its ends.
-        texts = [f"{before}{text}{after}" for (before, _, after), text in zip(self._edges, translations, strict=True)]
+        said = [each.marked(text) for each, text in zip(self._keyed, translations, strict=True)]
+        texts = [f"{before}{text}{after}" for (before, _, after), text in zip(self._edges, said, strict=True)]
         for name in missing:
             number = self._names.index(name)
             self._lines.say(entry, name, texts[min(number, len(texts) - 1)])

@@ -1,5 +1,6 @@
 """Messages of gettext's files: which of them are translated, and that all else stays as it is."""
 
+import html
 import re
 import shutil
 import subprocess
@@ -50,6 +51,29 @@ def test_messages_are_translated(before: str, after: str) -> None:
     assert capitals(before) == after
     before, after = before.replace("\n", "\r\n"), after.replace("\n", "\r\n")
     assert capitals(before) == after
+
+
+@pytest.mark.parametrize(
+    ("source", "read", "translation", "expected"),
+    [
+        ("&File", "File", "Datei", "&Datei"),
+        ("Save _As...", "Save As...", "「別名」で保存...", "「別名」で保存(_A)..."),
+        ("E&xit", "Exit", "Выход", "&Выход"),
+        ("ファイルを開く(&O)…", "ファイルを開く…", "Open file…", "&Open file…"),
+        ("&File", "File", "A & B", "A & B"),
+        *(
+            (text, text, "あ", "あ")
+            for text in ("R&D", "A & B", "a_b", "the __name", "&File &Edit", "x &lt; y", "&Del %s")
+        ),
+        ("_" + "a b" * 20, "_" + "a b" * 20, "あ", "あ"),
+    ],
+)
+def test_keys_of_menus_are_marked_again(source: str, read: str, translation: str, expected: str) -> None:
+    """Before a letter, or behind words in which there is none to be typed; other signs are none of them."""
+    content = f'msgid "{source}"\nmsgstr ""\n'.encode()
+    assert html.unescape(html_of(content)) == read
+    said = with_translation(content, html.escape(translation, quote=False)).decode()
+    assert f'msgstr "{expected}"' in said
 
 
 @pytest.mark.parametrize(
