@@ -50,6 +50,7 @@ _LINK: Final = re.compile(
         (?:[ \t]++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?+ \s*+""",
     re.VERBOSE,
 )
+_LINK_BEGINS: Final = re.compile(r"[ ]{0,3}\[(?!\^)[^\[\]]{1,200}\]:\s*")
 _IMPORT: Final = re.compile(r"""import [\w$*{},\s]+?\sfrom\s+(?:"[^"\s]++"|'[^'\s]++');?\s*""")
 """What a page of Docusaurus (MDX) takes from elsewhere."""
 _ALERT: Final = re.compile(r"[ \t>]*> ?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*")
@@ -123,8 +124,8 @@ class _Lines:
     def _end(self, place: int) -> int:
         """Behind the last line of a block that begins here; here, if none does."""
         line = self._lines[place]
-        if any(each.fullmatch(line) for each in (_LINK, _ALERT, _IMPORT, _CONTENTS, _SUBTITLES)):
-            return place + 1
+        if alone := self._alone(place):
+            return place + alone
         if _TIMES.fullmatch(line):
             if self._is_cue(place - 1):
                 self.kept[place - 1] = True
@@ -136,6 +137,16 @@ class _Lines:
         if comment := _COMMENT.match(line):
             return self._end_of_comment(place, comment.end(), _COMMENT_ENDS[comment[1].lower()])
         return place
+
+    def _alone(self, place: int) -> int:
+        """How many lines from here on are for programs by themselves: two, if a link has its address in the second."""
+        line = self._lines[place]
+        if any(each.fullmatch(line) for each in (_LINK, _ALERT, _IMPORT, _CONTENTS, _SUBTITLES)):
+            return 1
+        if not _LINK_BEGINS.fullmatch(line):
+            return 0
+        behind = "".join(self._lines[place + 1 : place + 2])
+        return 2 * bool(_LINK.fullmatch(f"{line.rstrip()} {behind.lstrip()}"))
 
     def _is_cue(self, place: int) -> bool:
         """Whether a line before times is the name of a subtitle."""

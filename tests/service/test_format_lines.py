@@ -59,6 +59,8 @@ out
 [^1]: Five.
 *[HTML]: Six.
 [kyoto]: https://example.org/kyoto "The city"
+[nara]:
+    https://example.org/nara "The city"
 
 import Tabs from '@theme/Tabs';
 import {One, two} from "./three"
@@ -185,6 +187,8 @@ def test_of_subtitles_what_is_shown_is_translated(start: str) -> None:
         ("import goods from Japan\n", ["import goods from Japan"]),
         ("NOTE\nOne.\n", ["NOTE", "One."]),
         ("[1]: One.\n", ["[1]: One."]),
+        ("[Q]:\nOne.\n", ["[Q]:", "One."]),
+        ("[Q]:\n", ["[Q]:"]),
         ("Kind: One\nWEBVTT\nTwo: three\n", ["Kind: One", "Two: three"]),
         ("One:\n00:01 --> two\n", ["One:", "00:01 --> two"]),
         ("", []),
