@@ -1,14 +1,15 @@
 """Books (EPUB): their pages as one of HTML, in the order in which they are read, and the translation of that.
 
-A book is an archive of pages in XHTML and a list of them (EPUB 3.3, sections 4 and 5). All else, such as pictures and
-how pages look, stays as it is.
+A book is an archive of pages in XHTML and a list of them (EPUB 3.3, sections 4 and 5), which says its title, too. All
+else, such as pictures and how pages look, stays as it is.
 """
 
 import html.entities
 import posixpath
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 from zipfile import ZipFile
 
@@ -29,6 +30,8 @@ _CONTENTS: Final = "application/x-dtbncx+xml"
 """The table of contents of older books."""
 MARKUP: Final = Markup("html", splitting=frozenset({"text"}), xhtml=True)
 """Of pages, and of such a table, where each title is a `text`."""
+_TITLE: Final = re.compile(r"<(?P<name>[A-Za-z]{1,20}:title)(?:\s[^<>]*+)?>(?P<words>[^<>]*+)</(?P=name)>")
+"""Of the whole book, in the list of its parts; others that follow are parts of it, or how it is sorted."""
 _ENCODING: Final = re.compile(rb"\s*<\?xml\b[^>]*?\sencoding\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
 _UTF_8: Final = "utf-8"
 _CODECS: Final = {
@@ -47,15 +50,37 @@ def html_of(content: bytes) -> str:
         InvalidInputError: it is none, or is damaged, encrypted or too large.
     """
     with opened(content, _SUFFIX, _CONTAINER) as archive:
-        return Page(content).between.join(_pages(archive).values())
+        return Page(content).between.join(each.words for each in _texts(archive))
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
     """A book with other pages: what `html_of` gives of it, translated."""
     translated = translation.split(Page(content).between)
     with opened(content, _SUFFIX, _CONTAINER) as archive:
-        pages = zip(_pages(archive), translated, strict=True)
-        return with_parts(archive, {name: page.encode() for name, page in pages})
+        texts = zip(_texts(archive), translated, strict=True)
+        changed = {each.name: f"{each.before}{words}{each.after}".encode() for each, words in texts}
+        return with_parts(archive, changed)
+
+
+class _Text(NamedTuple):
+    """What is translated of a part, and what the part has around it."""
+
+    name: str
+    words: str
+    before: str = ""
+    after: str = ""
+
+
+def _texts(archive: ZipFile) -> Iterator[_Text]:
+    """The pages, and the title that programs show of a book."""
+    for name, page in _pages(archive).items():
+        yield _Text(name, page)
+    book = _book(archive)
+    ((_, content),) = read_parts(archive, [archive.getinfo(book)])
+    listed = _text_of(book, content)
+    if title := _TITLE.search(listed):
+        begin, end = title.span("words")
+        yield _Text(book, title["words"], listed[:begin], listed[end:])
 
 
 def _pages(archive: ZipFile) -> dict[str, str]:
@@ -96,14 +121,18 @@ def _of_html_as_space(named: re.Match[bytes]) -> bytes:
 
 
 def _names(archive: ZipFile) -> list[str]:
-    container = _list(archive, _CONTAINER)
-    book = next((each.get("full-path", "") for each in container.iter(_LISTED + "rootfile")), "")
+    book = _book(archive)
     listed = _list(archive, book)
     items = {item.get("id"): item for item in listed.iter(_LISTED + "item")}
     read = [items.get(each.get("idref")) for each in listed.iter(_LISTED + "itemref")]
     pages = [item for item in read if item is not None and item.get("media-type") in _PAGES]
     contents = [item for item in items.values() if _is_contents(item)]
     return [_name(book, item.get("href", "")) for item in [*pages, *contents]]
+
+
+def _book(archive: ZipFile) -> str:
+    """The name of the list of its parts."""
+    return next((each.get("full-path", "") for each in _list(archive, _CONTAINER).iter(_LISTED + "rootfile")), "")
 
 
 def _is_contents(item: Any) -> bool:  # noqa: ANN401 - lxml has no types

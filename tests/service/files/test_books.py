@@ -42,6 +42,17 @@ def test_nothing_changes_but_sentences() -> None:
         assert archive.read("OEBPS/a.png").decode() == "か"
 
 
+def test_title_of_the_book_is_translated() -> None:
+    """The first one, with its entities, and nothing else that is said of the book."""
+    said = "<metadata><dc:creator>か</dc:creator><dc:title id='a'>{}</dc:title><dc:title>か</dc:title></metadata>"
+    names = 'xmlns:dc="http://purl.org/dc/elements/1.1/" version'
+    before = PARTS["OEBPS/book.opf"].replace("version", names).replace("<manifest>", said + "<manifest>")
+    content = book(book=before.format("か &amp; き"))
+    assert sentences(content) == [*sentences(book()), "か &amp; き"]
+    with ZipFile(BytesIO(with_translation(content, html_of(content).replace("か &amp;", "A &amp;")))) as archive:
+        assert archive.read("OEBPS/book.opf").decode() == before.format("A &amp; き")
+
+
 def test_pages_of_old_books() -> None:
     """With entities that their document type has, and without one of their own encoding."""
     old = (
