@@ -46,6 +46,10 @@ def write_whole(file: Path, pieces: Iterable[bytes], folder: Path | None = None)
             stream.flush()
             os.fsync(stream.fileno())
         partial.replace(written)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # as where a disk is full
+            error.filename = str(file)
+        raise
     finally:
         partial.unlink(missing_ok=True)
 

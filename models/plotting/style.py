@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
+
+from models.data.whole import write_whole
 
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Of Okabe and Ito, which colour-blind people tell apart."""
@@ -126,10 +129,13 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write a figure as PNG and as SVG.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written; what was there before stands.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{name}.{kind}" for kind in _METADATA]
-    for file, metadata in zip(files, _METADATA.values(), strict=True):
-        figure.savefig(file, metadata=metadata)
+    files = []
+    for kind, metadata in _METADATA.items():
+        drawn = BytesIO()
+        figure.savefig(drawn, format=kind, metadata=metadata)
+        files.append(folder / f"{name}.{kind}")
+        write_whole(files[-1], [drawn.getvalue()])
     return files

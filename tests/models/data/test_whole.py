@@ -10,6 +10,7 @@ import pytest
 
 from models.data.documents import read_lines
 from models.data.whole import abandoned, beside, write_whole
+from tests.support.full_disk import no_file_larger_than
 
 
 def test_a_file_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
@@ -27,6 +28,13 @@ def test_a_file_is_what_it_was_until_it_is_written(tmp_path: Path) -> None:
     write_whole(file, [b"n", b"ew"])
     assert file.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    """Of several that a command writes, whoever reads its one line learns which has no room."""
+    with no_file_larger_than(2), pytest.raises(OSError, match=r"File too large: .*/file'"):
+        write_whole(tmp_path / "file", [b"new"])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_ends_in_gz_is_compressed(tmp_path: Path) -> None:

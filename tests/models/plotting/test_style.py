@@ -13,6 +13,7 @@ from models.plotting.curves import Curve
 from models.plotting.drawing import draw_curves, draw_series
 from models.plotting.pictures import Material, draw
 from models.plotting.style import legend, panels, save, styled
+from tests.support.full_disk import no_file_larger_than
 
 
 def names_in_legend(figure: Figure) -> list[str]:
@@ -55,6 +56,18 @@ def test_dollar_is_a_dollar(tmp_path: Path) -> None:
     figures = {"model": "price$^$.en", "context": "real", "context_sentences": 1, "bleu": 20.0}
     (tmp_path / "json").write_text(json.dumps(figures), encoding="utf-8")
     assert len(draw(Material(files=[tmp_path / "json"]), tmp_path).files) == 2
+
+
+def test_pictures_stay_where_the_new_ones_have_no_room(tmp_path: Path) -> None:
+    """None is left as half of one."""
+    with styled():
+        figure = draw_curves([Curve("run", "dev/loss", [1, 2], [3.0, 2.0])])
+        files = save(figure, tmp_path, "curves")
+        before = [file.read_bytes() for file in files]
+        with no_file_larger_than(1000), pytest.raises(OSError, match=r"File too large: .*curves"):
+            save(figure, tmp_path, "curves")
+    assert sorted(tmp_path.iterdir()) == files
+    assert [file.read_bytes() for file in files] == before
 
 
 def test_characters_that_no_font_has_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

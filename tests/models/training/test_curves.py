@@ -1,8 +1,6 @@
 """What a run shows as it goes, on a disk that has room and on one that has none."""
 
-import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,17 +8,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from models.plotting.curves import read_curves
 from models.training.curves import Curves
-
-
-@contextmanager
-def no_file_larger_than(size: int) -> Iterator[None]:
-    """As on a disk that is full, writing fails."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+from tests.support.full_disk import no_file_larger_than
 
 
 def train(curves: Curves, updates: int) -> None:
