@@ -20,7 +20,7 @@ from service.segmentation import after_marks
 _LEAST_COLUMNS: Final = 40
 """Of a line that is wrapped: verses, and lines of addresses, are shorter."""
 _LEAST_SPACES: Final = 3
-"""In it, where words have any between them: an address of the web, or of a file, may be as long."""
+"""In it, between words that have any: an address of the web, or of a file, may be as long."""
 _DEEPEST_COLUMNS: Final = 4
 """Of white space before a line from which on it is code, or set out by hand."""
 _PROMPT: Final = ">>>"
@@ -105,7 +105,7 @@ def _joined(paragraph: Sequence[_Line], gap: str) -> str:
     full = _is_full(paragraph, gap)
     parts = [paragraph[0].marks, paragraph[0].text]
     for before, line in pairwise(paragraph):
-        if full or _goes_on(before, line, cased=True, spaces=_LEAST_SPACES):
+        if full or _goes_on(before, line, gap, cased=True):
             parts += [_between(before.text, line.text, gap), line.text]
         else:
             parts += [before.end, line.marks, line.text]
@@ -119,17 +119,24 @@ def _is_full(paragraph: Sequence[_Line], gap: str) -> bool:
     return (
         most >= _LEAST_COLUMNS
         and len(pairs) > (not gap)
-        and any(_goes_on(before, line, cased=bool(gap), spaces=_LEAST_SPACES * len(gap)) for before, line in pairs)
-        and all(before.columns + len(gap) + _columns(_first_word(line.text, gap)) > room for before, line in pairs)
+        and any(_goes_on(before, line, gap, cased=bool(gap)) for before, line in pairs)
+        and all(
+            before.columns >= most / 2 and before.columns + len(gap) + _columns(_first_word(line.text, gap)) > room
+            for before, line in pairs
+        )
     )
 
 
-def _goes_on(before: _Line, line: _Line, *, cased: bool, spaces: int) -> bool:
+def _goes_on(before: _Line, line: _Line, gap: str, *, cased: bool) -> bool:
     """Whether what a line says goes on in the next one, as far as a reader of no language sees."""
-    if before.columns < _LEAST_COLUMNS or before.text.count(" ") < spaces or _ENDS.search(before.text):
+    if before.columns < _LEAST_COLUMNS or _ENDS.search(before.text) or not _has_some_words(before.text, gap):
         return False
     first = _WORD.search(line.text)
     return first is not None and (first[0].islower() or (not cased and unicodedata.category(first[0]) == "Lo"))
+
+
+def _has_some_words(text: str, gap: str) -> bool:
+    return text.count(" ") >= _LEAST_SPACES or not (gap or text.isascii())
 
 
 def _first_word(text: str, gap: str) -> str:

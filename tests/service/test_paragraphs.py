@@ -81,6 +81,10 @@ def test_japanese_is_joined_without_a_space() -> None:
         ("en", "| a cell of a table | and another cell of a table |\n|---|---|\n| the cells | below |\n"),
         ("en", "1\n00:00:01,000 --> 00:00:02,000\nThe first line of a subtitle, which is long,\nand another one.\n"),
         ("en", "A single line, of which there is nothing to be said but that it is long"),
+        (
+            "ja",
+            "詳しくは。\nhttps://example.org/a/long/address/of/a/page\nhttps://example.org/another/long/address\n字",
+        ),
         ("ja", "春はあけぼの\nやうやう白くなりゆく山ぎは\n少し明かりて\n"),
         ("ja", "京都府京都市上京区下立売通新町西入薮ノ内町\n京都府京都市中京区寺町通御池上る上本能寺前町\n"),
         ("ja", "紫式部は、平安時代中期の女流作家である。\n清少納言も、平安時代中期の女流作家である。\n" * 3),

@@ -84,6 +84,7 @@ OF_A_TENANT: dict[Route, Call] = {
     ),
     ("GET", "/v3/glossaries"): lambda client, _: client.get("/v3/glossaries"),
     ("POST", "/v2/document"): lambda client, _: client.post("/v2/document", data=DEEPLS, files=FILE),
+    ("POST", "/v2/document/"): lambda client, _: client.post("/v2/document/", data=DEEPLS, files=FILE),
     ("GET", "/v1/sessions/{session_id}/stream"): lambda client, session: client.get(f"/v1/sessions/{session}/stream"),
 }
 """Other routes for whoever translates."""
@@ -136,6 +137,7 @@ OF_ANY_KEY: dict[Route, Call] = {
     ("GET", "/v2/languages"): lambda client, _: client.get("/v2/languages"),
     ("POST", "/v2/languages"): lambda client, _: client.post("/v2/languages", data={"type": "target"}),
     ("GET", "/v2/usage"): lambda client, _: client.get("/v2/usage"),
+    ("POST", "/v2/usage"): lambda client, _: client.post("/v2/usage"),
     ("GET", "/v2/glossary-language-pairs"): lambda client, _: client.get("/v2/glossary-language-pairs"),
 }
 """Routes that show what the service is."""
