@@ -74,8 +74,8 @@ class KeyFile:
 
     def _bytes(self) -> bytes:
         try:
-            if not stat.S_ISREG(self._path.stat().st_mode):  # a device may have no end, a pipe no beginning
-                raise KeyStorageError(f"{self._path}: is no regular file")
+            if stat.S_ISCHR(self._path.stat().st_mode):  # which may have no end
+                raise KeyStorageError(f"{self._path}: is a device, and no file")
             return self._path.read_bytes()
         except OSError as error:
             raise KeyStorageError(f"{self._path}: {error.strerror}") from error
