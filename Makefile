@@ -149,6 +149,7 @@ TO := $(if $(TURNED),ja,en)
 TOKENIZE := $(if $(TURNED),char,13a)
 PRONOUNS := $(if $(TURNED),,$(CORPUS)/pronouns.$(SPLIT).contrastive.jsonl)
 compare-systems: setup ## What train-systems made, with every kind of context; killed, it goes on where it was (variables: SET, SPLIT)
+	@test -n "$(wildcard runs/$(SET)/*/final)" || { echo "there is no trained run in runs/$(SET): make train-systems SET=$(SET)" >&2; exit 2; }
 	$(PY) -m models compare $(wildcard runs/$(SET)/*/final) --out $(FIGURES) --device $(DEVICE) --beam 1 --tokenize $(TOKENIZE) \
 		--source $(CORPUS)/$(SPLIT).$(FROM) --reference $(CORPUS)/$(SPLIT).$(TO) $(PRONOUNS:%=--set %)
 	$(PY) -m models table $(FIGURES)/*.json > $(FIGURES)/table.md && cat $(FIGURES)/table.md
