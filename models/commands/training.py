@@ -78,7 +78,7 @@ def bert(
     out: Annotated[Path, typer.Option(help="Folder for the BERT, as named in architecture.bert.", show_default=False)],
     width: Annotated[int, typer.Option(help="Width of its states: bert_width.", min=8)] = 256,
     layers: Annotated[int, typer.Option(help="Number of layers.", min=1)] = 4,
-    vocabulary: Annotated[int, typer.Option(help="Most word pieces.", min=100)] = 8000,
+    vocabulary: Annotated[int, typer.Option(help="Most word pieces.", min=100, max=1_000_000)] = 8000,
     updates: Annotated[int, typer.Option(help="Number of updates.", min=1)] = 10000,
     resume: Resume = False,
     skip_bad: SkipBad = False,

@@ -16,6 +16,7 @@ from models.data.wordpiece import MASK, TOKENIZER, WordPiece
 from models.errors import CheckpointError, DataError
 from models.network.architectures.bert import CONFIG, WEIGHTS, FrozenBert
 from models.training.masked_words import BertPlan, MaskedWords, _shape, train_bert
+from tests.support.command_line import run
 
 ALPHABET = "あいうえおかきくけこ"
 TINY = BertPlan(width=16, layers=1, vocabulary=30, pieces=32, updates=6, pairs=8, every=3)
@@ -153,3 +154,10 @@ def test_every_width_has_its_heads(width: int, heads: int) -> None:
     """Of 64, as BERT's are, or as little more as divides it."""
     shape = _shape(BertPlan(width=width), 100)
     assert (shape.num_attention_heads, width % heads) == (heads, 0)
+
+
+def test_vocabulary_without_measure_is_refused(tmp_path: Path) -> None:
+    """A million pieces are the most, as of a tokenizer: the library that learns them panics where it has no memory."""
+    done = run("bert", tmp_path / "run.yaml", "--out", tmp_path / "bert", "--vocabulary", "1000001")
+    assert done.returncode == 2
+    assert "1000001 is not in the range" in done.stderr
