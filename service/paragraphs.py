@@ -57,6 +57,11 @@ class _Line:
         """Whether a line break behind it is meant, and no matter of its length."""
         return _BROKEN.search(self.text + self.end.rstrip("\r\n")) is not None
 
+    @property
+    def is_set_out(self) -> bool:
+        """Whether it has columns, or is an example of what somebody types."""
+        return _SET_OUT.search(self.text) is not None or _PROMPT in self.marks
+
     def may_go_on(self, before: "_Line", first: "_Line") -> bool:
         """Whether it may be of the same paragraph as the line before it, and as the first one."""
         own = self.marks.strip(" \t>")
@@ -82,7 +87,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[list[_Line]]:
     some = list[_Line]()
     for raw, is_of_the_format, is_row in zip(lines, format_lines(lines), rows_of_tables(lines), strict=True):
         line = _line(raw)
-        apart = is_of_the_format or is_row or not has_words(raw) or _SET_OUT.search(line.text) or _PROMPT in line.marks
+        apart = is_of_the_format or is_row or not has_words(line.text) or line.is_set_out
         if some and (apart or not line.may_go_on(some[-1], some[0])):
             yield some
             some = []

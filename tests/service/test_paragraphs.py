@@ -95,6 +95,13 @@ def test_other_lines_stay(language: str, text: str) -> None:
     assert unwrapped(text, language) == text
 
 
+def test_a_line_may_have_marks_alone() -> None:
+    """However wide they are: nothing goes on behind them."""
+    quoted = "> " * 30
+    text = f"{quoted}a)\n{quoted}{'字' * 3}\n{quoted}{'字' * 3}\n{quoted}字。\n"
+    assert unwrapped(text, "ja") == f"{quoted}a)\n{quoted}{'字' * 7}。\n"
+
+
 def test_many_lines_do_not_take_long() -> None:
     """A time that grew with the square of their number, or of their marks, would never end here."""
     for line in (
