@@ -12,8 +12,10 @@ import pytest
 from tests.support.client import measured, translate
 from tests.support.servers import RedisServer, Replica, Replicas, bundle, children, eventually
 
+HEARD = pytest.mark.skipif(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, reason="nohup: nobody hears SIGHUP")
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=HEARD)])
 def test_signal_drains(
     new_replicas: Replicas, redis_server: RedisServer, pool: ThreadPoolExecutor, tmp_path: Path, how: signal.Signals
 ) -> None:
