@@ -17,8 +17,8 @@ _ENDS: Final = re.compile(r"""[.!?…;:。．！？：；」』）】〉》\-–
 """How a piece ends behind which another sentence may begin, or somebody else may speak."""
 _SMALL: Final = re.compile(r"[^\W\d_]+")
 """The word that a piece begins with, which shows whether it begins a sentence: small letters, or English I."""
-_GOES_ON: Final = re.compile(r"[、はがをにへの]\Z")
-"""How a piece ends, in Japanese, behind which its sentence goes on."""
+_GOES_ON: Final = re.compile(r"[、はがをにへ]\Z")
+"""How a piece ends, in Japanese, behind which its sentence goes on; not の, which ends questions, too."""
 _APART: Final = re.compile(r"[<>{}♪#\[\]]|\A[-–—(（]")
 """What is about the piece that it is in, or says that it is somebody else's."""
 _MOST_PIECES: Final = 6
@@ -27,6 +27,8 @@ _BETWEEN_WORDS: Final = re.compile(
     r"\s+|(?<=[、。！？」』）])(?=\S)|(?<=[てでとにのはばへもをが])(?=[^ぁ-ゟー、。！？」』）\s])"
 )
 """Where a translation is divided: at spaces, or, in Japanese, behind what ends a phrase in most cases."""
+_NEAR: Final = 12
+"""Characters by which a piece may be shorter or longer for that."""
 _ANYWHERE: Final = re.compile(r"(?<=[^\x00-\u02ff])(?=[^\x00-\u02ffー、。！？」』）])")
 """Where words have no spaces between them."""
 
@@ -119,9 +121,12 @@ def _divided(text: str, lengths: Sequence[int]) -> Iterator[str]:
 
 def _place(text: str, start: int, end: int) -> int:
     """Where a piece ends that begins here and should end there; at the end of the text, if it has no more places."""
-    for places in (_BETWEEN_WORDS, _ANYWHERE):
-        found = [each.start() for each in places.finditer(text, start + 1)]
-        nearest = min(found, key=lambda place: abs(place - end), default=None)
-        if nearest is not None and abs(nearest - end) <= max(12, len(text) // 4):
-            return nearest
-    return nearest if nearest is not None else len(text)
+    between_words, anywhere = (_nearest(places, text, start, end) for places in (_BETWEEN_WORDS, _ANYWHERE))
+    if anywhere is None or (between_words is not None and abs(between_words - end) <= max(_NEAR, len(text) // 4)):
+        return len(text) if between_words is None else between_words
+    return anywhere
+
+
+def _nearest(places: re.Pattern[str], text: str, start: int, end: int) -> int | None:
+    found = (each.start() for each in places.finditer(text, start + 1))
+    return min(found, key=lambda place: abs(place - end), default=None)

@@ -105,6 +105,11 @@ def test_from_path_to_path(clients: list[deepl.DeepLClient], tmp_path: Path) -> 
         ("a.htm", "<!-- a --><li>a", "\ufeff<!-- a --><li>A"),
         ("a.md", "# か\n\n- a\n", "# か\n\n- A [か]\n"),
         ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nか。\n", "1\n00:00:01,000 --> 00:00:02,000\nか。\n"),
+        (
+            "b.srt",
+            "1\n00:00:01,000 --> 00:00:02,000\nか、\n\n2\n00:00:03,000 --> 00:00:04,000\nき。\n",
+            "1\n00:00:01,000 --> 00:00:02,000\nか、\n\n2\n00:00:03,000 --> 00:00:04,000\nき。\n",
+        ),
         ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\na\n", None),
         ("a.txt", "\ufeffa\r\nb\r\n", "\ufeffA\r\nB [a]\r\n"),
         ("a.txt", "a".encode("utf-16"), "A"),

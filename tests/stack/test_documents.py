@@ -48,6 +48,17 @@ def test_each_sentence_is_translated_with_those_before_it(client: httpx.Client) 
     assert set(body) == {"id", "model", "text", "sentences"}
 
 
+def test_a_paragraph_that_is_wrapped_is_one_line(client: httpx.Client) -> None:
+    """Its sentences are read whole, and its translation is on one line; the next paragraph has its own."""
+    body = _document(client, text="か。きa b c d of which there are 40 columns\nand more.\n\nく。").json()
+    assert [sentence["source"] for sentence in body["sentences"]] == [
+        "か。",
+        "きa b c d of which there are 40 columns and more.",
+        "く。",
+    ]
+    assert body["text"].count("\n") == 2
+
+
 def test_callers_boundaries_are_kept(client: httpx.Client) -> None:
     """Sentences that the caller has split are neither split nor joined; an empty one stays in its place."""
     body = _document(client, sentences=["a. b.", "", "c"]).json()

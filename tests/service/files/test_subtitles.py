@@ -105,6 +105,7 @@ def test_a_translation_is_divided_between_words() -> None:
         ("HE CAME", "[sighs]"),
         ("JOHN", "Come here"),
         ("そうですね", "行きましょう"),
+        ("どうしたの", "別に"),
     ],
 )
 def test_other_lines_are_apart(one: str, other: str) -> None:
@@ -120,6 +121,16 @@ def test_a_translation_that_is_too_short_leaves_subtitles_empty() -> None:
         text.encode(), subtitles.text_of(text.encode()).replace("He did not come", "No")
     )
     assert translated.decode() == text.replace("He did", "No").replace("not come", "")
+
+
+def test_a_long_word_is_no_reason_to_leave_a_subtitle_empty() -> None:
+    """It is divided where there is a space, however far from the middle."""
+    text = "1\n00:00:01,000 --> 00:00:03,000\nLook there\n\n2\n00:00:04,000 --> 00:00:05,000\nand here\n"
+    said = "See https://example.org/a/very/long/address/of/a/page now"
+    translated = subtitles.with_translation(
+        text.encode(), subtitles.text_of(text.encode()).replace("Look there and here", said)
+    )
+    assert said_in(translated.decode()) == [said.removesuffix(" now"), "now"]
 
 
 def test_many_lines_do_not_take_long() -> None:
