@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from models.data.spacing import gap_of
+from models.data.spacing import gap_of, in_place_of_line_break
 from models.data.words import has_words
 from service.format_lines import format_lines, has_subtitles
 from service.line_cells import rows_of_tables
@@ -151,10 +151,10 @@ def _first_word(text: str, gap: str) -> str:
 
 
 def _between(before: str, after: str, gap: str) -> str:
-    """What stands in place of a line break: nothing behind a hyphen, and a space between Latin words at least."""
+    """What stands in place of a line break that a paragraph has for want of room: nothing behind a hyphen."""
     if _HYPHENATED.search(before) and after[0].islower():
         return ""
-    return gap or " " * all(each.isascii() and each.isalnum() for each in (before[-1], after[0]))
+    return in_place_of_line_break(gap, before[-1], after[0])
 
 
 def _columns(text: str) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, count, groupby
 from typing import Final, Literal
 
-from models.data.spacing import gap_of
+from models.data.spacing import gap_of, in_place_of_line_break
 from models.data.words import ENTITY, beside, has_words
 from service.segmentation import Segmented
 from service.texts.tags import Kind, Token, html_tokens, xml_tokens
@@ -205,7 +205,7 @@ def lines_joined(text: str, gap: str) -> str:
     """A text on one line, but for white space around it; words of Latin letters are apart, whatever the gap."""
 
     def between(found: re.Match[str]) -> str:
-        return gap or " " * all(each.isascii() and each.isalnum() for each in beside(found))
+        return in_place_of_line_break(gap, *beside(found))
 
     core = text.strip()
     start = text.index(core)
