@@ -26,7 +26,7 @@ from models.bundle.manifest import Manifest
 from models.config import ContextWindow
 from models.data.documents import Document, Sentence, windows
 from models.engine.requests import TranslationRequest
-from service.segmentation import parts
+from service.segmentation.splitting import parts
 
 THROUGHPUT = 0.9
 """Of the runtime called directly, whole documents over HTTP still do this."""

@@ -17,7 +17,6 @@ from service.inference.document_queue import DocumentQueue
 from service.inference.wire import Priority
 from service.known import Finder, Known, known_of
 from service.limits import check_alternatives, check_length, check_number, check_segments, check_terms
-from service.paragraphs import unwrapped
 from service.schemas import (
     Alternative,
     DocumentAnswer,
@@ -26,7 +25,8 @@ from service.schemas import (
     DocumentSentence,
     StreamedSentence,
 )
-from service.segmentation import Segmented, split
+from service.segmentation.paragraphs import unwrapped
+from service.segmentation.splitting import Segmented, split
 from service.settings import Settings
 from service.threads import beside_others
 

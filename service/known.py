@@ -8,7 +8,7 @@ from models.data.memory import Segment, TranslationMemory
 from models.engine.requests import TranslationRequest
 from service.glossary import glossary_of, written
 from service.schemas import DocumentRequest
-from service.segmentation import parts
+from service.segmentation.splitting import parts
 from service.threads import beside_others
 
 Finder = Callable[[str], str | None]

@@ -26,7 +26,7 @@ from service.glossary import glossary_of
 from service.inference.backlog import Turn
 from service.inference.catalogue import Model
 from service.model_changes import Models
-from service.segmentation import parts
+from service.segmentation.splitting import parts
 from service.store.context_store import ContextStore
 from service.store.document import Answer, Appended, DocumentKey, Entry, Lease
 

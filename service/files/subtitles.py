@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Final
 
 from service.files import plain
-from service.format_lines import format_lines
+from service.segmentation.format_lines import format_lines
 
 _ENDS: Final = re.compile(r"""[.!?…;:。．！？：；」』）】〉》\-–—~〜][\s"'”’»)\]」』）】〉》]*\Z""")
 """How a piece ends behind which another sentence may begin, or somebody else may speak."""

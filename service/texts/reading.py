@@ -8,7 +8,7 @@ from models.data.spacing import gap_of
 from models.data.words import has_words
 from service.documents import Documents
 from service.schemas import DocumentRequest, DocumentSentence, GlossaryTerm, Strategy
-from service.segmentation import Segmented
+from service.segmentation.splitting import Segmented
 from service.texts.tagged import Markup, Tagged, lines_joined
 from service.threads import beside_others
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from models.data.spacing import gap_of, in_place_of_line_break
 from models.data.words import ENTITY, beside, has_words
-from service.segmentation import Segmented
+from service.segmentation.splitting import Segmented
 from service.texts.tags import Kind, Token, html_tokens, xml_tokens
 
 _BLOCK: Final = re.compile(

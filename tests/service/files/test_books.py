@@ -9,7 +9,7 @@ from lxml import etree
 
 from service.errors import InvalidInputError
 from service.files.books import MARKUP, html_of, with_translation
-from service.segmentation import split
+from service.segmentation.splitting import split
 from tests.support.books import CONTENTS, PAGE, PARTS, book, listed, page
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import InvalidInputError
-from service.segmentation import Segmented, split
+from service.segmentation.splitting import Segmented, split
 from service.texts.tagged import Markup, lines_joined
 
 PAGE = """<!DOCTYPE html><html><head><title>A page</title><style>p { a: "b<c>" }</style></head>

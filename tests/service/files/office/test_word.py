@@ -18,7 +18,7 @@ from service.files.office.dialects import WORD
 from service.files.office.fields import W
 from service.files.office.files import WORD_FILES
 from service.files.office.paragraph import Paragraph
-from service.segmentation import split
+from service.segmentation.splitting import split
 from service.texts.tagged import Markup
 
 html_of, with_translation = WORD_FILES.html_of, WORD_FILES.with_translation

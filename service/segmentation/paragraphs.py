@@ -13,9 +13,9 @@ from typing import Final
 
 from models.data.spacing import gap_of, in_place_of_line_break
 from models.data.words import has_words
-from service.format_lines import format_lines, has_subtitles
-from service.line_cells import rows_of_tables
-from service.segmentation import after_marks
+from service.segmentation.format_lines import format_lines, has_subtitles
+from service.segmentation.line_cells import rows_of_tables
+from service.segmentation.line_marks import after_marks
 
 _LEAST_COLUMNS: Final = 40
 """Of a line that is wrapped: verses, and lines of addresses, are shorter."""

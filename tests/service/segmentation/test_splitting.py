@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from models.data.spacing import gap_of
 from models.data.words import has_words
-from service.segmentation import Segmented, parts, split
+from service.segmentation.splitting import Segmented, parts, split
 
 LANGUAGES = ["ja", "zh", "en", "de", "fr", "es", "ru", "ar", "th"]
 _PIECES = [

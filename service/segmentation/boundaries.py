@@ -14,7 +14,7 @@ import sentencex
 from models.data.markup import split_unmarked
 from models.data.spacing import primary
 from models.data.words import ENTITY
-from service.disguise import disguised
+from service.segmentation.disguise import disguised
 
 _ENTITY = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _ENUMERATOR = re.compile(

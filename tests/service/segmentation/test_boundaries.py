@@ -2,8 +2,8 @@
 
 import pytest
 
-from service import boundaries
-from service.boundaries import Boundaries
+from service.segmentation import boundaries
+from service.segmentation.boundaries import Boundaries
 
 
 def sentences(line: str, language: str, longest: int = 100) -> list[str]:

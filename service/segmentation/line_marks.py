@@ -1,23 +1,10 @@
-"""Text into sentences and back: white space, list marks and lines without words are kept, character by character.
-
-A line's end is a boundary: a line break within a sentence would have no place in its translation. What a caller has
-split keeps its boundaries; but if it is several sentences, each of them is translated.
-"""
+"""What stands at the beginning of a line, before its text, and behind it: marks of lists, headings and boxes."""
 
 import html
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise, starmap, takewhile
 
-from models.data.clauses import pack, split_within
 from models.data.markup import unmarked
-from models.data.spacing import primary
-from models.data.words import PICTURES, has_words
-from service.boundaries import Boundaries, split_as_read
-from service.format_lines import format_lines
-from service.line_cells import cells_of, rows_of_tables
+from service.segmentation.boundaries import split_as_read
 
 _MARKS = re.compile(
     r"""
@@ -71,140 +58,14 @@ _BOX = re.compile(
 _ATTRIBUTES = re.compile(r"\{:?\s*[#.][A-Za-z][^{}\n]{0,200}\}")
 """{#kyoto .large} behind a heading, by which links find it: of Pandoc, Docusaurus and Hugo, with a colon of Jekyll."""
 _TAG = re.compile(r"<[^<>]*+>")
-_EMPHASIS = ("*", "_", "~~", "==")
 _COVER = re.compile(rf"{_TAG.pattern}|[*_]")
 """What may be around such a mark: tags, or signs that it is bold."""
 _LONGEST_COVERED = 300
 """Characters of a line within which one is looked for."""
-_WITH_ORDINALS = frozenset(
-    ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
-)
 _MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
-_ASIDE = re.compile(rf"[\s\u200b-\u200f\u202a-\u202e\u2066-\u2069\u2190-\u21ff\u25c6\u25c7{PICTURES}\ufe0e\ufe0f]")
-"""White space, emoji, pictures, arrows, ◆◇◆ and marks of direction: around a sentence they stay as they are.
-
-A model knows none of them, and drops them, or makes something up. Not so signs of arithmetic, which belong to a number.
-"""
-_SPACES = " \u00a0\u2002\u2003\u2009\u202f\u3000"
-"""What a language may have between two sentences, wide or not; a line break or a tab is the document's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segmented:
-    """Sentences without the white space and emoji around them, and what stands before, between and after them.
-
-    `separators` has one element more than `sentences`.
-    """
-
-    sentences: tuple[str, ...]
-    separators: tuple[str, ...]
-
-    def separators_with(self, gap: str) -> list[str]:
-        """What stands around sentences of another language, which has `gap` between them in place of its own spaces."""
-        first, *others = self.separators
-        if not others:
-            return [first]
-        *between, last = others
-        return [first, *starmap(partial(_between, gap), zip(between, pairwise(self.sentences), strict=True)), last]
-
-    def join(self, sentences: Sequence[str], *, gap: str | None = None) -> str:
-        """The text with other sentences: of the same language, or of one that has `gap` between them."""
-        first, *following = self.separators if gap is None else self.separators_with(gap)
-        return first + "".join(a + b for a, b in zip(sentences, following, strict=True))
-
-
-def _between(gap: str, separator: str, beside: tuple[str, str]) -> str:
-    """What comes between two sentences: `gap` for nothing but the other language's space; all else stays as it is.
-
-    So does a space beside bold words: without it Markdown would take the marks around them for none.
-    """
-    if separator.strip(_SPACES) or (gap and separator and not separator.strip(gap)):
-        return separator
-    return gap if gap or not _is_marked(*beside) else separator
-
-
-def _is_marked(before: str, behind: str) -> bool:
-    return before.endswith(_EMPHASIS) or behind.startswith(_EMPHASIS)
-
-
-def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
-    """Split text, so that joining the same sentences gives the same text.
-
-    What has more than `longest` characters is divided at its clauses, else between words, else anywhere. What comes
-    after `most` sentences stays in the last separator: it is for the caller to refuse them. Takes a time that is linear
-    in the length of the text.
-    """
-    sentences: list[str] = []
-    separators: list[str] = []
-    kept: list[str] = []
-    seen = 0
-    for piece, is_sentence in _pieces(text, language, longest):
-        if len(sentences) == most:
-            break
-        seen += len(piece)
-        if not is_sentence or not has_words(piece):
-            kept.append(piece)
-            continue
-        start, end = _core(piece)
-        separators.append("".join([*kept, piece[:start]]))
-        sentences.append(piece[start:end])
-        kept = [piece[end:]]
-    separators.append("".join([*kept, text[seen:]]))
-    return Segmented(tuple(sentences), tuple(separators))
-
-
-def _core(piece: str) -> tuple[int, int]:
-    """From where to where a piece with words is to be translated."""
-    before, after = (sum(1 for _ in takewhile(_ASIDE.match, text)) for text in (piece, reversed(piece)))
-    return before, len(piece) - after
-
-
-def parts(text: str, language: str) -> tuple[str, ...]:
-    """The sentences that a caller's one consists of, if it is several: a model of single sentences would drop some.
-
-    Joined they are the text; what has no words is part of the sentence before it.
-    """
-    boundaries = Boundaries(language)
-    found: list[str] = []
-    for line in text.splitlines(keepends=True):
-        for piece in boundaries.split(line, len(text)):
-            if found and not (has_words(piece) and has_words(found[-1])):
-                found[-1] += piece
-            else:
-                found.append(piece)
-    return tuple(found) if len(found) > 1 else ()
-
-
-def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]]:
-    """Pieces that make up the text, and whether each is a sentence, perhaps with white space around it."""
-    boundaries = Boundaries(language)
-    ordinals = primary(language) in _WITH_ORDINALS
-    lines = text.splitlines(keepends=True)
-    for line, is_of_the_format, is_row in zip(lines, format_lines(lines), rows_of_tables(lines), strict=True):
-        if is_of_the_format or not has_words(line):
-            yield line, False
-            continue
-        start, end = _title_of_box(line) or (after_marks(line, ordinals=ordinals), _before_attributes(line))
-        end = max(start, end)
-        yield line[:start], False
-        for number, part in enumerate(cells_of(line[start:end], is_row=is_row)):
-            if number % 2:
-                yield part, False
-            else:
-                yield from (
-                    (piece, True) for long in boundaries.split(part, longest) for piece in _divided(long, longest)
-                )
-        yield line[end:], False
-
-
-def _divided(sentence: str, longest: int) -> list[str]:
-    """A sentence that is too long at its clauses, or words: the text is ours to divide, and no reason to refuse it."""
-    if len(sentence.strip()) <= longest:
-        return [sentence]
-    return pack(split_within(sentence, len, longest), len, longest)
-
-
-def _title_of_box(line: str) -> tuple[int, int] | None:
+def title_of_box(line: str) -> tuple[int, int] | None:
     """From where to where a line is a title, if it is one that begins a box."""
     found = _BOX.match(line)
     if found is None:
@@ -220,7 +81,7 @@ def after_marks(line: str, *, ordinals: bool = False) -> int:
     return end + _covered(line[end:], ordinals=ordinals)
 
 
-def _before_attributes(line: str) -> int:
+def before_attributes(line: str) -> int:
     """Where the text of a line ends, before what Markdown has for the name of a heading, or for a line break."""
     text = line.rstrip()
     if text.endswith("\\"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.paragraphs import unwrapped
+from service.segmentation.paragraphs import unwrapped
 
 PLAIN = """\
 Thank you for your letter of the third of May, which I have read with

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.segmentation import split
+from service.segmentation.splitting import split
 
 MARKDOWN = """\
 ---
