@@ -9,6 +9,7 @@ from typing import Any
 
 from models.data.spacing import gap_of
 from models.engine.requests import Options, Translation, TranslationRequest
+from service.alternatives import as_sent, options, others
 from service.errors import InvalidInputError
 from service.inference.admission import Admission, Place
 from service.inference.backlog import Turn
@@ -18,12 +19,11 @@ from service.inference.wire import Priority
 from service.known import Finder, Known, known_of
 from service.limits import check_alternatives, check_length, check_number, check_segments, check_terms
 from service.schemas import (
-    Alternative,
     DocumentAnswer,
     DocumentEnd,
     DocumentRequest,
-    DocumentSentence,
     StreamedSentence,
+    TranslatedSentence,
 )
 from service.segmentation.paragraphs import unwrapped
 from service.segmentation.splitting import Segmented, split
@@ -88,7 +88,7 @@ class DocumentStream:
             model=self._model,
             text=self._prepared.segmented.join([translation.text for translation in translations], gap=self._gap),
             sentences=[
-                DocumentSentence(**self._members(position, translation))
+                TranslatedSentence(**self._members(position, translation))
                 for position, translation in enumerate(translations)
             ],
         )
@@ -101,7 +101,7 @@ class DocumentStream:
             "translation": translation.text,
             "score": None if source in self._prepared.known.translations else translation.score,
             "context_size": translation.context_size,
-            "alternatives": _others(translation),
+            "alternatives": as_sent(others(translation)),
         }
 
 
@@ -265,19 +265,7 @@ def _options(request: DocumentRequest, beam_size: int) -> Options:
     """How a document is translated by a model with such a beam."""
     if request.drafts is not None:
         return Options("verify", request.beam_size)
-    if request.beam_size is None and request.alternatives >= beam_size:
-        return Options(request.strategy, request.alternatives + 1, request.alternatives + 1)
-    return Options(request.strategy, request.beam_size, request.alternatives + 1)
-
-
-def _others(translation: Translation) -> list[Alternative]:
-    """The alternatives that are other texts: the same one may be said in different pieces."""
-    known, others = {translation.text}, list[Alternative]()
-    for each in translation.alternatives:
-        if each.text not in known:
-            known.add(each.text)
-            others.append(Alternative(translation=each.text, score=each.score))
-    return others
+    return options(request.strategy, request.beam_size, request.alternatives, beam_size)
 
 
 def _as_given(sentences: Sequence[str]) -> Segmented:

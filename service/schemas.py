@@ -197,18 +197,6 @@ class DocumentRequest(Body):
         return self
 
 
-class TranslatedSentence(Body):
-    """A sentence and its translation."""
-
-    position: int
-    source: str
-    translation: str
-    score: float | None
-    """Mean log-probability per token, including the end of sentence; null if the client has given the translation."""
-    context_size: int
-    """How many preceding sentences the model used; 0 if the client has given the translation."""
-
-
 class Alternative(Body):
     """Another translation of a sentence."""
 
@@ -217,11 +205,18 @@ class Alternative(Body):
     """As that of the translation. The order is the search's, which prefers longer ones to what scores say."""
 
 
-class DocumentSentence(TranslatedSentence):
-    """A sentence of a document and its translation."""
+class TranslatedSentence(Body):
+    """A sentence of a document or a session, and its translation."""
 
+    position: int
+    source: str
+    translation: str
+    score: float | None
+    """Mean log-probability per token, including the end of sentence; null if the client has given the translation."""
+    context_size: int
+    """How many preceding sentences the model used; 0 if the client has given the translation."""
     alternatives: list[Alternative]
-    """Other translations, as the search ranks them; none unless the request has asked for them."""
+    """Other translations, as the search ranks them; none unless the document or the session has asked for them."""
 
 
 class DocumentAnswer(Body):
@@ -231,10 +226,10 @@ class DocumentAnswer(Body):
     model: str
     text: str
     """The translations, with the white space and list marks of the original. Sentences are returned one per line."""
-    sentences: list[DocumentSentence]
+    sentences: list[TranslatedSentence]
 
 
-class StreamedSentence(DocumentSentence):
+class StreamedSentence(TranslatedSentence):
     """The event `sentence`: a sentence of a document, sent once it and all sentences before it are translated.
 
     The document's text is `before` and `translation` of all sentences in order, and then `after` of the event `done`.
@@ -329,6 +324,8 @@ class SessionRequest(Body):
     """The session expires this long after its last call. Default: the service's setting."""
     glossary: GlossaryTerms = []
     """Terms that the translation of each sentence uses, as those of a document."""
+    alternatives: Alternatives = 0
+    """How many other translations of each sentence are wanted, as for a document; a correction has none."""
 
 
 class SessionCreated(Body):
@@ -368,6 +365,7 @@ class KeptSentence(Body):
     translation: str | None
     score: float | None
     context_size: int | None
+    alternatives: list[Alternative]
 
 
 class SessionState(Body):
@@ -380,6 +378,8 @@ class SessionState(Body):
     window: int
     next_position: int
     ttl_seconds: int
+    alternatives: int
+    """How many of each sentence the session has asked for."""
     glossary: list[GlossaryTerm]
     sentences: list[KeptSentence]
 

@@ -13,8 +13,9 @@ from weakref import WeakValueDictionary
 
 from models.data.documents import Sentence
 from models.data.words import has_words
-from models.engine.requests import Options, TranslationRequest
+from models.engine.requests import TranslationRequest
 from models.errors import AntecedentError, RequestError
+from service.alternatives import options, others
 from service.errors import (
     SentenceFailedError,
     ServiceError,
@@ -168,11 +169,12 @@ class Sentences:
         )
         turn = Turn(document.session_id, "interactive")
         with model.hold():
-            work = model.batcher.submit(request, Options(), turn)
+            wanted = options("direct", None, appended.alternatives, model.manifest.decoding.beam_size)
+            work = model.batcher.submit(request, wanted, turn)
             done = await self._while_leased(document, appended, lease, work)
         if isinstance(done, Answer):
             return done
-        answer = Answer(done.text, done.score, done.context_size)
+        answer = Answer(done.text, done.score, done.context_size, others(done))
         stored = await self._store.finish(document, appended.position, appended.source, answer)
         self._notices.tell(document, appended.position)
         return stored

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from service.alternatives import as_sent
 from service.errors import (
     DeadlineError,
     InvalidInputError,
@@ -105,6 +106,7 @@ class Sessions:
             model.window,
             ttl,
             written(request.glossary),
+            request.alternatives,
         )
 
     async def translate(
@@ -172,6 +174,7 @@ class Sessions:
             translation=answer.translation,
             score=answer.score,
             context_size=answer.context_size,
+            alternatives=as_sent(answer.alternatives),
         )
 
     async def correct(self, document: DocumentKey, position: int, translation: str) -> Entry:
@@ -214,4 +217,5 @@ def _asked_for(found: Session, request: SessionRequest) -> bool:
         and request.model in (None, found.model)
         and request.ttl_seconds in (None, found.ttl_seconds)
         and written(request.glossary) == found.glossary
+        and request.alternatives == found.alternatives
     )

@@ -17,6 +17,7 @@ _FIRST: Final[dict[str, Any]] = {
     "translation": _TRANSLATIONS[0],
     "score": -0.41,
     "context_size": 0,
+    "alternatives": [],
 }
 _SECOND: Final[dict[str, Any]] = {
     "position": 1,
@@ -24,6 +25,7 @@ _SECOND: Final[dict[str, Any]] = {
     "translation": _TRANSLATIONS[1],
     "score": -0.38,
     "context_size": 1,
+    "alternatives": [],
 }
 _OTHERS: Final[dict[str, Any]] = {"alternatives": [{"translation": "She authored The Tale of Genji.", "score": -0.52}]}
 _INFO: Final[dict[str, Any]] = {
@@ -75,11 +77,10 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "id": ID,
             "model": _MODEL,
             "text": " ".join(_TRANSLATIONS),
-            "sentences": [_FIRST | {"alternatives": []}, _SECOND | _OTHERS],
+            "sentences": [_FIRST, _SECOND | _OTHERS],
         },
-        "DocumentSentence": _SECOND | _OTHERS,
         "Alternative": _OTHERS["alternatives"][0],
-        "TranslatedSentence": _SECOND,
+        "TranslatedSentence": _SECOND | _OTHERS,
         "StreamedSentence": _SECOND | _OTHERS | {"before": " "},
         "DocumentEnd": {"id": ID, "model": _MODEL, "sentences": 2, "after": ""},
         "FileForm": {**_PAIR, "file": "\n".join(_SOURCES), "filename": "letter.txt"},
@@ -96,7 +97,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
         },
         "GlossaryTerm": _TERM,
         "MemorySegment": {"source": _SOURCES[1], "target": _TRANSLATIONS[1]},
-        "SessionRequest": {**_PAIR, "ttl_seconds": 3600},
+        "SessionRequest": {**_PAIR, "ttl_seconds": 3600, "alternatives": 1},
         "SessionCreated": {"session_id": ID, "model": _MODEL, "window": 5, "next_position": 0},
         "SentenceRequest": {"text": _SOURCES[1], "position": 1},
         "Correction": {"translation": _TRANSLATIONS[1]},
@@ -108,8 +109,9 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "window": 5,
             "next_position": 2,
             "ttl_seconds": 3600,
+            "alternatives": 1,
             "glossary": [_TERM],
-            "sentences": [_FIRST, _SECOND],
+            "sentences": [_FIRST, _SECOND | _OTHERS],
         },
         "ModelRequest": {"bundle": _MODEL},
         "ModelInfo": _INFO,

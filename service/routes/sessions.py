@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Request, status
 from pydantic import BeforeValidator
 
 from models.errors import SentenceTooLongError
+from service.alternatives import as_sent
 from service.deadline import moment_in, until
 from service.errors import (
     ModelNotReadyError,
@@ -175,6 +176,7 @@ async def read_session(session_id: str, document: DocumentDep, parts: ServicesDe
         window=session.window,
         next_position=state.next_position,
         ttl_seconds=session.ttl_seconds,
+        alternatives=session.alternatives,
         glossary=terms_of(session.glossary),
         sentences=[_kept(entry) for entry in state.entries],
     )
@@ -200,4 +202,5 @@ def _kept(entry: Entry) -> KeptSentence:
         translation=None if answer is None else answer.translation,
         score=None if answer is None else answer.score,
         context_size=None if answer is None else answer.context_size,
+        alternatives=[] if answer is None else as_sent(answer.alternatives),
     )

@@ -51,6 +51,7 @@ class ContextStore:
             "horizon": max(session.window, KEPT_POSITIONS),
             "ttl": session.ttl_seconds,
             "glossary": session.glossary,
+            "alternatives": session.alternatives,
             "next": 0,
         }
         found = await self._run("create", self._create, document, list(chain.from_iterable(fields.items())))
@@ -102,7 +103,7 @@ class ContextStore:
             PositionGapError, PositionConflictError: a Redis has lost it, and perhaps another stands there since.
         """
         (stored,) = await self._reply("finish", self._finish, document, [position, text, orjson.dumps(answer)])
-        return Answer(**orjson.loads(stored))
+        return replies.answer(stored)
 
     async def correct(self, document: DocumentKey, position: int, answer: Answer) -> Entry:
         """Store an answer whatever is there, and return the sentence as it now is.

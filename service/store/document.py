@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from models.engine.requests import Alternative
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentKey:
@@ -27,15 +29,18 @@ class Session:
     ttl_seconds: int
     glossary: str = ""
     """What `service.glossary` has written."""
+    alternatives: int = 0
+    """How many other translations of each sentence are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is stored of a translation, and given to every retry; a correction has no score."""
+    """What is stored of a translation, and given to every retry; a correction has no score, and no others beside it."""
 
     translation: str
     score: float | None
     context_size: int
+    alternatives: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Appended:
     """A sentence in its place: with its answer, or with what its translation needs.
 
     `wait_seconds` is how long somebody else has the lease; at 0 it is the caller's, and `preceding` is there, oldest
-    first, and the session's `glossary`.
+    first, and what the session wants of a translation: its `glossary`, and how many `alternatives`.
     """
 
     position: int
@@ -73,6 +78,7 @@ class Appended:
     wait_seconds: float
     preceding: tuple[Entry, ...]
     glossary: str = ""
+    alternatives: int = 0
 
 
 @dataclass(frozen=True, slots=True)

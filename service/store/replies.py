@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from models.engine.requests import Alternative
 from service.errors import (
     PositionConflictError,
     PositionExpiredError,
@@ -53,7 +54,7 @@ def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
 
 def appended(reply: Sequence[Any]) -> Appended:
     """What `claim` in `lua/entries.lua` gives."""
-    position, source, following, model, fingerprint, ttl, answer, wait, flat, glossary = reply
+    position, source, following, model, fingerprint, ttl, stored, wait, flat, glossary, alternatives = reply
     sources, answers = flat[::2], flat[1::2]
     first = int(position) - len(sources)
     return Appended(
@@ -63,13 +64,14 @@ def appended(reply: Sequence[Any]) -> Appended:
         model,
         fingerprint,
         int(ttl),
-        stored_answer(answer),
+        _answer_if_any(stored),
         int(wait) / 1000,
         tuple(
-            Entry(first + at, source, stored_answer(found))
+            Entry(first + at, source, _answer_if_any(found))
             for at, (source, found) in enumerate(zip(sources, answers, strict=True))
         ),
         glossary,
+        int(alternatives),
     )
 
 
@@ -85,16 +87,24 @@ def state(session: Sequence[str], entries: Sequence[str]) -> State:
             fields["target_lang"],
             int(fields["window"]),
             int(fields["ttl"]),
-            fields.get("glossary", ""),  # a session of an earlier release has none
+            fields.get("glossary", ""),  # a session of an earlier release has none, nor what follows
+            int(fields.get("alternatives", 0)),
         ),
         int(fields["next"]),
-        tuple(Entry(at, kept[f"s{at}"], stored_answer(kept.get(f"a{at}"))) for at in positions),
+        tuple(Entry(at, kept[f"s{at}"], _answer_if_any(kept.get(f"a{at}"))) for at in positions),
     )
 
 
-def stored_answer(stored: str | None) -> Answer | None:
-    """An answer as it is in the store; None for a sentence that is unfinished."""
-    return None if stored is None else Answer(**orjson.loads(stored))
+def answer(stored: str) -> Answer:
+    """An answer as it is in the store."""
+    members = orjson.loads(stored)
+    alternatives = members.pop("alternatives", ())  # an answer of an earlier release has none
+    return Answer(**members, alternatives=tuple(Alternative(**each) for each in alternatives))
+
+
+def _answer_if_any(stored: str | None) -> Answer | None:
+    """None for a sentence that is unfinished."""
+    return None if stored is None else answer(stored)
 
 
 def _pairs(flat: Sequence[str]) -> dict[str, str]:

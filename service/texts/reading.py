@@ -7,7 +7,7 @@ from itertools import chain, islice
 from models.data.spacing import gap_of
 from models.data.words import has_words
 from service.documents import Documents
-from service.schemas import DocumentRequest, DocumentSentence, GlossaryTerm, Strategy
+from service.schemas import DocumentRequest, GlossaryTerm, Strategy, TranslatedSentence
 from service.segmentation.splitting import Segmented
 from service.texts.tagged import Markup, Tagged, lines_joined
 from service.threads import beside_others
@@ -63,7 +63,7 @@ class ReadText:
             translations = [self.tagged.restored(translation) for translation in translations]
         return self.segmented.join(translations, gap=gap_of(target_lang))
 
-    def ranked(self, sentences: Sequence[DocumentSentence], target_lang: str) -> Ranked:
+    def ranked(self, sentences: Sequence[TranslatedSentence], target_lang: str) -> Ranked:
         """The text with the best translation of each sentence, and with the next best ones where there are any."""
         said = [[each.translation, *(other.translation for other in each.alternatives)] for each in sentences]
         ranks = range(max(map(len, said), default=1))

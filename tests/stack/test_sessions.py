@@ -52,8 +52,27 @@ def test_session_by_two_replicas(two: tuple[httpx.Client, httpx.Client]) -> None
     in_turn = [say(two[at % 2], shared, text).json() for at, text in enumerate(SENTENCES)]
     document = other.post("/v1/documents", json=PAIR | {"sentences": SENTENCES}).json()["sentences"]
     assert by_one == in_turn
-    assert [each | {"alternatives": []} for each in in_turn] == document
+    assert in_turn == document
     assert by_one[4]["translation"] == expected("帰った。", ["笑った。", "泣いた。"])
+
+
+def test_alternatives_are_those_of_the_document(two: tuple[httpx.Client, httpx.Client]) -> None:
+    """Each sentence has as many as the session asked for, which retries get, too; a correction has none."""
+    one, other = two
+    session = begin(one, alternatives=2)
+    said = [say(two[at % 2], session, text).json() for at, text in enumerate(SENTENCES)]
+    asked = PAIR | {"sentences": SENTENCES, "alternatives": 2}
+    assert said == one.post("/v1/documents", json=asked).json()["sentences"]
+    assert [each["translation"] for each in said[0]["alternatives"]] == [
+        f"{expected(SENTENCES[0])} {rank}" for rank in (2, 3)
+    ]
+    assert say(other, session, SENTENCES[0], 0).json() == said[0]
+    corrected = other.patch(f"{session}/sentences/0", json={"translation": "She came."}).json()
+    assert (corrected["translation"], corrected["alternatives"]) == ("She came.", [])
+    state = one.get(session).json()
+    assert (state["alternatives"], state["sentences"]) == (2, [corrected, *said[1:]])
+    refused = one.post("/v1/sessions", json=PAIR | {"alternatives": 8})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
 
 
 def test_retry_conflict_and_gap(two: tuple[httpx.Client, httpx.Client]) -> None:
@@ -106,7 +125,13 @@ def test_session_is_begun_once(two: tuple[httpx.Client, httpx.Client]) -> None:
     say(two[0], f"/v1/sessions/{first['session_id']}", "一")
     again = two[1].post("/v1/sessions", json=PAIR, headers=key)
     assert (again.status_code, again.json()) == (201, first | {"next_position": 1})
-    changes = [{"ttl_seconds": 78}, {"model": "another"}, {"source_lang": "de"}, {"target_lang": "de"}]
+    changes = [
+        {"ttl_seconds": 78},
+        {"model": "another"},
+        {"source_lang": "de"},
+        {"target_lang": "de"},
+        {"alternatives": 1},
+    ]
     others = [two[1].post("/v1/sessions", json=PAIR | change, headers=key) for change in changes]
     assert {(other.status_code, other.json()["code"]) for other in others} == {(409, "session_conflict")}
     another = two[1].post("/v1/sessions", json=PAIR, headers={"Idempotency-Key": "another key"}).json()

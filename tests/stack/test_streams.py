@@ -57,6 +57,15 @@ def test_stream_and_requests_share_a_session(replica: Replica, client: httpx.Cli
     check_document(client, session)
 
 
+def test_answers_have_the_alternatives_of_the_session(replica: Replica, client: httpx.Client) -> None:
+    """What a session asks for holds for its streams."""
+    session = begin(client, alternatives=1)
+    with opened(replica.url, session) as stream:
+        stream.send("一", 0)
+        (other,) = stream.receive()["alternatives"]
+    assert other["translation"] == f"{expected('一')} 2"
+
+
 def test_sentence_sent_twice(replica: Replica, client: httpx.Client) -> None:
     """The same position with the same text gets the same answer each time, and its place once."""
     session = begin(client)

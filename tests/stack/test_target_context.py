@@ -157,7 +157,7 @@ def test_correction_is_read_by_later_sentences(one: httpx.Client, other: httpx.C
     corrected = other.patch(f"{session}/sentences/0", json={"translation": "eins"})
     assert corrected.status_code == 200
     entry = {"position": 0, "source": "一", "translation": "eins", "score": None}
-    assert corrected.json() == entry | {"context_size": 0}
+    assert corrected.json() == entry | {"context_size": 0, "alternatives": []}
     assert say(one, session, "一", 0).json().items() >= entry.items()
     assert say(one, session, "二", 1).json()["translation"] == expected("二", ["一"], ["eins"])
 

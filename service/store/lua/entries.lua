@@ -73,11 +73,11 @@ end
 
 -- A sentence as its caller sees it: {'ok', position, source, next position, model, fingerprint, time-to-live, answer or false,
 -- milliseconds for which another has the lease (0: the caller has it), preceding as source, answer or false, ..., oldest first, and
--- the glossary, both for who has the lease}. A lease that nobody has, or that has run out, becomes the caller's; so does one for
--- longer than leases are, by a clock that has gone back.
+-- the glossary and how many alternatives are wanted, all for who has the lease}. A lease that nobody has, or that has run out,
+-- becomes the caller's; so does one for longer than leases are, by a clock that has gone back.
 local function claim(position, session, token, milliseconds)
   local answer = entry('a', position)
-  local wait, preceding, glossary = 0, {}, ''
+  local wait, preceding, glossary, alternatives = 0, {}, '', 0
   if not answer then
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -95,11 +95,12 @@ local function claim(position, session, token, milliseconds)
         preceding[#preceding + 1] = entry('a', before)
       end
       glossary = redis.call('HGET', KEYS[1], 'glossary') or ''
+      alternatives = redis.call('HGET', KEYS[1], 'alternatives') or 0
     end
   end
   return {
     'ok', position, entry('s', position), session.next, session.model, session.fingerprint, session.ttl, answer, wait, preceding,
-    glossary
+    glossary, alternatives
   }
 end
 

@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import cast
 
 import pytest
 from redis.asyncio import Redis
 
+from models.engine.requests import Alternative
 from service.errors import (
     PositionConflictError,
     PositionExpiredError,
@@ -62,6 +64,14 @@ async def test_retry_gets_the_same_answer(document: Document) -> None:
     again = await document.append("a", 0)
     assert again.answer == ANSWER
     assert again.next_position == 1
+
+
+async def test_alternatives_are_kept_with_the_answer(document: Document) -> None:
+    """In their order, and to the last digit."""
+    answer = replace(ANSWER, alternatives=(Alternative("another", -0.2), Alternative("a third", -0.1)))
+    await document.append("a", 0)
+    assert await document.finish(0, answer) == answer
+    assert (await document.append("a", 0)).answer == answer
 
 
 async def test_retry_of_an_unfinished_sentence_gets_its_window_again(document: Document) -> None:
@@ -451,11 +461,16 @@ async def test_state_holds_what_the_session_began_with(document: Document) -> No
 
 
 async def test_session_of_an_earlier_release_goes_on(document: Document, redis_server: RedisServer) -> None:
-    """Such a one knows nothing of glossaries."""
+    """Such a one knows nothing of glossaries and of alternatives, nor do its answers."""
+    session, entries, _ = document.key.names()
     async with connect(redis_server.url, 5) as client:
-        await client.hdel(document.key.names()[0], "glossary")
-    assert (await document.append("a")).glossary == ""
-    assert (await document.store.read(document.key)).session.glossary == ""
+        await client.hdel(session, "glossary", "alternatives")
+        await document.append("a")
+        await client.hset(entries, "a0", '{"translation":"A","score":-0.5,"context_size":0}')
+    (first,) = (appended := await document.append("b")).preceding
+    assert (appended.glossary, appended.alternatives, first.answer) == ("", 0, Answer("A", -0.5, 0))
+    state = await document.store.read(document.key)
+    assert (state.session.glossary, state.session.alternatives) == ("", 0)
 
 
 async def test_scripts_survive_a_restart_of_redis(mortal_redis: RedisServer) -> None:

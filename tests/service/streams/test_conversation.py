@@ -70,7 +70,9 @@ class _HangingStore:
 
     async def answer(self, placed: Placed) -> TranslatedSentence:
         at, text = placed.appended.position, placed.appended.source
-        return TranslatedSentence(position=at, source=text, translation=text.upper(), score=None, context_size=0)
+        return TranslatedSentence(
+            position=at, source=text, translation=text.upper(), score=None, context_size=0, alternatives=[]
+        )
 
 
 class _Leaving:
