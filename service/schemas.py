@@ -121,6 +121,11 @@ class MemorySegment(Body):
 MemorySegments = Annotated[list[MemorySegment], Field(fail_fast=True)]
 
 
+def _require_room(beam_size: int | None, alternatives: int) -> None:
+    if beam_size is not None and alternatives >= beam_size:
+        raise ValueError(f"a beam_size of {beam_size} has at most {beam_size - 1} alternatives")
+
+
 class DocumentRequest(Body):
     """A whole document: as text, which the service splits into sentences, or as sentences, which it does not split."""
 
@@ -191,9 +196,7 @@ class DocumentRequest(Body):
 
     @model_validator(mode="after")
     def _beam_has_alternatives(self) -> Self:
-        beam_size = self.beam_size if self.drafts is None else 1
-        if beam_size is not None and self.alternatives >= beam_size:
-            raise ValueError(f"a beam_size of {beam_size} has at most {beam_size - 1} alternatives")
+        _require_room(self.beam_size if self.drafts is None else 1, self.alternatives)
         return self
 
 
@@ -324,8 +327,15 @@ class SessionRequest(Body):
     """The session expires this long after its last call. Default: the service's setting."""
     glossary: GlossaryTerms = []
     """Terms that the translation of each sentence uses, as those of a document."""
+    beam_size: BeamSize | None = None
+    """Hypotheses that the search keeps. Default: the model's own."""
     alternatives: Alternatives = 0
     """How many other translations of each sentence are wanted, as for a document; a correction has none."""
+
+    @model_validator(mode="after")
+    def _beam_has_alternatives(self) -> Self:
+        _require_room(self.beam_size, self.alternatives)
+        return self
 
 
 class SessionCreated(Body):
@@ -378,6 +388,8 @@ class SessionState(Body):
     window: int
     next_position: int
     ttl_seconds: int
+    beam_size: int | None
+    """Hypotheses that the search keeps; null for as many as the model has by itself."""
     alternatives: int
     """How many of each sentence the session has asked for."""
     glossary: list[GlossaryTerm]

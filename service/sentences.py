@@ -7,6 +7,7 @@ or needs its translation as context, takes it over once the lease has run out.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -29,7 +30,7 @@ from service.inference.catalogue import Model
 from service.model_changes import Models
 from service.segmentation.splitting import parts
 from service.store.context_store import ContextStore
-from service.store.document import Answer, Appended, DocumentKey, Entry, Lease
+from service.store.document import Answer, Appended, DocumentKey, Entry, Lease, Session
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5
 
@@ -67,6 +68,16 @@ class Notices:
         self._closed = True
         for event in list(self._events.values()):
             event.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Leased:
+    """A sentence that is this caller's to translate."""
+
+    document: DocumentKey
+    session: Session
+    appended: Appended
+    lease: Lease
 
 
 class Sentences:
@@ -134,15 +145,16 @@ class Sentences:
         async with self._given_back_on_failure(document, position, lease):
             appended = seen or await look()
             while appended.answer is None:
-                if appended.wait_seconds > 0:
+                if appended.session is None:  # somebody else has the lease
                     await self._notices.wait(document, appended.position, min(next(pauses), appended.wait_seconds))
                 else:
-                    model = await self._models.for_session(appended.model, appended.fingerprint)
+                    leased = _Leased(document, appended.session, appended, lease)
+                    model = await self._models.for_session(leased.session.model, leased.session.fingerprint)
                     read = _context(model, appended)
                     missing = _last_unfinished(model, read)
                     if missing is None:
-                        return await self._translate(model, document, appended, read, lease)
-                    await self._while_leased(document, appended, lease, self._finish_before(document, missing))
+                        return await self._translate(model, leased, read)
+                    await self._while_leased(leased, self._finish_before(document, missing))
                 appended = await look()
         return appended.answer
 
@@ -157,21 +169,20 @@ class Sentences:
                 raise SentenceFailedError(entry.position) from error
             raise
 
-    async def _translate(
-        self, model: Model, document: DocumentKey, appended: Appended, read: tuple[Entry, ...], lease: Lease
-    ) -> Answer:
+    async def _translate(self, model: Model, leased: _Leased, read: tuple[Entry, ...]) -> Answer:
+        document, session, appended = leased.document, leased.session, leased.appended
         request = TranslationRequest(
             appended.source,
             tuple(map(_sentence, read)),
             growing=True,
             parts=parts(appended.source, model.manifest.languages.source),
-            terms=glossary_of(appended.glossary).may_be_in(appended.source),
+            terms=glossary_of(session.glossary).may_be_in(appended.source),
         )
         turn = Turn(document.session_id, "interactive")
         with model.hold():
-            wanted = options("direct", None, appended.alternatives, model.manifest.decoding.beam_size)
+            wanted = options("direct", session.beam_size, session.alternatives, model.manifest.decoding.beam_size)
             work = model.batcher.submit(request, wanted, turn)
-            done = await self._while_leased(document, appended, lease, work)
+            done = await self._while_leased(leased, work)
         if isinstance(done, Answer):
             return done
         answer = Answer(done.text, done.score, done.context_size, others(done))
@@ -179,20 +190,19 @@ class Sentences:
         self._notices.tell(document, appended.position)
         return stored
 
-    async def _while_leased(
-        self, document: DocumentKey, leased: Appended, lease: Lease, work: Coroutine[Any, Any, _T]
-    ) -> _T | Answer:
+    async def _while_leased(self, leased: _Leased, work: Coroutine[Any, Any, _T]) -> _T | Answer:
         """Do the work, renewing the lease as long as it takes; a sentence that goes meanwhile ends the work.
 
         So does one that gets an answer meanwhile, as by a correction: then that is given. To renew keeps the session,
         too, which may be forgotten sooner than the lease runs out.
         """
+        document, appended, lease = leased.document, leased.appended, leased.lease
         task = asyncio.create_task(work)
-        pause = min(lease.seconds, leased.ttl_seconds) / 3
+        pause = min(lease.seconds, leased.session.ttl_seconds) / 3
         try:
             while not (await asyncio.wait({task}, timeout=pause))[0]:
                 with suppress(StoreUnavailableError):
-                    renewed = await self._store.claim(document, leased.position, leased.source, lease)
+                    renewed = await self._store.claim(document, appended.position, appended.source, lease)
                     if renewed.answer is not None:
                         return renewed.answer
             return task.result()

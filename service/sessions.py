@@ -106,6 +106,7 @@ class Sessions:
             model.window,
             ttl,
             written(request.glossary),
+            request.beam_size,
             request.alternatives,
         )
 
@@ -217,5 +218,5 @@ def _asked_for(found: Session, request: SessionRequest) -> bool:
         and request.model in (None, found.model)
         and request.ttl_seconds in (None, found.ttl_seconds)
         and written(request.glossary) == found.glossary
-        and request.alternatives == found.alternatives
+        and (request.beam_size, request.alternatives) == (found.beam_size, found.alternatives)
     )

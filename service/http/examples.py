@@ -109,6 +109,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "window": 5,
             "next_position": 2,
             "ttl_seconds": 3600,
+            "beam_size": None,
             "alternatives": 1,
             "glossary": [_TERM],
             "sentences": [_FIRST, _SECOND | _OTHERS],

@@ -176,6 +176,7 @@ async def read_session(session_id: str, document: DocumentDep, parts: ServicesDe
         window=session.window,
         next_position=state.next_position,
         ttl_seconds=session.ttl_seconds,
+        beam_size=session.beam_size,
         alternatives=session.alternatives,
         glossary=terms_of(session.glossary),
         sentences=[_kept(entry) for entry in state.entries],

@@ -51,6 +51,7 @@ class ContextStore:
             "horizon": max(session.window, KEPT_POSITIONS),
             "ttl": session.ttl_seconds,
             "glossary": session.glossary,
+            "beam_size": session.beam_size or "",
             "alternatives": session.alternatives,
             "next": 0,
         }

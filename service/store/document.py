@@ -29,6 +29,8 @@ class Session:
     ttl_seconds: int
     glossary: str = ""
     """What `service.glossary` has written."""
+    beam_size: int | None = None
+    """Hypotheses that the search keeps; None for as many as the model has by itself."""
     alternatives: int = 0
     """How many other translations of each sentence are wanted."""
 
@@ -64,21 +66,17 @@ class Lease:
 class Appended:
     """A sentence in its place: with its answer, or with what its translation needs.
 
-    `wait_seconds` is how long somebody else has the lease; at 0 it is the caller's, and `preceding` is there, oldest
-    first, and what the session wants of a translation: its `glossary`, and how many `alternatives`.
+    `wait_seconds` is how long somebody else has the lease; if it is the caller's, the `session` is there, and what is
+    `preceding`, oldest first.
     """
 
     position: int
     source: str
     next_position: int
-    model: str
-    fingerprint: str
-    ttl_seconds: int
     answer: Answer | None
-    wait_seconds: float
-    preceding: tuple[Entry, ...]
-    glossary: str = ""
-    alternatives: int = 0
+    wait_seconds: float = 0
+    session: Session | None = None
+    preceding: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,24 +54,20 @@ def refusal(status: str, reply: Sequence[Any]) -> ServiceError:
 
 def appended(reply: Sequence[Any]) -> Appended:
     """What `claim` in `lua/entries.lua` gives."""
-    position, source, following, model, fingerprint, ttl, stored, wait, flat, glossary, alternatives = reply
+    position, source, following, stored, wait, session, flat = reply
     sources, answers = flat[::2], flat[1::2]
     first = int(position) - len(sources)
     return Appended(
         int(position),
         source,
         int(following),
-        model,
-        fingerprint,
-        int(ttl),
         _answer_if_any(stored),
         int(wait) / 1000,
+        _session(_pairs(session)) if session else None,
         tuple(
             Entry(first + at, source, _answer_if_any(found))
             for at, (source, found) in enumerate(zip(sources, answers, strict=True))
         ),
-        glossary,
-        int(alternatives),
     )
 
 
@@ -80,18 +76,23 @@ def state(session: Sequence[str], entries: Sequence[str]) -> State:
     kept, fields = _pairs(entries), _pairs(session)
     positions = sorted(int(field[1:]) for field in kept if field.startswith("s"))
     return State(
-        Session(
-            fields["model"],
-            fields["fingerprint"],
-            fields["source_lang"],
-            fields["target_lang"],
-            int(fields["window"]),
-            int(fields["ttl"]),
-            fields.get("glossary", ""),  # a session of an earlier release has none, nor what follows
-            int(fields.get("alternatives", 0)),
-        ),
+        _session(fields),
         int(fields["next"]),
         tuple(Entry(at, kept[f"s{at}"], _answer_if_any(kept.get(f"a{at}"))) for at in positions),
+    )
+
+
+def _session(fields: dict[str, str]) -> Session:
+    return Session(
+        fields["model"],
+        fields["fingerprint"],
+        fields["source_lang"],
+        fields["target_lang"],
+        int(fields["window"]),
+        int(fields["ttl"]),
+        fields.get("glossary", ""),  # a session of an earlier release has none, nor what follows
+        int(fields.get("beam_size") or 0) or None,
+        int(fields.get("alternatives", 0)),
     )
 
 

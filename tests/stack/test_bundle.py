@@ -110,14 +110,26 @@ def test_context_changes_the_translation(client: httpx.Client) -> None:
     assert together[1:] != alone[1:]
 
 
-def test_session_gives_what_the_document_gives(client: httpx.Client) -> None:
-    """Sentence by sentence the same translations come out as all at once."""
-    session = begin(client)
+@pytest.mark.parametrize("how", [{}, {"beam_size": 1}, {"alternatives": 5}], ids=str)
+def test_session_gives_what_the_document_gives(client: httpx.Client, how: dict[str, int]) -> None:
+    """Sentence by sentence the same translations come out as all at once, in the same search."""
+    session = begin(client, **how)
     said = [say(client, session, source, at).json() for at, source in enumerate(SOURCES)]
-    document = translate(client, *SOURCES).json()["sentences"]
+    document = translate(client, *SOURCES, **how).json()["sentences"]
     for one, other in zip(said, document, strict=True):
         assert one["translation"] == other["translation"]
         assert one["score"] == pytest.approx(other["score"], abs=1e-4)
+        assert [each["translation"] for each in one["alternatives"]] == [
+            each["translation"] for each in other["alternatives"]
+        ]
+
+
+def test_sessions_have_a_search_of_their_own(client: httpx.Client) -> None:
+    """A wider beam finds what a greedy search does not, and the session says how wide it is."""
+    greedy, wide = begin(client, beam_size=1), begin(client, beam_size=8)
+    found = [[say(client, session, source).json()["translation"] for source in SOURCES] for session in (greedy, wide)]
+    assert found[0] != found[1]
+    assert [client.get(session).json()["beam_size"] for session in (greedy, wide, begin(client))] == [1, 8, None]
 
 
 def test_empty_sentence_keeps_its_place(client: httpx.Client) -> None:

@@ -71,8 +71,9 @@ def test_alternatives_are_those_of_the_document(two: tuple[httpx.Client, httpx.C
     assert (corrected["translation"], corrected["alternatives"]) == ("She came.", [])
     state = one.get(session).json()
     assert (state["alternatives"], state["sentences"]) == (2, [corrected, *said[1:]])
-    refused = one.post("/v1/sessions", json=PAIR | {"alternatives": 8})
-    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+    for asked in ({"alternatives": 8}, {"alternatives": 2, "beam_size": 2}):
+        refused = one.post("/v1/sessions", json=PAIR | asked)
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
 
 
 def test_retry_conflict_and_gap(two: tuple[httpx.Client, httpx.Client]) -> None:

@@ -6,13 +6,12 @@
 local function entry(field, position) return redis.call('HGET', KEYS[2], field .. position) end
 local function write(field, position, value) redis.call('HSET', KEYS[2], field .. position, value) end
 
--- Next position, window, horizon, time-to-live, model and fingerprint of the session; nil where there is none.
+-- Next position, window, horizon and time-to-live of the session; nil where there is none.
 local function read_session()
-  local session = redis.call('HMGET', KEYS[1], 'next', 'window', 'horizon', 'ttl', 'model', 'fingerprint')
+  local session = redis.call('HMGET', KEYS[1], 'next', 'window', 'horizon', 'ttl')
   if not session[1] then return nil end
   return {
-    next = tonumber(session[1]), window = tonumber(session[2]), horizon = tonumber(session[3]), ttl = session[4],
-    model = session[5], fingerprint = session[6]
+    next = tonumber(session[1]), window = tonumber(session[2]), horizon = tonumber(session[3]), ttl = session[4]
   }
 end
 
@@ -71,13 +70,13 @@ local function forget_up_to(position, session)
   end
 end
 
--- A sentence as its caller sees it: {'ok', position, source, next position, model, fingerprint, time-to-live, answer or false,
--- milliseconds for which another has the lease (0: the caller has it), preceding as source, answer or false, ..., oldest first, and
--- the glossary and how many alternatives are wanted, all for who has the lease}. A lease that nobody has, or that has run out,
--- becomes the caller's; so does one for longer than leases are, by a clock that has gone back.
+-- A sentence as its caller sees it: {'ok', position, source, next position, answer or false, milliseconds for which another has the
+-- lease, the session as field, value, ..., preceding as source, answer or false, ..., oldest first}; the last two are empty unless
+-- the caller has the lease. One that nobody has, or that has run out, becomes the caller's; so does one for longer than leases are,
+-- by a clock that has gone back.
 local function claim(position, session, token, milliseconds)
   local answer = entry('a', position)
-  local wait, preceding, glossary, alternatives = 0, {}, '', 0
+  local wait, of_session, preceding = 0, {}, {}
   if not answer then
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -94,14 +93,10 @@ local function claim(position, session, token, milliseconds)
         preceding[#preceding + 1] = entry('s', before)
         preceding[#preceding + 1] = entry('a', before)
       end
-      glossary = redis.call('HGET', KEYS[1], 'glossary') or ''
-      alternatives = redis.call('HGET', KEYS[1], 'alternatives') or 0
+      of_session = redis.call('HGETALL', KEYS[1])
     end
   end
-  return {
-    'ok', position, entry('s', position), session.next, session.model, session.fingerprint, session.ttl, answer, wait, preceding,
-    glossary, alternatives
-  }
+  return {'ok', position, entry('s', position), session.next, answer, wait, of_session, preceding}
 end
 
 -- What is over once a sentence has its answer.

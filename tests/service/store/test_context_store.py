@@ -464,13 +464,13 @@ async def test_session_of_an_earlier_release_goes_on(document: Document, redis_s
     """Such a one knows nothing of glossaries and of alternatives, nor do its answers."""
     session, entries, _ = document.key.names()
     async with connect(redis_server.url, 5) as client:
-        await client.hdel(session, "glossary", "alternatives")
+        await client.hdel(session, "glossary", "beam_size", "alternatives")
         await document.append("a")
         await client.hset(entries, "a0", '{"translation":"A","score":-0.5,"context_size":0}')
     (first,) = (appended := await document.append("b")).preceding
-    assert (appended.glossary, appended.alternatives, first.answer) == ("", 0, Answer("A", -0.5, 0))
-    state = await document.store.read(document.key)
-    assert (state.session.glossary, state.session.alternatives) == ("", 0)
+    assert first.answer == Answer("A", -0.5, 0)
+    assert appended.session == Session("model", "fingerprint", "ja", "en", 2, 100)
+    assert (await document.store.read(document.key)).session == appended.session
 
 
 async def test_scripts_survive_a_restart_of_redis(mortal_redis: RedisServer) -> None:

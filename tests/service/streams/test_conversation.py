@@ -65,7 +65,7 @@ class _HangingStore:
         if text == "slow":
             await asyncio.sleep(0.5)
         at = least if position is None else position
-        appended = Appended(at, text, at + 1, "model", "fingerprint", 60, Answer(text.upper(), None, 0), 0, ())
+        appended = Appended(at, text, at + 1, Answer(text.upper(), None, 0))
         return Placed(document, appended, Lease("token", 1), None)
 
     async def answer(self, placed: Placed) -> TranslatedSentence:
