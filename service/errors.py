@@ -226,7 +226,7 @@ class TooManyGlossariesError(ServiceError):
 
 
 class FileUnknownError(ServiceError):
-    """There is no file of that id, or, where it has a key of its own, not with that key."""
+    """There is no file with this id, or the key that came with it is not the file's own."""
 
     code = "file_not_found"
     status = 404
