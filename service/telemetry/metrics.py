@@ -53,16 +53,14 @@ class Metrics:
             "stream_sentence_seconds", "Time from the arrival of a sentence on a stream to its answer.", _SECONDS
         )
         self.stored_answers = self._counter(
-            "stored_answers", "Sentences of sessions that already had their answer: retries, translated only once."
+            "stored_answers", "Sentences of sessions that were sent again after they had been answered."
         )
         self.context_states = self._counter(
-            "context_states", "States of context that workers kept from earlier sentences or computed.", "origin"
+            "context_states", "Context states that workers took from their cache or computed.", "origin"
         )
-        self.files = self._counter("files", "Files that were sent and came to an end: done, or error.", "status")
+        self.files = self._counter("files", "Files that were sent, and were translated or failed.", "status")
         self.tokens = self._counter("tokens", "Target tokens generated.")
-        self.tokens_kept = self._counter(
-            "tokens_kept", "Of the target tokens, those kept from a draft, without a decoding step."
-        )
+        self.tokens_kept = self._counter("tokens_kept", "Target tokens kept from a draft, without a decoding step.")
         self.redis_seconds = self._histogram("redis_seconds", "Time of a round trip to Redis.", _SECONDS, "operation")
         self.redis_failures = self._counter("redis_failures", "Failed round trips to Redis.", "operation")
         self.redis_nodes_away = self._gauge(
