@@ -102,17 +102,17 @@ class Settings(BaseSettings):
     """How long the keys that were last read from Redis stay valid while Redis is unavailable."""
 
     batch_characters: int = Field(8192, ge=1)
-    """Most characters in a batch, including context. A single longer sentence is a batch of its own."""
+    """Maximum characters in a batch, including context. A single longer sentence is a batch of its own."""
     batch_sentences: int = Field(64, ge=1)
-    """Most sentences in a batch. A worker may have this many from sessions, and as many again from documents."""
+    """Maximum sentences in a batch. A worker may have this many from sessions, and as many again from documents."""
     batch_wait_ms: float = Field(1, ge=0)
     """How long, in milliseconds, a sentence waits for others to share its batch while a worker is idle."""
     queue_limit: int = Field(512, ge=1)
     """A request of n sentences (including those of its session that are still waiting) is answered with 429 if at least
     this many would go before it. At most n sentences of each other document or session are counted."""
     document_concurrency: int = Field(64, ge=1)
-    """Most sentences of one document that are waiting, at a worker, or translated but not yet read by the client. It is
-    fewer if many documents are waiting."""
+    """Maximum sentences of one document that are waiting, at a worker, or translated but not yet read by the client. It
+    is lower if many documents are waiting."""
     deadline_seconds: float = Field(60, gt=0)
     """Longest time from a sentence's entry into the queue to its translation. After that, the request gets 504."""
     drain_seconds: int = Field(25, ge=1)
@@ -127,57 +127,57 @@ class Settings(BaseSettings):
     least 0.1."""
 
     file_ttl_seconds: int = Field(86_400, ge=1, le=_MOST_SECONDS)
-    """A file that was sent, and its translation, expire after this time, or ten minutes after they were fetched."""
+    """A file expires this long after it was sent, or ten minutes after its translation was fetched."""
     files_at_once: int = Field(2, ge=0, le=_MOST_FILES_AT_ONCE)
     """Files that a replica translates at the same time; with 0 it leaves them to others."""
 
     stream_limit: int = Field(1000, ge=1)
-    """Most streams open at the same time at one replica. Further ones are answered with 503."""
+    """Maximum streams open at one replica. Further ones are answered with 503."""
     stream_in_flight: int = Field(32, ge=1)
-    """Most sentences of one stream under way at the same time. At this limit, the service stops reading the stream."""
+    """Maximum sentences of a stream under way at once. At this limit, the service stops reading the stream."""
     stream_idle_seconds: float = Field(300, gt=0)
     """A stream that has brought no sentence for this long is closed, as are events that nobody reads for this long."""
     stream_ping_seconds: float = Field(20, gt=0)
     """How often a stream is pinged, and how long its client may take to answer before the stream is closed. The events
     of a document get a comment just as often, so that no proxy takes the connection for dead."""
     stream_message_bytes: int = 65_536
-    """Most bytes in a message on a stream: at least 12 for each of `ANTECEDENT_MAX_SENTENCE_CHARACTERS`, plus 256."""
+    """Maximum bytes in a message on a stream: at least 256 + 12 x `ANTECEDENT_MAX_SENTENCE_CHARACTERS`."""
 
     sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
-    """Most sentences in any 60 seconds for a key without a limit of its own; 0 means no limit."""
+    """Maximum sentences in any 60 seconds for a key without a limit of its own; 0 means no limit."""
     concurrency_per_key: int = Field(0, ge=0, le=MOST_ALLOWED)
-    """Most requests and streams at the same time for a key without a limit of its own; 0 means no limit."""
+    """Maximum requests and streams under way for a key without a limit of its own; 0 means no limit."""
     session_sentences_per_minute: int = Field(0, ge=0, le=MOST_ALLOWED)
-    """Sentences per minute of a session: as many at once, and then at an even rate; 0 means no limit."""
+    """Sentences per minute of a session: that many at once, and then at an even rate; 0 means no limit."""
     concurrency_lease_seconds: float = Field(30, ge=_LEAST_LEASE_SECONDS, le=_MOST_SECONDS)
     """How long the work of a replica that has died still counts against its keys' concurrency; at least 0.1."""
 
     max_document_sentences: int = Field(5000, ge=1)
-    """Most sentences in a document, not counting its `context`."""
+    """Maximum sentences in a document, not counting its `context`."""
     max_session_sentences: int = Field(10_000, ge=1)
-    """Most sentences in a session."""
+    """Maximum sentences in a session."""
     max_context_sentences: int = Field(64, ge=0)
-    """Most sentences in the `context` of a document."""
+    """Maximum sentences in the `context` of a document."""
     max_glossary_terms: int = Field(1000, ge=0)
-    """Most terms in a glossary."""
+    """Maximum terms in a glossary."""
     max_glossary_characters: int = Field(65_536, ge=0)
-    """Most characters in all terms of a glossary: a session's comes from Redis with each sentence."""
+    """Maximum characters in all terms of a glossary; that of a session is read from Redis with each sentence."""
     max_memory_segments: int = Field(10_000, ge=0)
-    """Most segments in the translation memory that comes with a document or a file."""
+    """Maximum segments in the translation memory sent with a document or a file."""
     max_glossaries: int = Field(100, ge=0)
-    """Most glossaries that are kept for a tenant."""
+    """Maximum glossaries kept for a tenant."""
     max_files: int = Field(20, ge=1)
-    """Most files that are kept for a tenant: those that wait for their translation, or to be fetched."""
+    """Maximum files of a tenant that are waiting to be translated or fetched."""
     max_files_bytes: int = Field(67_108_864, ge=1)
-    """Most bytes in all files that are kept for a tenant, also those that were fetched; Redis needs a third more."""
+    """Maximum bytes in all files kept for a tenant, including those already fetched; Redis needs a third more."""
     max_sentence_characters: int = Field(1000, ge=1)
-    """Most characters in a sentence."""
+    """Maximum characters in a sentence."""
     max_translation_characters: int = Field(8000, ge=1)
-    """Most characters in a draft, in a client's correction of a translation, or in one of a translation memory."""
+    """Maximum characters in a draft, in a client's correction, or in a translation of a translation memory."""
     max_body_bytes: int = Field(4_194_304, ge=1)
-    """Most bytes in a request's body, and in a file that is text."""
+    """Maximum bytes in a request's body, and in a file that is text."""
     max_file_bytes: int = Field(16_777_216, ge=1)
-    """Most bytes in a file that is an archive, such as a `.docx`, most of which are often pictures."""
+    """Maximum bytes in a file that is an archive, such as a `.docx`, which often consists mostly of pictures."""
     max_json_depth: int = Field(16, ge=3, le=500)
     """How deep arrays and objects may be nested in a request's body."""
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
@@ -186,7 +186,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Lowest severity that is logged. Workers log warnings and errors, whatever this is set to."""
     otlp_endpoint: str | None = None
-    """Collector of OpenTelemetry traces, by OTLP over HTTP, such as `http://localhost:4318`. If unset, no traces."""
+    """Collector of OpenTelemetry traces (OTLP over HTTP), such as `http://localhost:4318`. Unset: no traces."""
     trace_sample_ratio: float = Field(1, ge=0, le=1)
     """Share of the traces beginning here that is recorded. A request with a `traceparent` follows its sender."""
 
