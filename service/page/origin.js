@@ -1,9 +1,9 @@
 /** Where a translated sentence comes from, and what else it may be. */
 
 import { answered } from "./api.js";
+import { OFFERED, offerOthers, textsOf } from "./others.js";
 
 const about = document.querySelector("#text .about");
-const OFFERED = 3; // other translations of a sentence
 
 export function hideOrigin() {
   about.hidden = true;
@@ -18,18 +18,10 @@ export async function showOrigin(passage, sentence, span) {
   about.replaceChildren(origin);
   about.hidden = false;
   const texts = await translations(passage, sentence);
-  if (span.isConnected && span.classList.contains("chosen")) draw();
-
-  function draw() {
-    const others = texts.filter((text) => text !== span.textContent);
-    about.replaceChildren(origin, ...others.map((text) => button(text, () => choose(text))));
-  }
-
-  function choose(text) {
-    span.textContent = text;
-    draw();
-    about.querySelector("button").focus();
-  }
+  if (!span.isConnected || !span.classList.contains("chosen")) return;
+  const others = document.createElement("span");
+  about.append(others);
+  offerOthers(others, texts, () => span.textContent, (text) => (span.textContent = text));
 }
 
 /** Those of a sentence in its place, its own first. */
@@ -38,12 +30,5 @@ async function translations({ asked, sentences }, { position, source, translatio
   const context = sentences.slice(position - context_size, position).map((sentence) => sentence.source);
   const body = { ...how, sentences: [source], context, alternatives: OFFERED };
   const [found] = (await answered("v1/documents", body)).sentences;
-  return [...new Set([translation, found.translation, ...found.alternatives.map((other) => other.translation)])];
-}
-
-function button(text, pressed) {
-  const made = document.createElement("button");
-  made.textContent = text;
-  made.addEventListener("click", pressed);
-  return made;
+  return [...new Set([translation, ...textsOf(found)])];
 }

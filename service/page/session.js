@@ -3,6 +3,7 @@
 import { answered, ask, send } from "./api.js";
 import { choice, glossary, onModel } from "./choice.js";
 import { attempt } from "./notice.js";
+import { OFFERED, offerOthers, textsOf } from "./others.js";
 
 const panel = document.querySelector("#session");
 const [form, input, translate, rows] = ["form", "input", ".main", "tbody"].map((part) => panel.querySelector(part));
@@ -43,7 +44,7 @@ async function say() {
 }
 
 async function begin() {
-  const asked = { glossary: glossary(), ...(await choice()) };
+  const asked = { glossary: glossary(), alternatives: OFFERED, ...(await choice()) };
   const { session_id, next_position } = await answered("v1/sessions", asked);
   return { address: `v1/sessions/${session_id}`, sentences: next_position };
 }
@@ -59,24 +60,35 @@ async function sent(session) {
   }
 }
 
-function show({ source, translation }, address) {
+function show(sentence, address) {
   const row = template.content.cloneNode(true).firstElementChild;
-  row.querySelector(".source").textContent = source;
-  offer(row.querySelector(".target"), translation, address);
+  const [source, target, others] = [".source", ".target", ".others"].map((part) => row.querySelector(part));
+  source.textContent = sentence.source;
+  const choose = offer(target, sentence.translation, address);
+  const draw = () => offerOthers(others, textsOf(sentence), () => target.textContent, choose);
+  target.addEventListener("input", draw);
+  others.addEventListener("mousedown", (press) => press.preventDefault()); // else they would be gone before the click
+  draw();
   rows.append(row);
   form.scrollIntoView({ block: "nearest" });
 }
 
-/** Show a translation that can be corrected where it stands. What cannot be saved stays, and is tried again. */
+/**
+ * Show a translation that can be corrected where it stands. What cannot be saved stays, and is tried again.
+ * Gives what has another text stand there.
+ */
 function offer(target, translation, address) {
   let known = (target.textContent = translation);
   target.addEventListener("keydown", (key) => {
     if (key.key === "Enter" && !key.isComposing) key.preventDefault(), target.blur();
   });
-  target.addEventListener("blur", () => {
-    const corrected = (target.textContent = target.textContent.trim() || known);
-    saving = saving.then(() => isSaved(corrected) || attempt(() => save(corrected)));
-  });
+  target.addEventListener("blur", () => correct(target.textContent.trim() || known));
+  return correct;
+
+  function correct(text) {
+    target.textContent = text;
+    saving = saving.then(() => isSaved(text) || attempt(() => save(text)));
+  }
 
   /** Whether a service has it: asked when its turn has come, since one before it may have been under way until then. */
   function isSaved(text) {

@@ -438,6 +438,31 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
     expect(targets).to_have_count(0)
 
 
+def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replica) -> None:
+    """By mouse or by keyboard, while one is at the sentence; what is chosen is the correction that the next ones read."""
+    page.goto(replica.url)
+    page.get_by_label("Languages").select_option(label="French → German")
+    page.get_by_role("tab", name="Sentence by sentence").click()
+    say(page, "one.")
+    target, others = page.locator("#session .target"), page.locator("#session .others").first
+    expect(target).to_have_text(["ONE."])
+    expect(others).to_be_hidden()
+    target.first.click()
+    expect(others.get_by_role("button")).to_have_text(["ONE. 2", "ONE. 3", "ONE. 4"])
+    others.get_by_role("button", name="ONE. 3").click()
+    expect(target).to_have_text(["ONE. 3"])
+    expect(others.get_by_role("button")).to_have_text(["ONE.", "ONE. 2", "ONE. 4"])
+    say(page, "two.")
+    expect(target.last).to_have_text("TWO. [one.=ONE. 3]")
+    expect(others).to_be_hidden()
+    target.first.fill("Eins.")
+    expect(others.get_by_role("button")).to_have_text(["ONE.", "ONE. 2", "ONE. 3", "ONE. 4"])
+    target.first.press("Tab")
+    page.keyboard.press("Enter")
+    say(page, "three.")
+    expect(target).to_have_text(["ONE.", "TWO. [one.=ONE. 3]", "THREE. [one.=ONE. | two.=TWO.]"])
+
+
 @pytest.mark.parametrize("asked", ["models", "sessions"])
 def test_languages_that_change_in_the_midst_of_a_sentence(page: Page, replica: Replica, asked: str) -> None:
     """What was said to the former model is dropped, and the next sentence goes to the new one."""

@@ -1,0 +1,26 @@
+/** Other translations of a sentence, of which one can be chosen. */
+
+export const OFFERED = 3; // of each sentence
+
+/** The texts that there are of a sentence, its translation first. */
+export function textsOf({ translation, alternatives }) {
+  return [translation, ...alternatives.map((other) => other.translation)];
+}
+
+/** Offer all texts but the one that is shown; `choose` shows another one. */
+export function offerOthers(place, texts, shown, choose) {
+  const others = texts.filter((text) => text !== shown());
+  place.replaceChildren(...others.map((text) => button(text, () => {
+    choose(text);
+    offerOthers(place, texts, shown, choose);
+    place.querySelector("button")?.focus();
+  })));
+}
+
+function button(text, pressed) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  made.addEventListener("click", pressed);
+  return made;
+}
