@@ -1,14 +1,15 @@
 """Subtitles (.srt, .vtt): a sentence that goes on in the next line, or in the next subtitle, is translated as one.
 
 It is read as one line. Its translation is divided as it was, by the lengths of its pieces, and between words: languages
-say things in another order, so what stands in which subtitle cannot be the same.
+say things in another order, so what stands in which subtitle cannot be the same. What a line looks like, or who speaks,
+is not read, but stays around it: italics are often there for each line anew.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Final
+from typing import Final, Self
 
 from service.files import plain
 from service.segmentation.format_lines import format_lines
@@ -21,6 +22,14 @@ _GOES_ON: Final = re.compile(r"[、はがをにへ]\Z")
 """How a piece ends, in Japanese, behind which its sentence goes on; not の, which ends questions, too."""
 _APART: Final = re.compile(r"[<>{}♪#\[\]]|\A[-–—(（]")
 """What is about the piece that it is in, or says that it is somebody else's."""
+_MOST_TAGS: Final = 4
+"""Before or behind a line."""
+_OPENS: Final = re.compile(
+    rf"(?:\s*+(?:\{{\\[^{{}}]{{1,80}}+\}}|<(?:b|c|font|i|lang|u|v)\b[^<>]{{0,200}}+>)){{1,{_MOST_TAGS}}}+\s*+"
+)
+"""{\\an8}  <i>  <font color="#fff000">  <v Murasaki>"""
+_OPENING_TAG: Final = re.compile(r"<[^<>]++>")
+_CLOSING_TAG: Final = re.compile(r"</(?:b|c|font|i|lang|u|v)>")
 _MOST_PIECES: Final = 6
 """Of a sentence: what has no stops at all would be one."""
 _BETWEEN_WORDS: Final = re.compile(
@@ -41,20 +50,35 @@ class _Line:
     pieces: list[str] = field(default_factory=list)
     between: list[str] = field(default_factory=list)
     after: str = ""
+    tags: str = ""
+    """Those that are open at its end, or that its last piece has closed."""
 
-    def goes_on(self, piece: str) -> bool:
-        """Whether a piece goes on with it."""
-        return bool(self.pieces) and len(self.pieces) < _MOST_PIECES and _goes_on(self.pieces[-1], piece)
+    @classmethod
+    def read(cls, line: str) -> Self:
+        """A line of one piece."""
+        before, piece, after = _dressed(line)
+        return cls(before, [piece], [], after, "".join(_OPENING_TAG.findall(before)))
+
+    def goes_on(self, other: Self) -> bool:
+        """Whether it goes on with another one, which looks the same."""
+        if not self.pieces or len(self.pieces) == _MOST_PIECES or not _goes_on(self.pieces[-1], other.pieces[0]):
+            return False
+        return other.tags == (self.tags if self.after.strip() else "")
+
+    def add(self, skipped: Sequence[Self], other: Self) -> None:
+        """Go on with another one, which comes after some that nobody reads."""
+        self.between.append("\n".join([self.after, *(each.before for each in skipped), other.before]))
+        self.pieces += other.pieces
+        self.after = other.after
 
     def said(self) -> str:
-        return self.before + "".join(map(_with_gap, ["", *self.pieces], self.pieces)) + self.after
+        return "".join(map(_with_gap, ["", *self.pieces], self.pieces)) if self.pieces else self.before
 
     def saying(self, translation: str) -> str:
         """The same with a translation of it, in as many pieces."""
-        if not self.between:
+        if not self.pieces:
             return translation
-        core = translation.strip()
-        first, *others = _divided(core, [len(piece) for piece in self.pieces])
+        first, *others = _divided(translation.strip(), [len(piece) for piece in self.pieces])
         pieces = "".join(between + piece for between, piece in zip(self.between, others, strict=True))
         return f"{self.before}{first}{pieces}{self.after}"
 
@@ -79,20 +103,35 @@ def _lines(text: str) -> list[_Line]:
     raw = text.split("\n")
     found, skipped = list[_Line](), list[_Line]()
     for line, is_of_the_format in zip(raw, format_lines([f"{line}\n" for line in raw]), strict=True):
-        piece = line.strip()
-        before, after = (line, "") if not piece else line.split(piece, 1)
-        if is_of_the_format or not piece:
+        if is_of_the_format or not line.strip():
             skipped.append(_Line(line))
-        elif found and found[-1].goes_on(piece):
-            last = found[-1]
-            last.between.append("\n".join([last.after, *(each.before for each in skipped), before]))
-            last.pieces.append(piece)
-            last.after = after
-            skipped = []
+            continue
+        read = _Line.read(line)
+        if found and found[-1].goes_on(read):
+            found[-1].add(skipped, read)
         else:
-            found += [*skipped, _Line(before, [piece], after=after)]
-            skipped = []
+            found += [*skipped, read]
+        skipped = []
     return [*found, *skipped]
+
+
+def _dressed(line: str) -> tuple[str, str, str]:
+    """A line's text, behind and before white space and what it looks like; tags within it stay in it."""
+    opened = _OPENS.match(line)
+    begin = opened.end() if opened else _indent(line)
+    text = line[begin:].rstrip()
+    for _ in range(_MOST_TAGS):
+        end = text.rfind("</")
+        if end < 0 or not _CLOSING_TAG.fullmatch(text, end):
+            break
+        text = text[:end].rstrip()
+    if not text or "<" in text:
+        begin, text = _indent(line), line.strip()
+    return line[:begin], text, line[begin + len(text) :]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _goes_on(before: str, piece: str) -> bool:

@@ -100,7 +100,10 @@ def test_a_translation_is_divided_between_words() -> None:
         ("He came.", "and went"),
         ("He said:", "come"),
         ("♪ la la", "la la ♪"),
-        ("<i>he came</i>", "<i>and went</i>"),
+        ("<b>He</b> came", "and went"),
+        ("<i>He came</i>", "and went"),
+        ("He came", "<i>and went</i>"),
+        ("<v Roger>He came", "<v Neil>and went"),
         ("He came", "- and went"),
         ("HE CAME", "[sighs]"),
         ("JOHN", "Come here"),
@@ -111,7 +114,29 @@ def test_a_translation_is_divided_between_words() -> None:
 def test_other_lines_are_apart(one: str, other: str) -> None:
     """Where a sentence ends, sounds and songs, what looks otherwise, and what may be said by somebody else."""
     text = f"1\n00:00:01,000 --> 00:00:03,000\n{one}\n{other}\n"
-    assert subtitles.text_of(text.encode()) == text
+    read = subtitles.text_of(text.encode())
+    assert len(read.split("\n")) == len(text.split("\n"))
+    assert subtitles.with_translation(text.encode(), read).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [
+        (["<i>I went there</i>", "<i>because I was tired.</i>"], "I went there because I was tired."),
+        (["<i>I went there", "because I was tired.</i>"], "I went there because I was tired."),
+        (["{\\an8}<i>I went there", "because I was tired.</i>"], "I went there because I was tired."),
+        (["<font color='#fff'><i>I did</i></font>"], "I did"),
+        (["<v Roger>I went there", "because I was tired."], "I went there because I was tired."),
+        (["<i>i</i>"], "i"),
+        (["  <i> I <b>did</b> </i>"], "<i> I <b>did</b> </i>"),
+        (["<i></i>"], "<i></i>"),
+    ],
+)
+def test_what_lines_look_like_stays_around_them(lines: list[str], read: str) -> None:
+    """It is not read where it is around all of a line, and a sentence goes on in lines that look the same."""
+    text = "\n".join(["1", "00:00:01,000 --> 00:00:03,000", *lines, ""])
+    assert said_in(subtitles.text_of(text.encode())) == [read]
+    assert subtitles.with_translation(text.encode(), subtitles.text_of(text.encode())).decode() == text
 
 
 def test_a_translation_that_is_too_short_leaves_subtitles_empty() -> None:
@@ -134,6 +159,9 @@ def test_a_long_word_is_no_reason_to_leave_a_subtitle_empty() -> None:
 
 
 def test_many_lines_do_not_take_long() -> None:
-    """A time that grew with the square of their number would never end here."""
-    content = ("1\n00:00:01,000 --> 00:00:03,000\nhe goes\n\n" * 100_000).encode()
-    assert subtitles.with_translation(content, subtitles.text_of(content)) == content
+    """A time that grew with the square of their number, or of a line's length, would never end here."""
+    begin = "1\n00:00:01,000 --> 00:00:03,000\n"
+    lines = ["<i>" * 100_000, "</i>" * 100_000, f"a{' ' * 100_000}</i", "<i " * 100_000, "<i>a</i" * 100_000]
+    for text in [f"{begin}he goes\n\n" * 100_000, *(begin + line for line in lines)]:
+        content = text.encode()
+        assert subtitles.with_translation(content, subtitles.text_of(content)) == content
