@@ -1,6 +1,7 @@
 """The settings that the manifests give are settings of the service, and fit the rest of the manifest."""
 
 import re
+from math import ceil
 
 import pytest
 from pydantic import SecretStr
@@ -121,14 +122,14 @@ def _memory_mib(folder: str) -> int:
 
 def test_table_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says of each size what the manifests do, and what it takes where no model is changed while it serves."""
-    row = re.compile(r"^\|.* `(overlays/\w+)` \| (\d+) \| (\d+) GiB \| (\d+)Gi \| (\d+)Gi \|$", re.MULTILINE)
+    row = re.compile(r"^\|.* `(overlays/\w+)` \| (\d+) \| (\d+) MiB \| (\d+)Gi \| (\d+)Gi \|$", re.MULTILINE)
     rows = row.findall((ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8"))
     assert [folder for folder, *_ in rows] == ["overlays/cpu", "overlays/production", "overlays/gpu"]
     for folder, *told in rows:
         with monkeypatch.context() as alone:
             settings = settings_of(folder, alone)
-        worker = (settings.worker_memory_mib or 0) // 1024
-        one_model = settings.workers * worker + HTTP_PROCESS_MIB // 1024
+        worker = settings.worker_memory_mib or 0
+        one_model = ceil((settings.workers * worker + HTTP_PROCESS_MIB) / 1024)
         assert [int(each) for each in told] == [settings.workers, worker, _memory_mib(folder) // 1024, one_model]
 
 
