@@ -9,7 +9,7 @@ from service.errors import InvalidInputError
 from service.files import books, catalogs, json_texts, subtitles, xliff
 from service.files.office.files import OPEN_SLIDE_FILES, OPEN_TEXT_FILES, SLIDE_FILES, WORD_FILES, OfficeFiles
 from service.files.plain import text_like, text_of
-from service.files.workbooks import workbook
+from service.files.workbooks import open_workbook, workbook
 from service.schemas import Limits
 from service.texts.tagged import HTML, Markup
 
@@ -72,6 +72,7 @@ KINDS: Final = {
     ".docx": _document("openxmlformats-officedocument.wordprocessingml.document", WORD_FILES),
     ".pptx": _document("openxmlformats-officedocument.presentationml.presentation", SLIDE_FILES),
     ".xlsx": _office("openxmlformats-officedocument.spreadsheetml.sheet", workbook.html_of, workbook.with_translation),
+    ".ods": _office(open_workbook.MEDIA_TYPE, open_workbook.html_of, open_workbook.with_translation),
     ".odt": _document("oasis.opendocument.text", OPEN_TEXT_FILES),
     ".odp": _document("oasis.opendocument.presentation", OPEN_SLIDE_FILES),
     ".xlf": _XLIFF,

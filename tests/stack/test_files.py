@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 import docx
 import httpx
+import odfdo
 import openpyxl
 import pytest
 from redis import Redis
@@ -134,6 +135,19 @@ def test_a_workbook(client: httpx.Client) -> None:
         ["A [か。]", "=A1"],
         ["か。", "A。 [か。 | a]\nB。 [a | a。]"],
     ]
+
+
+def test_a_workbook_of_libreoffice(client: httpx.Client) -> None:
+    """As one of Excel."""
+    made, sheet, content = odfdo.Document("spreadsheet"), odfdo.Table("one"), BytesIO()
+    for place, value in {"A1": "か。", "A2": "a", "A3": "か。"}.items():
+        sheet.set_value(place, value)
+    made.body.clear()
+    made.body.append(sheet)
+    made.save(content)
+    found = odfdo.Document(BytesIO(fetched(client, sent(client, content.getvalue(), "か.ods")))).body.get_table(0)
+    assert found is not None
+    assert [found.get_value(place) for place in ("A1", "A2", "A3")] == ["か。", "A [か。]", "か。"]
 
 
 def test_a_book(client: httpx.Client) -> None:

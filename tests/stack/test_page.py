@@ -439,7 +439,7 @@ def test_sentence_by_sentence(page: Page, replica: Replica) -> None:
 
 
 def test_another_translation_of_a_sentence_is_chosen(page: Page, replica: Replica) -> None:
-    """By mouse or by keyboard, while one is at the sentence; what is chosen is the correction that the next ones read."""
+    """By mouse or by keyboard, while one is at the sentence; what is chosen is what the next ones read."""
     page.goto(replica.url)
     page.get_by_label("Languages").select_option(label="French → German")
     page.get_by_role("tab", name="Sentence by sentence").click()

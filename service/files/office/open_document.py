@@ -5,7 +5,7 @@ text, or one element that is none, and the spans that were around it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from copy import deepcopy
 from typing import Any, Final
 
@@ -15,20 +15,20 @@ from service.errors import InvalidInputError
 from service.files.office.dialects import IN_MEMORY, Dialect, Element, check_looks
 from service.files.xml_text import add_text
 
-_OFFICE, _STYLE, _TEXT, _FO = (
+OFFICE, _STYLE, _TEXT, _FO = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "style", "text", "xsl-fo-compatible")
 )
 _LIBRE: Final = "{http://openoffice.org/2009/office}"
 _RUN, _LOOK, _SAYS = "run", "look", "text"  # of no namespace, as nothing in such a file is
-_PARAGRAPHS: Final = (_TEXT + "p", _TEXT + "h")
+PARAGRAPHS: Final = (_TEXT + "p", _TEXT + "h")
 _SPAN, _SPACES, _COUNT, _RUBY, _RUBY_BASE, _STYLE_NAME = (
     _TEXT + name for name in ("span", "s", "c", "ruby", "ruby-base", "style-name")
 )
 _LOEXT: Final = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}"
 _HOLDERS: Final = frozenset((_TEXT + "a", _TEXT + "meta", _LOEXT + "content-control"))
 """The last one is a field of a form, as LibreOffice writes it, and begins with what may be chosen in it."""
-_BEGINS: Final = frozenset((_OFFICE + "event-listeners", _TEXT + "number", _LOEXT + "list-item"))
-_NOT_READ: Final = (_TEXT + "tracked-changes", _OFFICE + "annotation")
+_BEGINS: Final = frozenset((OFFICE + "event-listeners", _TEXT + "number", _LOEXT + "list-item"))
+_NOT_READ: Final = (_TEXT + "tracked-changes", OFFICE + "annotation")
 """Where paragraphs are that were deleted, and what somebody remarks."""
 _WHITE: Final = re.compile(r"[ \t\r\n]+")
 _MOST_SPACES: Final = 32
@@ -47,7 +47,7 @@ _UNSEEN: Final = frozenset(
 """Properties of text by which nobody sees it to look otherwise: its language, and when it was written."""
 
 OPEN_DOCUMENT: Final = Dialect(
-    paragraphs=_PARAGRAPHS,
+    paragraphs=PARAGRAPHS,
     run=_RUN,
     text=_SAYS,
     look=_LOOK,
@@ -60,15 +60,16 @@ OPEN_DOCUMENT: Final = Dialect(
 )
 
 
-def into_runs(root: Element) -> None:
-    """Have the text of all paragraphs of a part in runs.
+def into_runs(root: Element, only: Container[Element] | None = None) -> None:
+    """Have the text of all paragraphs of a part in runs, or of some.
 
     Raises:
         InvalidInputError: they are too many, or say too much of how they look.
     """
     reading = _Reading(_Styles(root))
-    for paragraph in root.iter(*_PARAGRAPHS):
-        if next(paragraph.iterancestors(*_NOT_READ), None) is None:
+    for paragraph in root.iter(*PARAGRAPHS):
+        is_read = only is None or paragraph in only
+        if is_read and next(paragraph.iterancestors(*_NOT_READ), None) is None:
             reading.paragraph(paragraph)
 
 
@@ -84,7 +85,7 @@ class _Styles:
     def __init__(self, root: Element) -> None:
         named = dict[tuple[Any, ...], str]()
         self._same: dict[str, str | None] = {}
-        for style in root.iterfind(f"{_OFFICE}automatic-styles/{_STYLE}style[@{_STYLE}family='text']"):
+        for style in root.iterfind(f"{OFFICE}automatic-styles/{_STYLE}style[@{_STYLE}family='text']"):
             name, said = style.get(_STYLE + "name", ""), self._said(style)
             self._same[name] = named.setdefault(said, name) if said else None
 
