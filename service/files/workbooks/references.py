@@ -16,6 +16,8 @@ _COLUMN: Final = re.compile(r"\[@?((?:'.|[^\[\]'])++)(\]?)", re.DOTALL)
 One that is not closed is none, and is found all the same, so that no other one is looked for in it.
 """
 _ESCAPED: Final = re.compile("'(.)", re.DOTALL)
+_OPERATOR: Final = re.compile("<>|[<>]=?|=")
+"""What a criterion may begin with: COUNTIF(A:A,"<>done") counts the cells that do not say "done"."""
 _MOST: Final = 100_000
 _TO_PLACES: Final = ("INDIRECT", "HYPERLINK")
 _COMPARING: Final = (
@@ -49,13 +51,14 @@ class References:
             raise InvalidInputError(f"file: its formulas name more than {_MOST} texts")
 
     def add_formula(self, formula: str) -> None:
-        """All that a formula has in quotation marks, as a whole and as a list, and the columns that it names."""
+        """All that a formula has in quotation marks, as a whole, as a list or as a criterion, and its columns."""
         capitals = formula.upper()
         self.has_places = self.has_places or any(name in capitals for name in _TO_PLACES)
         self.compares = self.compares or any(name in capitals for name in _COMPARING)
         texts = {literal.replace('""', '"') for literal in set(_LITERAL.findall(formula))}
         columns = {_ESCAPED.sub(r"\1", column) for column, closed in set(_COLUMN.findall(formula)) if closed}
-        found = texts | {each for text in texts for each in text.split(",")} | columns
+        parts = texts | {each for text in texts for each in text.split(",")}
+        found = parts | {text[operator.end() :] for text in parts if (operator := _OPERATOR.match(text))} | columns
         for text in found - self._known:  # many formulas say the same
             self.add(text)
         self._known |= found if len(self._known) <= _MOST else set()

@@ -306,6 +306,15 @@ def test_what_formulas_refer_to_stays() -> None:
     assert cells(written)[0][1:] == cells(content)[0][1:]
 
 
+@pytest.mark.parametrize("criterion", ["完了", "=完了", "<>完了", ">完了", "<完了", ">=完了", "<=完了"])
+def test_what_criteria_name_stays(criterion: str) -> None:
+    """Behind what they begin with: else nothing would be what it is compared with."""
+    made = Workbook()
+    first: Any = made.active
+    first.append(["完了", "か", f'=SUMIFS(B:B,A:A,"{criterion}")'])
+    assert html_of(saved(made)) == "<p>か</p>"
+
+
 def test_texts_that_some_programs_write_as_values() -> None:
     """In cells without a formula they are texts like any other; what a formula fills several cells with is none."""
     cell = '<c r="{}" t="str">{}<v>{}</v></c>'
