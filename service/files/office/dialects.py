@@ -91,7 +91,7 @@ class Dialect:
     ruby: str | None = None
     """How something is read, which is of no use in another language."""
     ruby_base: str = ""
-    """And what is read so."""
+    """And the runs of what is read so, which look as they say themselves."""
     declares_space: bool = False
     """Whether space at both ends of a text counts where that is declared alone; and whether a tab is an element."""
 
@@ -129,16 +129,18 @@ class Dialect:
 
     def says(self, element: Element) -> bool:
         """Whether this is text, or is as good as text."""
-        return element.tag in {self.text, self.hyphen, self.ruby}
+        return element.tag in {self.text, self.hyphen}
 
     def said(self, element: Element) -> str:
         """What such an element says."""
         if element.tag == self.hyphen:
             return "\u2011"
-        if element.tag == self.ruby:
-            return "".join(map(self.said, element.iterfind(self.ruby_base)))
         text = str(element.text or "")
         return text if not self.declares_space or element.get(_SPACE) == "preserve" else text.strip(_WHITE)
+
+    def runs_of(self, run: Element) -> list[Element]:
+        """A run, and those in it of what has its reading beside it."""
+        return [run, *(run.iterfind(f"{self.ruby}/{self.ruby_base}") if self.ruby else ())]
 
     def saying(self, text: str) -> Element:
         """An element that says so."""
@@ -181,7 +183,7 @@ WORD: Final = Dialect(
     hints={W + "rFonts": W + "hint"},
     hyphen=W + "noBreakHyphen",
     ruby=W + "ruby",
-    ruby_base=f"{W}rubyBase/{W}r/{W}t",
+    ruby_base=f"{W}rubyBase/{W}r",
     declares_space=True,
 )
 SLIDES: Final = Dialect(

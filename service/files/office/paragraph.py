@@ -8,6 +8,7 @@ import html
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from itertools import chain
 from typing import Any, Final
 
 from lxml import etree
@@ -173,9 +174,20 @@ class Paragraph:
                     yield self._object("img", [Object(each, look, names) for each in children[first : last + 1]])
             elif dialect.says(child):
                 yield from self._say(dialect.said(child), look)
+            elif child.tag == dialect.ruby:
+                yield from self._ruby(child)
             else:
                 name = dialect.white.get(child.tag, "img")
                 yield self._ended(name) + self._object(name, [Object(child, look, names)])
+
+    def _ruby(self, ruby: Element) -> Iterator[str]:
+        """What stands below its reading."""
+        dialect = self._dialect
+        for run in ruby.iterfind(dialect.ruby_base):
+            look = dialect.look_of(run)
+            for text in run.iterfind(dialect.text):
+                self.weight += look.weight
+                yield from self._say(dialect.said(text), look)
 
     def _own_names(self, run: Element) -> Mapping[str | None, str]:
         """The namespaces that a run declares, and the paragraph does not."""
@@ -232,7 +244,7 @@ class Paragraph:
 
     def _most_frequent_look(self) -> Look:
         count, looks = Counter[bytes](), dict[bytes, Look]()
-        for run in self._own_runs(self.element):
+        for run in chain.from_iterable(map(self._dialect.runs_of, self._own_runs(self.element))):
             look = self._dialect.look_of(run)
             looks[look.said] = look
             count[look.said] += sum(len(self._dialect.said(text)) for text in run.iterfind(self._dialect.text))

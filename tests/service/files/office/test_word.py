@@ -53,6 +53,11 @@ def link(shown: str) -> str:
     return f"{BEGIN}{said(' HYPER')}{said('LINK https://example.org ')}{SEPARATE}{shown}{END}"
 
 
+def read_as(reading: str, shown: str) -> str:
+    """Runs with how they are read above them."""
+    return f"<w:r><w:ruby><w:rt>{run(reading)}</w:rt><w:rubyBase>{shown}</w:rubyBase></w:ruby></w:r>"
+
+
 def file(*paragraphs: str, **others: str) -> bytes:
     """A file of paragraphs; other parts are given by name."""
     written = BytesIO()
@@ -120,10 +125,9 @@ def both(choice: str, fallback: str) -> str:
         ("<w:r><w:t>か</w:t><w:softHyphen/><w:t>き</w:t></w:r>", "かき"),
         (f"<w:moveTo>{run('か')}</w:moveTo><w:moveFrom>{run('き')}</w:moveFrom>", '<a id="0">か</a><img id="1">'),
         (f"<w:smartTag><w:smartTagPr/>{run('か')}</w:smartTag>", '<a id="0">か</a>'),
-        (
-            f"<w:r><w:ruby><w:rt>{run('と')}</w:rt><w:rubyBase>{run('東')}</w:rubyBase></w:ruby></w:r>" + run("へ"),
-            "東へ",
-        ),
+        (read_as("と", run("東")) + run("へ"), "東へ"),
+        (read_as("と", run("東", BOLD)) + run("へ", BOLD) + run("行った"), '<span id="0">東へ</span>行った'),
+        (read_as("と", run("東", BOLD) + run("京都", BOLD)) + run("へ"), '東京都<span id="0">へ</span>'),
     ],
 )
 def test_what_a_paragraph_says(paragraph: str, expected: str) -> None:
