@@ -1,7 +1,7 @@
 """Workbooks (.xlsx, ECMA-376): what their cells, comments, boxes and charts say as HTML, and that in another language.
 
 Sheets are read in their order and row by row; a text that several cells have is translated once, as formulas look for
-one by the other. Left as they are: what formulas give, and what they, or a filter, refer to by its words.
+one by the other. Left as they are: what formulas give, what they, or a filter, refer to by its words, and codes.
 """
 
 import re
@@ -26,6 +26,8 @@ from service.files.workbooks.tables import Label, Names, labels_of
 
 _MENTIONS: Final = re.compile(rb"<(?:\w+:)?mentions\b")
 """In comments that are answered, where somebody is mentioned: by a place in the text."""
+_CODE: Final = re.compile(r"(?=[A-Z._/-]*+[0-9])[A-Z0-9]++(?:[._/-][A-Z0-9]++)*+|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++")
+"""A number with letters, such as PO-2024/17, or the name of a file or of something in a program."""
 _BEFORE_CALCULATION: Final = tuple(
     S + name for name in ("sheets", "functionGroups", "externalReferences", "definedNames")
 )
@@ -208,10 +210,11 @@ class _Workbook:
         return self._cells[name].of.values() if name in self._cells else ()
 
     def _stays(self, text: CellText) -> bool:
-        """Whether something refers to a text, in this workbook or beyond, or it says nothing."""
+        """Whether something refers to a text, in this workbook or beyond, or it says nothing, or is a code."""
         said, labels = text.said, text.labels
         is_known = self._parts.is_connected or any(label.said != said for label in labels)
-        return not has_words(said) or said in self._references or (bool(labels) and is_known)
+        is_code = _CODE.fullmatch(said.strip()) is not None
+        return not has_words(said) or is_code or said in self._references or (bool(labels) and is_known)
 
     def _renamed_tables(self) -> list[str]:
         """The tables with columns that have another name now, as their header cells have."""

@@ -306,6 +306,18 @@ def test_what_formulas_refer_to_stays() -> None:
     assert cells(written)[0][1:] == cells(content)[0][1:]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_code"),
+    [
+        *((code, True) for code in ("SKU-1234", "AB12-XY", "PO2024/001", "3F", "v1.2.3", "report.pdf", "user_name")),
+        *((words, False) for words in ("SALE", "A-B", "Step1", "Room 101", "SKU 1234", "か-1", "No.", "and/or")),
+    ],
+)
+def test_codes_stay(text: str, is_code: bool) -> None:
+    """Other programs and other files know things by them."""
+    assert html_of(file(sheet(inline(f"<t>{text}</t>")))) == ("" if is_code else f"<p>{text}</p>")
+
+
 @pytest.mark.parametrize("criterion", ["完了", "=完了", "<>完了", ">完了", "<完了", ">=完了", "<=完了"])
 def test_what_criteria_name_stays(criterion: str) -> None:
     """Behind what they begin with: else nothing would be what it is compared with."""
