@@ -8,13 +8,16 @@ from typing import Final
 
 from models.data.words import CODE, TAG, beside
 
-SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "[^")
+SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "]{", "[^")
 """One of them is in each pair of marks, and in each mark without a partner."""
 _ADDRESS: Final = r"[!\#-'*-;=?-~\xa1-\u2fff\u3003-\U000effff]"
 """A character of one; the first has to be of ASCII: [name](かな) is no link."""
+_OF_PANDOC: Final = r"""\{ (?: [.\#][A-Za-z] | [A-Za-z-]++= ) [^{}\n\U000f0000-\U0010ffff]{0,120}+ \}"""
+"""What its Markdown says of text in brackets, or of a link or picture: {.smallcaps} {#name} {width=50%}"""
 _TO: Final = rf"""(?:
       \( (?![^\x00-\x7f]) {_ADDRESS}++ (?: \( {_ADDRESS}*+ \) {_ADDRESS}*+ )?+   # (https://example.org/a_(b) "Title")
-        (?: [ ]++ (?: "[^"\n\U000f0000-\U0010ffff]*+" | '[^'\n\U000f0000-\U0010ffff]*+' ) )?+ \)
+        (?: [ ]++ (?: "[^"\n\U000f0000-\U0010ffff]*+" | '[^'\n\U000f0000-\U0010ffff]*+' ) )?+ \) (?: {_OF_PANDOC} )?+
+    | {_OF_PANDOC}
     | (?<= [^\[\]] [^\[\]0-9] \]) \[ [A-Za-z0-9] [^\[\]\n\U000f0000-\U0010ffff]{{0,60}}+ \]   # [name], but not [1][2]
 )"""
 """Where a link leads to."""

@@ -49,6 +49,8 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
             "[![A](a.svg)](b) ![c](d)",
             Unmarked("A c", (Pair("[![", "](a.svg)](b)", 0, 1), Pair("![", "](d)", 2, 3))),
         ),
+        ("a [b c]{.d} [e]{#f g=h}", Unmarked("a b c e", (Pair("[", "]{.d}", 2, 5), Pair("[", "]{#f g=h}", 6, 7)))),
+        ("![a](b.png){width=50%} [c]{d}", Unmarked("a [c]{d}", (Pair("![", "](b.png){width=50%}", 0, 1),))),
         ("a![](b.png)c", Unmarked("ac", (Pair("![](b.png)", "", 1, 1),))),
         ("a[^1] b.[^c]", Unmarked("a b.", (Pair("[^1]", "", 1, 1),), after="[^c]")),
         ("see [a b](https://b.c/d?e).", Unmarked("see a b.", (Pair("[", "](https://b.c/d?e)", 4, 7),))),
@@ -170,7 +172,24 @@ def test_marks_of_markdown_are_marks_beside_letters(
     assert unmarked(text).marked(with_places(translation, [span])) == marked
 
 
-PIECES = ["a", "b ", "<b>", "</b>", "<i>", "</i>", "<br/>", "<n>", "**", "[", "![", "](c)", "][d]", "[^1]", " "]
+PIECES = [
+    "a",
+    "b ",
+    "<b>",
+    "</b>",
+    "<i>",
+    "</i>",
+    "<br/>",
+    "<n>",
+    "**",
+    "[",
+    "![",
+    "](c)",
+    "][d]",
+    "]{.e}",
+    "[^1]",
+    " ",
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))

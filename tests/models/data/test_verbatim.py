@@ -65,6 +65,8 @@ def japanese() -> Spelling:
             r"\(n\)",
             r"\[\frac{a}{b}\]",
             "H~2~O",
+            "[@name, p. 3]",
+            "[-@name; @other2020]",
             "10 m^2^",
             "10^-3^",
             "%%name%%",
