@@ -1,8 +1,10 @@
 """Texts of cells and comments, cut out of their part, and what becomes of each in another language."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from models.data.words import has_words
 from service.files.numbered import pieces_of
 from service.files.office.dialects import Element
 from service.files.office.paragraph import Paragraph
@@ -10,6 +12,8 @@ from service.files.workbooks.cells import CELLS, add, into_runs, out_of_runs, te
 from service.files.workbooks.excerpts import Excerpt, elements_of
 from service.files.workbooks.tables import MOST_IN_A_NAME, Label, Names
 
+_CODE: Final = re.compile(r"(?=[A-Z._/-]*+[0-9])[A-Z0-9]++(?:[._/-][A-Z0-9]++)*+|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++")
+"""A number with letters, such as PO-2024/17, or the name of a file or of something in a program."""
 _MOST_IN_A_CELL: Final = 32_767
 """Characters: Excel would cut off what is more, and say that it has repaired the file."""
 
@@ -44,6 +48,11 @@ class CellText:
             add(self.paragraph.element, number)
         for label in self.labels:
             label.say(self.said)
+
+
+def is_text(said: str) -> bool:
+    """Whether what a cell says is worth a translation: it has words, and is no code."""
+    return has_words(said) and not _CODE.fullmatch(said.strip())
 
 
 def words_of(translation: str) -> str:

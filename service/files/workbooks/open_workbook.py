@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 from zipfile import ZipFile
 
-from models.data.words import has_words
 from service.files.numbered import paragraphs_of
 from service.files.office.dialects import Element, check_looks
 from service.files.office.open_document import OFFICE, OPEN_DOCUMENT, PARAGRAPHS, into_runs, out_of_runs
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import parsed, written
 from service.files.packed import opened, read_parts, with_parts
-from service.files.workbooks.cell_texts import words_of
+from service.files.workbooks.cell_texts import is_text, words_of
 from service.files.workbooks.references import References, normal
 
 SUFFIX: Final = ".ods"
@@ -142,8 +141,8 @@ def _translated(root: Element, references: References) -> Iterator[tuple[Element
 def _may_be_translated(cell: Element, references: References) -> bool:
     """Whether a cell says what somebody has written, and nothing else refers to that."""
     said = "\n".join("".join(each.itertext()) for each in cell.iterchildren(*PARAGRAPHS))
-    is_text = cell.get(_FORMULA) is None and cell.get(_VALUE_TYPE, _STRING) == _STRING
-    return is_text and has_words(said) and said not in references
+    is_written = cell.get(_FORMULA) is None and cell.get(_VALUE_TYPE, _STRING) == _STRING
+    return is_written and is_text(said) and said not in references
 
 
 def _texts(paragraphs: Iterable[Paragraph], are_cells: Mapping[Element, bool]) -> Iterator[_Text]:

@@ -11,13 +11,12 @@ from zipfile import ZipFile
 
 from lxml import etree
 
-from models.data.words import has_words
 from service.files.numbered import paragraphs_of
 from service.files.office.dialects import SLIDES, Element, check_looks, check_tabs
 from service.files.office.paragraph import Paragraph
 from service.files.office.parts import parsed, written
 from service.files.packed import check_excerpts, opened, with_parts
-from service.files.workbooks.cell_texts import CellText, CellTexts, words_of
+from service.files.workbooks.cell_texts import CellText, CellTexts, is_text, words_of
 from service.files.workbooks.cells import S
 from service.files.workbooks.parts import DRAWINGS, MAIN, NOTES, SUFFIX, TABLE, WorkbookParts
 from service.files.workbooks.references import References, normal
@@ -26,8 +25,6 @@ from service.files.workbooks.tables import Label, Names, labels_of
 
 _MENTIONS: Final = re.compile(rb"<(?:\w+:)?mentions\b")
 """In comments that are answered, where somebody is mentioned: by a place in the text."""
-_CODE: Final = re.compile(r"(?=[A-Z._/-]*+[0-9])[A-Z0-9]++(?:[._/-][A-Z0-9]++)*+|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++")
-"""A number with letters, such as PO-2024/17, or the name of a file or of something in a program."""
 _BEFORE_CALCULATION: Final = tuple(
     S + name for name in ("sheets", "functionGroups", "externalReferences", "definedNames")
 )
@@ -213,8 +210,7 @@ class _Workbook:
         """Whether something refers to a text, in this workbook or beyond, or it says nothing, or is a code."""
         said, labels = text.said, text.labels
         is_known = self._parts.is_connected or any(label.said != said for label in labels)
-        is_code = _CODE.fullmatch(said.strip()) is not None
-        return not has_words(said) or is_code or said in self._references or (bool(labels) and is_known)
+        return not is_text(said) or said in self._references or (bool(labels) and is_known)
 
     def _renamed_tables(self) -> list[str]:
         """The tables with columns that have another name now, as their header cells have."""
