@@ -4,7 +4,9 @@
 -- ARGV  1 id  2 the while, in milliseconds
 local bytes = redis.call('HGET', KEYS[3], ARGV[1])
 if not bytes or tonumber(bytes) < 0 then return end
-redis.call('HDEL', KEYS[3], ARGV[1]) -- first, since a Redis that is full refuses what follows, unless something was written before
+-- First a write that changes nothing, since a Redis that is full refuses what follows, unless something was written before. To take
+-- the size out would do, but with the last one the hash would go, and its time-to-live.
+redis.call('HDEL', KEYS[3], '')
 redis.call('HSET', KEYS[3], ARGV[1], -bytes)
 if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then
   local time = redis.call('TIME')

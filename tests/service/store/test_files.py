@@ -140,13 +140,12 @@ async def test_a_lease_that_ends_is_anothers_to_take(redis: RedisClient) -> None
 async def test_a_lease_that_nobody_took_is_renewed(redis: RedisClient) -> None:
     """As after some seconds without Redis: nobody else began, nor its replica once more."""
     await kept(redis)
-    slow = files(redis, lease_seconds=0.05)
-    mine = await claimed(slow, "x")
+    mine, made = await claimed(files(redis, lease_seconds=0.05), "x"), files(redis)
     await asyncio.sleep(0.1)
-    assert await slow.claim("y", [mine.key]) is None
-    assert await slow.renew(mine, 1)
-    assert (await slow.state(KEYS[0])).sentences == 1
-    assert await files(redis).claim("y", []) is None
+    assert await made.claim("y", [mine.key]) is None
+    assert await made.renew(mine, 1)
+    assert (await made.state(KEYS[0])).sentences == 1
+    assert await made.claim("y", []) is None
 
 
 @pytest.mark.parametrize("counts", [True, False])
@@ -345,6 +344,16 @@ async def test_what_has_expired_is_not_counted(redis: RedisClient) -> None:
     await redis.hset(SIZES, mapping={str(number): -1 for number in range(10_000)})
     with pytest.raises(TooManyFilesError):
         await files(redis, most_bytes=100_000).check_room(KEYS[1], 1)
+
+
+async def test_what_is_known_of_files_ends_with_them(redis: RedisClient) -> None:
+    """Also of a tenant that has fetched its only one, and sends no more."""
+    made = await kept(redis)
+    await made.finish(await claimed(made, "x"), b"done")
+    await made.forget_soon(KEYS[0])
+    left = {name: await redis.pttl(name) for name in await redis.keys()}
+    del left[QUEUE]  # which replicas empty
+    assert {name for name, milliseconds in left.items() if milliseconds <= 0} == set()
 
 
 @pytest.mark.parametrize("begun", [False, True])
