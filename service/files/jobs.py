@@ -1,7 +1,7 @@
 """Files that all replicas were sent, taken one after the other, held while they are translated, and given back.
 
 A replica that dies loses its lease, and another one begins anew; one that is told to end lets go at once, and one that
-does not have the languages leaves the file to others. After some attempts that failed a file is given up.
+does not have the languages, or the model, leaves the file to others. After some attempts that failed it is given up.
 """
 
 import asyncio
@@ -11,7 +11,13 @@ from typing import Final
 
 from models.errors import AntecedentError
 from service.documents import Documents
-from service.errors import LanguagePairError, ServiceError, ShuttingDownError, StoreUnavailableError
+from service.errors import (
+    LanguagePairError,
+    ModelNotFoundError,
+    ServiceError,
+    ShuttingDownError,
+    StoreUnavailableError,
+)
 from service.files import problems
 from service.files.kinds import is_known
 from service.files.translation import translated_file
@@ -24,7 +30,7 @@ MOST_ATTEMPTS: Final = 3
 _LOOK_SECONDS: Final = 0.5
 """How often a replica looks for files that others have been sent, or have left."""
 _ELSEWHERE_SECONDS: Final = 30.0
-"""How long a replica leaves a file to others whose languages it does not have, or that another release has kept."""
+"""How long a replica leaves a file to others for which it has no model, or that another release has kept."""
 
 _log = get_logger(__name__)
 
@@ -148,7 +154,7 @@ class FileJobs:
 
     async def _fail(self, claimed: ClaimedFile, error: AntecedentError) -> None:
         problem = problems.of_error(error)
-        if isinstance(error, LanguagePairError):
+        if isinstance(error, LanguagePairError | ModelNotFoundError):
             await self._leave(claimed, problem, _ELSEWHERE_SECONDS, counts=False)
         elif isinstance(error, ServiceError) and error.retryable:
             seconds = error.retry_after or _LOOK_SECONDS

@@ -21,7 +21,7 @@ from redis import Redis
 
 from tests.support.books import book
 from tests.support.client import PAIR
-from tests.support.servers import RedisServer, Replica, Replicas, eventually
+from tests.support.servers import RedisServer, Replica, Replicas, bundle, eventually
 
 NOBODYS = "A" * 22
 WAIT = {"wait_seconds": 20}
@@ -413,6 +413,22 @@ def test_ids_that_are_none(client: httpx.Client) -> None:
     for file in (NOBODYS, "a", "A" * 23, "%00" * 22, sent_to_deepl):
         answer = client.get(f"/v1/files/{file}")
         assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
+
+
+def test_a_replica_leaves_to_others_a_model_that_it_does_not_have(
+    replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path
+) -> None:
+    """As one that is still loading what an administrator has loaded: the file waits for one that has it."""
+    newer = {"redis_url": mortal_redis.url, "bundles": str(bundle(tmp_path / "newer", name="newer", accent="!"))}
+    receiver = replicas.new(**newer, files_at_once="0").start()
+    replicas.new(redis_url=mortal_redis.url).start()
+    with receiver.client() as client, closing(Redis.from_url(mortal_redis.url, decode_responses=True)) as redis:
+        path = sent(client, "か。", model="newer")
+        (name,) = redis.keys("*:file:*")
+        eventually(lambda: "model_not_found" in (redis.hget(name, "result") or ""), "it was looked at")
+        assert (client.get(path).json()["status"], redis.hget(name, "attempts")) == ("queued", "0")
+        replicas.new(**newer).start()
+        assert fetched(client, path).decode() == "か。!"
 
 
 def test_nobody_waits_at_a_replica_that_ends(replicas: Replicas, mortal_redis: RedisServer, tmp_path: Path) -> None:
