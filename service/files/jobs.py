@@ -1,7 +1,8 @@
 """Files that all replicas were sent, taken one after the other, held while they are translated, and given back.
 
-A replica that dies loses its lease, and another one begins anew; one that is told to end lets go at once, and one that
-does not have the languages, or the model, leaves the file to others. After some attempts that failed it is given up.
+A replica that dies loses its lease, and another one begins anew; one that is told to end lets go once its requests
+are answered, and one that does not have the languages, or the model, leaves the file to others. After some attempts
+that failed it is given up.
 """
 
 import asyncio
