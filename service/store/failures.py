@@ -26,11 +26,15 @@ _LASTING = {"MISCONF", "NOAUTH", "NOPERM", "OOM", "WRONGPASS", *_OF_ANOTHER_KIND
 _NO_WRITES = {"MISCONF", "NOREPLICAS", "OOM", "READONLY"}
 """Refusals of whatever changes something, by a Redis that can be read."""
 
+_NO_ROOM = "MAXCLIENTS"
+"""Redis's refusal of one more connection, of which one may be taken in a moment: others leave."""
+
 _TURNED_AWAY = {
     "AUTH <password> called without any password configured": "NOPASSWORD",
     "DENIED Redis is running in protected mode": "DENIED",
     "DB index is out of range": "SELECT",
     "SELECT is not allowed in cluster mode": "SELECT",
+    "max number of clients": _NO_ROOM,
 }
 """How what Redis says begins where it takes no connection from us, or not the password, or has not the database."""
 
@@ -75,7 +79,7 @@ def is_outage(error: Exception) -> bool:
 
 def is_passing(error: Exception) -> bool:
     """Whether the same command may succeed in a moment."""
-    if isinstance(error, AuthenticationError | MaxConnectionsError) or _turned_away(error) is not None:
+    if isinstance(error, AuthenticationError | MaxConnectionsError) or _turned_away(error) not in {None, _NO_ROOM}:
         return False
     return is_silence(error) or _is_moving(error) or code_of(error) in _PASSING
 
@@ -106,7 +110,7 @@ def _behind(error: BaseException) -> Iterator[BaseException]:
 def _word(error: BaseException) -> str | None:
     if isinstance(error, ResponseError):
         return _refusal(error)
-    if isinstance(error, AuthenticationError):
+    if isinstance(error, RedisConnectionError):
         return _turned_away(error) or error.status_code
     if isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in _CERTIFICATE:
         return _CERTIFICATE[error.verify_code]
@@ -130,8 +134,8 @@ def _refusal(error: ResponseError) -> str:
 
 
 def _turned_away(error: Exception) -> str | None:
-    """The word for a refusal that no connection of ours gets past; a person has to end it, mostly in the settings."""
-    return _begins(str(error), _TURNED_AWAY) if isinstance(error, ResponseError | AuthenticationError) else None
+    """The word for a refusal that no connection of ours gets past; mostly a person has to end it, in the settings."""
+    return _begins(str(error), _TURNED_AWAY) if isinstance(error, ResponseError | RedisConnectionError) else None
 
 
 def _begins(said: str, words: dict[str, str]) -> str | None:

@@ -44,6 +44,8 @@ _IN_A_SCRIPT = "ERR Error running script (call to f_1): @user_script:1: @user_sc
         ("ERR This instance has cluster support disabled", "NOCLUSTER", False),
         ("ERR AUTH <password> called without any password configured for the default user.", "NOPASSWORD", False),
         ("DENIED Redis is running in protected mode because protected mode is enabled", "DENIED", False),
+        ("ERR max number of clients reached", "MAXCLIENTS", True),
+        ("ERR max number of clients + cluster connections reached", "MAXCLIENTS", True),
         (f"{_IN_A_SCRIPT}The user executing the script can't run this command or subcommand", "NOPERM", False),
     ],
 )
