@@ -5,9 +5,9 @@ from pathlib import Path
 
 from models.bundle.manifest import Quantization
 from models.bundle.weights import read_weights, write_weights
-from models.data.wordpiece import WordPiece
+from models.data.wordpiece import CONFIG, WordPiece
 from models.errors import BundleError, ConfigError, DataError
-from models.network.architectures.bert import CONFIG, FrozenBert
+from models.network.architectures.bert import FrozenBert
 from models.network.architectures.bert_encoder import BertEncoder, BertShape
 
 

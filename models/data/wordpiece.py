@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 TOKENIZER: Final = "tokenizer.json"
 VOCABULARY: Final = "vocab.txt"
 SETTINGS: Final = "tokenizer_config.json"
+CONFIG: Final = "config.json"
+"""Of the encoder; where `SETTINGS` does not name the class of the tokenizer, this does."""
 BEGIN: Final = "[CLS]"
 SEPARATOR: Final = "[SEP]"
 UNKNOWN: Final = "[UNK]"
@@ -55,9 +57,10 @@ class WordPiece:
             from tokenizers import Tokenizer, models
         except ImportError:
             raise ConfigError("BERT needs packages that are not installed: pip install 'antecedent[bert]'") from None
-        settings = _settings(folder)
-        if settings.get("tokenizer_class", _CLASSES[0]) not in _CLASSES:
-            raise DataError(f"has a {settings['tokenizer_class']}; only BERT's own tokenizer is supported", folder)
+        settings = _values(folder, SETTINGS)
+        named = settings.get("tokenizer_class") or _values(folder, CONFIG).get("tokenizer_class")
+        if named not in (None, *_CLASSES):
+            raise DataError(f"has a {named}; only BERT's own tokenizer is supported", folder)
         try:
             if (folder / TOKENIZER).is_file():
                 tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
@@ -133,13 +136,14 @@ def tokenizer_files(folder: Path) -> list[Path]:
     return [folder / name for name in named if (folder / name).is_file()]
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def _values(folder: Path, name: str) -> dict[str, Any]:
+    """What a file of a folder says; nothing, where it is not there."""
     try:
-        values = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        values = json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{SETTINGS} cannot be read: {error}", folder) from None
+        raise DataError(f"{name} cannot be read: {error}", folder) from None
     return values if isinstance(values, dict) else {}
 
 

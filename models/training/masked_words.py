@@ -34,9 +34,19 @@ from models.config import ContextWindow
 from models.data.batches import Example
 from models.data.documents import Document
 from models.data.whole import write_whole
-from models.data.wordpiece import BEGIN, MASK, PADDING, SEPARATOR, TOKENIZER, UNKNOWN, WordPiece, train_wordpiece
+from models.data.wordpiece import (
+    BEGIN,
+    CONFIG,
+    MASK,
+    PADDING,
+    SEPARATOR,
+    TOKENIZER,
+    UNKNOWN,
+    WordPiece,
+    train_wordpiece,
+)
 from models.errors import CheckpointError, DataError
-from models.network.architectures.bert import CONFIG, WEIGHTS
+from models.network.architectures.bert import WEIGHTS
 from models.network.architectures.bert_input import fit, row
 
 HELD_OUT: Final = 500

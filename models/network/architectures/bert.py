@@ -16,11 +16,10 @@ import torch
 from torch import Tensor
 
 from models.data.checksums import sha256
-from models.data.wordpiece import WordPiece, tokenizer_files
+from models.data.wordpiece import CONFIG, WordPiece, tokenizer_files
 from models.errors import ConfigError, DataError
 from models.network.architectures.bert_encoder import BertEncoder, BertShape, weights_of
 
-CONFIG: Final = "config.json"
 WEIGHTS: Final = "model.safetensors"
 
 

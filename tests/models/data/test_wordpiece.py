@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken, Tokenizer
 
-from models.data.wordpiece import SETTINGS, TOKENIZER, VOCABULARY, WordPiece
+from models.data.wordpiece import CONFIG, SETTINGS, TOKENIZER, VOCABULARY, WordPiece
 from models.errors import DataError
 
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -84,6 +84,10 @@ def test_many_texts_are_as_each(folder: Path) -> None:
         ({VOCABULARY: "a\nb\n[UNK]"}, r"has no \[CLS\]"),
         ({VOCABULARY: "a\n[CLS]\n[SEP]"}, r"has no \[UNK\]"),
         ({SETTINGS: json.dumps({"tokenizer_class": "BertJapaneseTokenizer"})}, "BertJapaneseTokenizer"),
+        (
+            {CONFIG: json.dumps({"tokenizer_class": "BertJapaneseTokenizer"}), VOCABULARY: "[CLS]\n[SEP]\n[UNK]"},
+            "BertJapaneseTokenizer",
+        ),
         ({TOKENIZER: json.dumps({"model": {"type": "BPE", "vocab": {}, "merges": []}, "version": "1.0"})}, "WordPiece"),
     ],
 )

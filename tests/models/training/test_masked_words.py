@@ -12,9 +12,9 @@ from torch import Tensor
 from transformers import BertForMaskedLM
 
 from models.data.documents import Document, Sentence
-from models.data.wordpiece import MASK, TOKENIZER, WordPiece
+from models.data.wordpiece import CONFIG, MASK, TOKENIZER, WordPiece
 from models.errors import CheckpointError, DataError
-from models.network.architectures.bert import CONFIG, WEIGHTS, FrozenBert
+from models.network.architectures.bert import WEIGHTS, FrozenBert
 from models.training.masked_words import BertPlan, MaskedWords, _shape, train_bert
 from tests.support.command_line import run
 

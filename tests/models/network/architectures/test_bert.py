@@ -10,8 +10,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertModel
 
+from models.data.wordpiece import CONFIG
 from models.errors import ConfigError
-from models.network.architectures.bert import CONFIG, WEIGHTS, FrozenBert
+from models.network.architectures.bert import WEIGHTS, FrozenBert
 from models.network.architectures.bert_encoder import BertShape
 from tests.support.bert import POSITIONS, WIDTH, with_activation
 
