@@ -7,6 +7,7 @@ Whether the second one follows the first is not asked: Liu et al. 2019, "RoBERTa
 import json
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import chain
@@ -56,6 +57,7 @@ _IGNORED: Final = -100
 _CHECKPOINTS: Final = "checkpoints"
 _PLAN: Final = "plan.json"
 """Beside the checkpoints: by which plan they were made."""
+_DAMAGED: Final = "is damaged, or was not written by this program"
 _FREE: Final = {"updates", "every", "corpus"}
 """What of a run may be said otherwise when it goes on: when it ends, and how often it reports; and of a corpus, which
 has to be the same, some runs say nothing."""
@@ -103,8 +105,8 @@ def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, r
         The folder, which `architecture.bert` may name.
 
     Raises:
-        CheckpointError: there are checkpoints, and they are not to be gone on from, or are of another plan or another
-            corpus; or a BERT is there that this run has not made.
+        CheckpointError: there are checkpoints, and they are not to be gone on from, are of another plan or another
+            corpus, or the last one is damaged; a BERT is there that this run has not made; or the disk is full.
         DataError: the corpus is too small to hold out pairs.
     """
     texts = [[sentence.source for sentence in document.sentences] for document in documents]
@@ -118,7 +120,7 @@ def train_bert(documents: Sequence[Document], plan: BertPlan, folder: Path, *, r
     _require_enough(len(pairs), "sentences that say anything")
     model = MaskedWords(_shape(plan, wordpiece.size))
     model.set_attn_implementation("eager")  # on a CPU the backward pass of torch's fused attention takes longer
-    trainer = Trainer(
+    trainer = _Telling(
         model,
         arguments,
         data_collator=DataCollatorForLanguageModeling(_special(wordpiece)),
@@ -164,9 +166,7 @@ def _earlier_plan(file: Path) -> _Run | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise CheckpointError(
-            f"{file}: is damaged, or was not written by this program: {' '.join(str(error).split())}"
-        ) from None
+        raise CheckpointError(f"{file}: {_DAMAGED}: {' '.join(str(error).split())}") from None
 
 
 def _difference(one: BertPlan, other: BertPlan) -> str | None:
@@ -206,6 +206,35 @@ class MaskedWords(BertForMaskedLM):  # type: ignore[misc] # whose types nobody r
         masked = labels != _IGNORED
         total = F.cross_entropy(self.cls(states[masked]), labels[masked], reduction="sum")
         return {"loss": total / masked.sum().clamp(min=1)}
+
+
+class _Telling(Trainer):  # type: ignore[misc] # as above
+    """Says in one sentence which checkpoint cannot be written, or read: the package raises whatever happens to it."""
+
+    def _save_checkpoint(self, *given: Any) -> None:  # noqa: ANN401 - as the package gives it
+        with _told(self.args.output_dir, "could not be written"):
+            super()._save_checkpoint(*given)
+
+    def _load_from_checkpoint(self, checkpoint: str, *given: Any) -> None:  # noqa: ANN401 - as above
+        with _told(checkpoint, _DAMAGED):
+            super()._load_from_checkpoint(checkpoint, *given)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with _told(checkpoint, _DAMAGED):
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with _told(checkpoint, _DAMAGED):
+            super()._load_rng_state(checkpoint)
+
+
+@contextmanager
+def _told(place: str | None, what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise CheckpointError(f"{place}: {what}: {reason}") from error
 
 
 class _Pairs(Dataset[dict[str, list[int]]]):

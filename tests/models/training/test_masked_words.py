@@ -17,6 +17,7 @@ from models.errors import CheckpointError, DataError
 from models.network.architectures.bert import WEIGHTS, FrozenBert
 from models.training.masked_words import BertPlan, MaskedWords, _shape, train_bert
 from tests.support.command_line import run
+from tests.support.full_disk import no_file_larger_than
 
 ALPHABET = "あいうえおかきくけこ"
 TINY = BertPlan(width=16, layers=1, vocabulary=30, pieces=32, updates=6, pairs=8, every=3)
@@ -95,6 +96,25 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypat
     assert done == 5 + 3
     assert (folder / TOKENIZER).read_bytes() == vocabulary
     assert FrozenBert(folder, width=16, positions=32).states(torch.tensor([[3, 4]])).isfinite().all()
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, "optimizer.pt", "rng_state.pth"])
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path, name: str) -> None:
+    """As a loss of power may leave one; the message names it, so that it can be removed."""
+    folder = train_bert(corpus(), TINY, tmp_path / "bert")
+    (file,) = folder.glob(f"checkpoints/checkpoint-*/{name}")
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(CheckpointError, match=f"{file.parent}: is damaged"):
+        train_bert(corpus(), replace(TINY, updates=9), folder, resume=True)
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    """Where a checkpoint does not fit."""
+    with (
+        no_file_larger_than(30_000),
+        pytest.raises(CheckpointError, match=f"{tmp_path / 'bert' / 'checkpoints'}: could not be written"),
+    ):
+        train_bert(corpus(), TINY, tmp_path / "bert")
 
 
 def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
