@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.data.documents import decode_line
+from models.data.documents import decode_line, require_unpacked
 from models.errors import DataError
 
 
@@ -69,10 +69,12 @@ class CorpusFile:
         """Divide the corpus after documents, into parts of so many sentences at least; the last one may have fewer.
 
         Raises:
-            DataError: a line is not UTF-8, or longer than any sentence.
+            DataError: it is compressed, or a line is not UTF-8 or longer than any sentence.
         """
         with self.file.open("rb") as stream:
-            offset = len(BOM_UTF8) if stream.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+            begin = stream.read(len(BOM_UTF8))
+            require_unpacked(self.name, begin)
+            offset = len(BOM_UTF8) if begin == BOM_UTF8 else 0
             stream.seek(offset)
             first = 1
             for lines, sentences in _groups(stream, self.name, least):

@@ -185,13 +185,18 @@ def read_lines(path: Path) -> list[bytes]:
         raise DataError(f"no such file{_data_folder_hint(path)}", path) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", path) from None
-    if content.startswith(_GZIP):
-        raise DataError("is compressed by gzip: let its name end in .gz", path)
+    require_unpacked(path, content)
     lines = content.split(b"\n")
     lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
     if not lines[-1]:
         lines.pop()
     return lines
+
+
+def require_unpacked(path: Path, content: bytes) -> None:
+    """Refuse what begins as a file does that is compressed, since only a name that ends in `.gz` says so."""
+    if content.startswith(_GZIP):
+        raise DataError("is compressed by gzip: let its name end in .gz", path)
 
 
 def read_translations(path: Path) -> list[str]:

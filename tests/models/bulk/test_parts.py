@@ -101,6 +101,14 @@ def test_compressed_corpus_is_the_same(tmp_path: Path) -> None:
         assert "".join(texts(corpus, parts)) == TEXT
 
 
+def test_compressed_corpus_whose_name_does_not_say_so_is_refused(tmp_path: Path) -> None:
+    """By what is wrong with it, as without a cluster: not by a byte of it that is no text."""
+    packed = tmp_path / "corpus.ja"
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    with CorpusFile.open(packed, "how") as corpus, pytest.raises(DataError, match=r"corpus\.ja: is compressed by gzip"):
+        list(corpus.parts(2))
+
+
 @pytest.mark.parametrize(
     "damaged",
     [gzip.compress(TEXT.encode())[:-9], TEXT.encode(), gzip.compress(b"")[:10] + b"\xff" * 20],
