@@ -43,6 +43,8 @@ _OPTIONS: Final = {
 }
 """What SentencePiece's messages call by the names of its own command line, and what a run calls it."""
 _TRAINER_THREADS = 4  # a constant: the sums of unigram training depend on how the sentences are divided
+_TAKEN_APART: Final = {"\u0e4d\u0e32": "\u0e33", "\u0ecd\u0eb2": "\u0eb3"}
+"""Vowels of Thai and Lao as normalisation leaves them, and as they are written: no reader's search would find them."""
 _BATCH_FOR_THREADS = 1000
 _DAMAGED = "is damaged, or is not a SentencePiece model"
 
@@ -109,7 +111,7 @@ class Tokenizer:
     def decode_target(self, ids: Sequence[int]) -> str:
         """Give the text of target ids, in one line; PAD, BOS, EOS and bytes of no character are nothing in it."""
         text: str = self.target.decode(list(ids))
-        return " ".join(text.replace("\ufffd", "").splitlines()).strip()
+        return " ".join(with_whole_vowels(text).replace("\ufffd", "").splitlines()).strip()
 
     def files(self) -> list[str]:
         """Names of the model files in a folder that holds this tokenizer."""
@@ -138,6 +140,13 @@ class Tokenizer:
             raise CheckpointError(
                 f"{folder}: contains another tokenizer; give the run another folder, or remove that tokenizer"
             )
+
+
+def with_whole_vowels(text: str) -> str:
+    """The text of target pieces with the vowels of Thai and Lao that normalisation has taken apart."""
+    for apart, vowel in _TAKEN_APART.items():
+        text = text.replace(apart, vowel)
+    return text
 
 
 def train_tokenizer(

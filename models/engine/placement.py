@@ -17,7 +17,7 @@ import torch
 from models.data.markup import Pair, Unmarked, with_places
 from models.data.spacing import gap_of
 from models.data.spelt import Spelt
-from models.data.tokenizer import UNK, Tokenizer
+from models.data.tokenizer import UNK, Tokenizer, with_whole_vowels
 from models.data.verbatim import Spelling
 from models.engine.batching import want_of_memory
 from models.engine.candidates import Reading
@@ -137,7 +137,7 @@ class Placement:
         for token in self.tokenizer.encode_target(self.target_spelling.of(text).text):
             parts = [vocabulary.piece_to_id(part) for part in _BETWEEN_SCRIPTS.split(vocabulary.id_to_piece(token))]
             tokens += [token] if UNK in parts else parts
-        pieces = [vocabulary.id_to_piece(token).replace("▁", " ") for token in tokens]
+        pieces = [with_whole_vowels(vocabulary.id_to_piece(token)).replace("▁", " ") for token in tokens]
         starts = [at - 1 for at in accumulate(map(len, pieces), initial=0)]  # a space is before the first
         if "".join(pieces).removeprefix(" ") != text:
             starts, pieces, tokens = list(range(len(text) + 1)), list(text), []

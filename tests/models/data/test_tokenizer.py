@@ -163,6 +163,12 @@ def test_forms_of_the_same_letter_are_one(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode_source("ｃａｔ　ﾈｺ") == tokenizer.encode_source("cat ネコ")
 
 
+@pytest.mark.parametrize("text", ["น้ำ ทำ", "ນ້ຳ"])
+def test_vowels_of_thai_and_lao_are_written_whole(tokenizer: Tokenizer, text: str) -> None:
+    """Normalisation takes them apart, as nobody writes them."""
+    assert tokenizer.decode_target(tokenizer.encode_target(text)) == text
+
+
 def test_a_batch_is_each_of_its_sentences(tokenizer: Tokenizer) -> None:
     """Encoding many sentences at once, with threads, gives what one at a time gives, in order."""
     sources = corpus()[0] * 4

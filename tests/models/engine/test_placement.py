@@ -3,6 +3,8 @@
 import random
 import re
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -10,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.config import TokenizerConfig
 from models.data.batches import Example
 from models.data.characters import Nearest
 from models.data.glossary import Term
 from models.data.markup import split_unmarked
+from models.data.tokenizer import train_tokenizer
 from models.data.verbatim import Spelling
 from models.engine.placement import Placement
 from models.engine.requests import Options, TranslationRequest
@@ -175,6 +179,18 @@ def test_words_with_characters_that_are_not_pieces_are_whole(english: Runtime) -
     assert spelt.restored(placement.place(request, spelt, "The café of 龘")) in {
         f"The <b>{word}</b> of 龘" if word == "café" else f"The café <b>{word}</b> 龘" for word in ("café", "of")
     }
+
+
+def test_vowels_that_normalisation_takes_apart_are_in_one_piece(tmp_path: Path) -> None:
+    """A Thai translation is what its pieces say, and marks stand where the model says."""
+    texts = [
+        "".join(words) for words in product(("ครู", "หมอ", "แมว"), ("ทำ", "จำ", "นำ", "ดื่ม"), ("น้ำ", "ถ้ำ", "คำ", "งาน"))
+    ]
+    config = TokenizerConfig(path=tmp_path, kind="bpe", vocabulary=40, byte_fallback=False, character_coverage=1.0)
+    tokenizer = train_tokenizer(config, texts, texts)
+    spelling = Spelling(Nearest(tokenizer.target))
+    placement = Placement(None, tokenizer, spelling, spelling, "th", 100)
+    assert placement._pieces("ครูทำน้ำ").tokens == tokenizer.encode_target("ครูทำน้ำ")
 
 
 @pytest.mark.parametrize(
