@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
-from models.data.spacing import gap_of
+from models.data.spacing import sentence_gap_of
 from models.engine.requests import Options, Translation, TranslationRequest
 from service.alternatives import as_sent, options, others
 from service.errors import InvalidInputError
@@ -55,7 +55,7 @@ class DocumentStream:
         self._prepared = prepared
         self._model = prepared.model.name
         self._queue = queue
-        self._gap = gap_of(prepared.request.target_lang)
+        self._gap = sentence_gap_of(prepared.request.target_lang)
         self._separators = prepared.segmented.separators_with(self._gap)
         self._position = 0
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from models.data.markup import split_unmarked
-from models.data.spacing import gap_of
+from models.data.spacing import sentence_gap_of
 from models.data.words import has_words, inside_verbatim
 
 _CLAUSE: Final = re.compile(
@@ -117,4 +117,4 @@ def join_translations(parts: list[str], language: str) -> str:
         parts: in order.
         language: ISO 639 code, perhaps with a script or region, of the language that they are in.
     """
-    return gap_of(language).join(filter(None, parts))
+    return sentence_gap_of(language).join(filter(None, parts))

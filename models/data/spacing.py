@@ -1,9 +1,11 @@
-"""What stands between two sentences, or two clauses, of a language."""
+"""What stands between two words, sentences or clauses of a language."""
 
 import re
 from typing import Final
 
-_WITHOUT_SPACES: Final = frozenset({"bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh"})
+_RUNS_ON: Final = frozenset({"ja", "yue", "zh"})
+_WITHOUT_SPACES: Final = _RUNS_ON | {"bo", "dz", "km", "lo", "my", "th"}
+"""Between words: a Thai sentence ends with a space, and often with nothing else."""
 
 
 def primary(language: str) -> str:
@@ -12,8 +14,13 @@ def primary(language: str) -> str:
 
 
 def gap_of(language: str) -> str:
-    """A space, or nothing where the language is written without."""
+    """What stands between two words: a space, or nothing where the language is written without."""
     return "" if primary(language) in _WITHOUT_SPACES else " "
+
+
+def sentence_gap_of(language: str) -> str:
+    """What stands between two sentences, or two clauses: a space, or nothing where only a mark ends one."""
+    return "" if primary(language) in _RUNS_ON else " "
 
 
 def in_place_of_line_break(gap: str, before: str, after: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from models.data.spacing import gap_of
+from models.data.spacing import gap_of, sentence_gap_of
 from models.data.words import has_words
 from service.documents import Documents
 from service.schemas import DocumentRequest, GlossaryTerm, Strategy, TranslatedSentence
@@ -61,7 +61,7 @@ class ReadText:
         """The text in another language."""
         if self.tagged is not None:
             translations = [self.tagged.restored(translation) for translation in translations]
-        return self.segmented.join(translations, gap=gap_of(target_lang))
+        return self.segmented.join(translations, gap=sentence_gap_of(target_lang))
 
     def ranked(self, sentences: Sequence[TranslatedSentence], target_lang: str) -> Ranked:
         """The text with the best translation of each sentence, and with the next best ones where there are any."""

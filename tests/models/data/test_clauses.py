@@ -67,7 +67,7 @@ def test_parts_without_words_go_with_others(text: str, limit: int) -> None:
 
 @pytest.mark.parametrize(
     ("language", "joined"),
-    [("en", "a b"), ("ja", "ab"), ("zh-Hans", "ab"), ("zh_TW", "ab"), ("th", "ab"), ("ko", "a b")],
+    [("en", "a b"), ("ja", "ab"), ("zh-Hans", "ab"), ("zh_TW", "ab"), ("th", "a b"), ("ko", "a b")],
 )
 def test_translations_of_parts_are_joined_as_the_language_is_written(language: str, joined: str) -> None:
     """Between the translations of two parts is a space where the language has spaces; an empty one leaves none."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from models.data.spacing import gap_of
+from models.data.spacing import sentence_gap_of
 from models.data.words import has_words
 from service.segmentation.splitting import Segmented, parts, split
 
@@ -400,8 +400,8 @@ def test_white_space_stays_around_other_sentences() -> None:
 def test_gap_where_the_original_has_none() -> None:
     """Japanese puts nothing between sentences; English needs a space there, Chinese does not."""
     document = segmented("一。二。", "ja")
-    assert document.join(["One.", "Two."], gap=gap_of("en")) == "One. Two."
-    assert document.join(["一。", "二。"], gap=gap_of("zh-TW")) == "一。二。"
+    assert document.join(["One.", "Two."], gap=sentence_gap_of("en")) == "One. Two."
+    assert document.join(["一。", "二。"], gap=sentence_gap_of("zh-TW")) == "一。二。"
 
 
 @pytest.mark.parametrize(
@@ -410,6 +410,8 @@ def test_gap_where_the_original_has_none() -> None:
         ("One. Two.  Three.", "en", "ja", "一。二。三。"),
         ("One. Two.  Three.", "en", "de", "一。 二。  三。"),
         ("一。　二。三。", "ja", "en", "一。 二。 三。"),
+        ("One. Two.  Three.", "en", "th", "一。 二。  三。"),
+        ("一。二。三。", "ja", "th", "一。 二。 三。"),
         ("One.\tTwo.\n\nThree.", "en", "ja", "一。\t二。\n\n三。"),
         (" One. Two. Three. ", "en", "ja", " 一。二。三。 "),
         ("One.\u00a0Two. \u00a0Three.", "en", "ja", "一。二。三。"),
@@ -418,7 +420,7 @@ def test_gap_where_the_original_has_none() -> None:
 )
 def test_spaces_are_those_of_the_target_language(text: str, language: str, target: str, expected: str) -> None:
     """Line breaks, tabs and what stands around the whole are the document's, and stay."""
-    assert segmented(text, language).join(["一。", "二。", "三。"], gap=gap_of(target)) == expected
+    assert segmented(text, language).join(["一。", "二。", "三。"], gap=sentence_gap_of(target)) == expected
 
 
 def test_lines_are_never_joined() -> None:
