@@ -7,11 +7,17 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
+from service.http.connections import LINGER_SECONDS
+
 MOST_FRAGMENTS: Final = 1024
 """Of one message; those without a byte do not count as bytes of it."""
 
 MOST_UNREAD_BYTES: Final = 1_048_576
 """That wait for a client to read them: answers to its pings, since for anything else it is waited for."""
+
+
+SILENT_SECONDS: Final = 0.5
+"""In which whoever has sent what is refused has to send on, or else has ended."""
 
 
 _BAD_HANDSHAKE: Final = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -23,11 +29,17 @@ class StreamProtocol(WebSocketsSansIOProtocol):
     Overrides what uvicorn has decided otherwise; `tests/stack/test_stream_*.py` show what a client sees.
     """
 
+    _refused_at: float | None = None
+    """When something was refused, if it was: all that comes after it is thrown away."""
+
     def shutdown(self) -> None:
         """Leave the connection as it is: the application answers what is in flight, then closes it with 1012."""
 
     def data_received(self, data: bytes) -> None:
         """Read on; a handshake that cannot be read is answered and ends, of which uvicorn hears nothing."""
+        if self._refused_at is not None:
+            self._close_soon(self._refused_at)
+            return
         super().data_received(data)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
             self.transport.write(b"".join(self.conn.data_to_send()) or _BAD_HANDSHAKE)
@@ -80,11 +92,30 @@ class StreamProtocol(WebSocketsSansIOProtocol):
         self.handle_parser_exception()
 
     def handle_parser_exception(self) -> None:
-        """End the connection; before the handshake has been answered there is no way to say why."""
-        if self.conn.close_sent is None:
+        """End the connection; before the handshake has been answered there is no way to say why.
+
+        What is refused may still be on its way, and is read first: closed at once, its client would learn only that
+        the connection is broken, and send the same on another one.
+        """
+        close = self.conn.close_sent
+        if close is None:
             self.transport.close()
-        else:
-            super().handle_parser_exception()
+            return
+        self.close_sent = True
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": close.code, "reason": close.reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        self._refused_at = self.loop.time()
+        self._close_soon(self._refused_at)
+
+    def _close_soon(self, refused_at: float) -> None:
+        """Close once nothing has come for a moment, or it has gone on for too long."""
+        if self.close_timer is not None:
+            self.close_timer.cancel()
+        moment = min(self.loop.time() + SILENT_SECONDS, refused_at + LINGER_SECONDS)
+        self.close_timer = self.loop.call_at(moment, self.transport.close)
 
 
 def _is_utf8(frames: list[bytes]) -> bool:

@@ -17,7 +17,8 @@ from tests.support.stand_in import expected
 from tests.support.streams import Stream, connected, handshake_of, opened, read_all, refused
 
 INTERNAL_ERROR = (1011).to_bytes(2, "big")
-"""The close code, as it is in a frame."""
+TOO_BIG = (1009).to_bytes(2, "big")
+"""Close codes, as they are in a frame."""
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,15 @@ def test_message_that_is_too_big(narrow: Replica, session: str) -> None:
         assert stream.closed()[0] == 1009
     with opened(narrow.url, session) as stream:
         assert stream.greeting["next_position"] == 0
+
+
+def test_message_that_is_still_being_sent(narrow: Replica, session: str) -> None:
+    """Its client is told why it is refused: closed at once, the connection would be broken before it has read that."""
+    many = 16 * 2**20
+    with connected(narrow.url) as connection:
+        connection.sendall(handshake_of(session))
+        connection.sendall(b"\x81\xff" + many.to_bytes(8, "big") + bytes(4 + many))
+        assert TOO_BIG in read_all(connection)
 
 
 def test_number_of_streams(narrow: Replica, session: str) -> None:
