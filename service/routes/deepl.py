@@ -14,7 +14,8 @@ from service.routes.texts_apart import each_alone
 from service.texts.detection import source_of
 from service.texts.reading import Asked, counted, read_texts
 
-_LISTS: Final = frozenset({"text", "ignore_tags", "splitting_tags", "non_splitting_tags"})
+_LISTS: Final = frozenset({"text", "ignore_tags", "splitting_tags", "non_splitting_tags", "custom_instructions"})
+"""Members that clients send several times in a form; the last is refused by its name, and not for its number."""
 
 router = APIRouter(prefix="/v2", include_in_schema=False)
 

@@ -276,6 +276,9 @@ def test_forms_are_read_too(server: Replica) -> None:
         twice = http.post("/v2/translate", content="text=a&target_lang=EN&target_lang=DE", headers=FORM)
         assert (twice.status_code, twice.json()["detail"]) == (400, "the body has a field more than once")
         assert http.post("/v2/translate", content=b"text=%ff&target_lang=EN", headers=FORM).status_code == 400
+        instructed = http.post("/v2/translate", data=form | {"custom_instructions": ["Be brief.", "Be polite."]})
+        told = instructed.json()["detail"]
+        assert (instructed.status_code, told) == (400, "custom_instructions: unknown member"), "as with Node.js"
 
 
 @pytest.mark.parametrize(
