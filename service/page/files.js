@@ -19,12 +19,16 @@ export function install() {
     input.value = "";
     attempt(() => sendAll(chosen));
   });
-  // A file that is dropped beside the field does not take the page's place.
-  for (const kind of ["dragover", "drop"]) document.addEventListener(kind, (drag) => drag.preventDefault());
+  for (const kind of ["dragover", "drop"]) document.addEventListener(kind, keepPage);
   drop.addEventListener("drop", (drag) => {
     const dropped = [...drag.dataTransfer.files];
     attempt(() => sendAll(dropped));
   });
+}
+
+/** A file that is dropped beside the field does not take the page's place; a text goes where it is dropped. */
+function keepPage(drag) {
+  if (drag.dataTransfer.types.includes("Files")) drag.preventDefault();
 }
 
 /** Show what was sent, perhaps by an earlier page, and whatever becomes of it. */

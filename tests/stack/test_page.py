@@ -257,6 +257,18 @@ def test_text_that_was_written_before_the_example_came(page: Page, replica: Repl
     expect(page.get_by_label("Document")).to_have_value("my own")
 
 
+def test_text_that_is_dragged(page: Page, replica: Replica) -> None:
+    """It goes where it is dropped, from one field to another."""
+    page.goto(replica.url)
+    page.get_by_text("Terms", exact=True).click()
+    source, terms = page.get_by_label("Document"), page.get_by_label("A term on each line")
+    source.fill("one two")
+    source.dblclick(position={"x": 20, "y": 20})
+    source.drag_to(terms, source_position={"x": 20, "y": 20}, target_position={"x": 40, "y": 20})
+    expect(terms).to_have_value("one")
+    expect(source).to_have_value(" two")
+
+
 def test_keyboard_is_enough(page: Page, replica: Replica) -> None:
     """Tabs and sentences are reached by arrows, and a text is translated from where it is written."""
     page.goto(replica.url)
