@@ -59,12 +59,16 @@ export async function* translated(body, signal) {
 async function* events(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let unread = "";
-  for (;;) {
-    const { done, value } = await reader.read().catch(explain);
-    if (done) return;
-    const blocks = (unread + value).split("\n\n");
-    unread = blocks.pop();
-    yield* blocks.map(event).filter(({ data }) => data);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(explain);
+      if (done) return;
+      const blocks = (unread + value).split("\n\n");
+      unread = blocks.pop();
+      yield* blocks.map(event).filter(({ data }) => data);
+    }
+  } finally {
+    reader.cancel().catch(() => null); // the service need not go on for whoever has read enough
   }
 }
 

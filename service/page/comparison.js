@@ -12,8 +12,10 @@ export function hideComparison() {
 /** Show the sentences that are translated differently without those before them. */
 export async function showComparison({ asked, sentences }, signal) {
   const alone = [];
-  for await (const { kind, data } of translated({ ...asked, strategy: "sentence" }, signal))
+  for await (const { kind, data } of translated({ ...asked, strategy: "sentence" }, signal)) {
     if (kind === "sentence") alone.push(data);
+    if (alone.length === sentences.length) break; // the others were not translated: somebody pressed Stop
+  }
   const rows = sentences.flatMap((sentence, i) => row(sentence, alone[i], asked.target_lang));
   const count = `${rows.length} of ${sentences.length}`;
   table.caption.textContent = `${count} sentences are translated differently without the sentences before them.`;

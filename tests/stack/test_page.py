@@ -202,6 +202,19 @@ def test_what_context_has_changed(page: Page, replica: Replica) -> None:
     assert page.locator(".translation").text_content() == "ONE.\nTWO. [one.]\n---\n"
 
 
+def test_comparison_of_what_was_stopped(page: Page, replica: Replica, tmp_path: Path) -> None:
+    """It is of the sentences that have come, and waits for no others."""
+    gate = tmp_path / "gate"
+    page.goto(replica.url)
+    translate(page, f"one.\nwait-for:{gate}\n" + "two.\n" * 200 + "refuse\n")
+    expect(page.locator(".translation span")).to_have_count(1)
+    page.get_by_role("button", name="Stop").click()
+    gate.touch()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".differences caption")).to_contain_text("0 of 1 sentences")
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
 def test_other_translation_is_chosen(page: Page, replica: Replica) -> None:
     """A sentence offers what else it may be in its place; what is chosen stands in the text, and can be taken back."""
     page.goto(replica.url)
