@@ -4,15 +4,22 @@ import { ask } from "./api.js";
 
 const pairs = document.querySelector("#pairs");
 const terms = document.querySelector("#glossary textarea");
+const CHOSEN = "antecedent.model";
 const names = new Intl.DisplayNames("en", { type: "language" });
 let models = [];
+
+/** Keep what is chosen with the tab: when a browser brings back a page, it has the text, but not the languages. */
+export function install() {
+  pairs.addEventListener("change", () => sessionStorage.setItem(CHOSEN, pairs.value));
+}
 
 /** Read which models there are; what was chosen stays so, if it is still there. */
 export async function readModels() {
   ({ models } = await (await ask("v1/models")).json());
   const chosen = pairs.value; // now: it may have been chosen while they were read
+  const wanted = chosen || sessionStorage.getItem(CHOSEN);
   pairs.replaceChildren(...models.map((model) => new Option(label(model), model.name)));
-  if (models.some(({ name }) => name === chosen)) pairs.value = chosen;
+  if (models.some(({ name }) => name === wanted)) pairs.value = wanted;
   if (pairs.value !== chosen) pairs.dispatchEvent(new Event("change"));
   if (chosen && pairs.value !== chosen) throw new Error(`The model ${chosen} is not served any more: choose another one.`);
 }

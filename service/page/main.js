@@ -1,7 +1,7 @@
 /** The page: its parts, the key that they need, and which of them is seen. */
 
 import { useKey } from "./api.js";
-import { onModel, readModels } from "./choice.js";
+import * as choice from "./choice.js";
 import * as files from "./files.js";
 import { attempt } from "./notice.js";
 import * as session from "./session.js";
@@ -20,10 +20,10 @@ key.addEventListener("submit", (submission) => {
 });
 tabs.forEach((tab) => tab.addEventListener("click", () => choose(tab)));
 tabs.forEach((tab) => tab.addEventListener("keydown", move));
-onModel(({ name, licence, attribution }) => {
+choice.onModel(({ name, licence, attribution }) => {
   credit.textContent = [`Model ${name}`, licence, attribution].filter(Boolean).join(" · ");
 });
-[text, files, session].forEach((part) => part.install());
+[choice, text, files, session].forEach((part) => part.install());
 attempt(read);
 
 function askForKey() {
@@ -43,7 +43,7 @@ async function start() {
 }
 
 async function read() {
-  await readModels();
+  await choice.readModels();
   await files.readFiles();
 }
 

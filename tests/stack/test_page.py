@@ -372,6 +372,17 @@ def test_other_languages(page: Page, replica: Replica) -> None:
     expect(page.locator(".translation")).to_have_text("ONE.\nTWO. [one.=ONE.]", use_inner_text=True)
 
 
+def test_page_that_is_brought_back(page: Page, replica: Replica) -> None:
+    """A browser brings its text, and the page brings the languages that were chosen for it."""
+    page.goto(replica.url)
+    page.get_by_label("Languages").select_option(label="French → German")
+    page.get_by_label("Document").fill("one.")
+    page.get_by_role("link", name="API").click()
+    page.go_back()
+    expect(page.get_by_label("Languages")).to_have_value("other")
+    expect(page.get_by_label("Document")).to_have_value("one.")
+
+
 def test_file_outlives_its_page(page: Page, replica: Replica, tmp_path: Path) -> None:
     """It is translated while its page is closed, found by the next one, fetched under its name, and deleted."""
     gate = tmp_path / "gate"
