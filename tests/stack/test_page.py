@@ -317,6 +317,11 @@ def test_narrow_window(page: Page, replica: Replica) -> None:
     say(page, sentence)
     expect(page.locator("#session .target")).to_have_count(1)
     assert page.evaluate(width) == 320
+    field = page.get_by_label("Next sentence").bounding_box()
+    button = page.locator("#session").get_by_role("button", name="Translate").bounding_box()
+    assert field is not None
+    assert button is not None
+    assert field["x"] + field["width"] <= button["x"], "the field does not lie over the button"
 
 
 def test_narrow_window_breaks_no_words(page: Page, replica: Replica) -> None:
