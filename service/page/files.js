@@ -69,12 +69,18 @@ async function sendAll(files) {
 }
 
 async function sendOne(file) {
+  await file.slice(0, 1).arrayBuffer().catch(explain);
   const form = new FormData();
   Object.entries(await choice()).forEach(([name, value]) => form.set(name, value));
   form.set("glossary", glossary().map(({ source, target }) => `${source}\t${target}`).join("\n"));
+  form.set("filename", file.name); // as it is: beside the file some signs in it are escaped
   form.set("file", file);
   show(await (await ask("v1/files", { method: "POST", body: form })).json());
   if (!isWatching) watch();
+}
+
+function explain() {
+  throw new Error("It cannot be read: is it a folder, or has it changed?");
 }
 
 function show(file) {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, expect, sync_playwright
 
 from tests.support.roots import fresh_database, make_key
 from tests.support.servers import ROOT, RedisServer, Replica, Replicas, bundle, eventually, free_port
@@ -118,6 +118,17 @@ class Held:
     def _wait(self, page: Page) -> None:
         for _ in range(2):
             page.evaluate("() => new Promise(requestAnimationFrame)")
+
+
+def drop(page: Page, field: Locator, *paths: Path) -> None:
+    """Drop what lies at some paths, as from a window of files, in the midst of a field."""
+    box = field.bounding_box()
+    assert box is not None
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    what = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    devtools = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        devtools.send("Input.dispatchDragEvent", {"type": kind, **at, "data": what})
 
 
 def say(page: Page, sentence: str) -> None:
@@ -441,6 +452,33 @@ def test_file_that_is_deleted_while_the_others_are_looked_at(page: Page, replica
     line.get_by_role("button", name="Delete").click()
     expect(line).to_have_count(0)
     held.fulfill(page, found)
+    expect(line).to_have_count(0)
+
+
+def test_file_whose_name_has_signs(page: Page, replica: Replica) -> None:
+    """Its line and its translation have the name as it is."""
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Files").click()
+    name = 'the "old" 100% letter.txt'
+    page.locator("#files input").set_input_files({"name": name, "mimeType": "text/plain", "buffer": b"one."})
+    line = page.locator("#files li", has_text=name)
+    with page.expect_download() as download:
+        line.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename.endswith("100% letter.en.txt")
+    line.get_by_role("button", name="Delete").click()
+    expect(line).to_have_count(0)
+
+
+def test_folder_is_no_file(page: Page, replica: Replica, tmp_path: Path) -> None:
+    """It is told, rather than that the service is away, and the files beside it are sent."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "d.txt").write_text("one.")
+    page.goto(replica.url)
+    page.get_by_role("tab", name="Files").click()
+    drop(page, page.locator(".drop"), tmp_path / "folder", tmp_path / "d.txt")
+    expect(page.get_by_role("alert")).to_have_text("folder: It cannot be read: is it a folder, or has it changed?")
+    line = page.locator("#files li", has_text="d.txt")
+    line.get_by_role("button", name="Delete").click()
     expect(line).to_have_count(0)
 
 
