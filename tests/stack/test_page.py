@@ -351,6 +351,19 @@ def test_narrow_window_breaks_no_words(page: Page, replica: Replica) -> None:
     assert cells.evaluate_all(lefts) == 3
 
 
+def test_window_without_colours_of_its_own(page: Page, replica: Replica) -> None:
+    """Where a system gives all colours, for contrast, the tab and the sentence that are chosen still differ."""
+    page.emulate_media(forced_colors="active")
+    page.goto(replica.url)
+    translate(page, "one.\ntwo.")
+    page.locator(".translation span").nth(1).click()
+    expect(page.locator(".about")).to_contain_text("two.")
+    colours = "parts => new Set(parts.map((part) => getComputedStyle(part).backgroundColor)).size"
+    assert page.locator("[role=tab]").evaluate_all(colours) == 2
+    page.get_by_label("Document").hover()
+    assert page.locator(".translation span").evaluate_all(colours) == 2
+
+
 def test_refused_sentence(page: Page, replica: Replica) -> None:
     """The service's own words are shown, and the text is still there."""
     page.goto(replica.url)
