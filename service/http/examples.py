@@ -80,7 +80,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
             "sentences": [_FIRST, _SECOND | _OTHERS],
         },
         "Alternative": _OTHERS["alternatives"][0],
-        "TranslatedSentence": _SECOND | _OTHERS,
+        "TranslatedSentence": _FIRST,
         "StreamedSentence": _SECOND | _OTHERS | {"before": " "},
         "DocumentEnd": {"id": ID, "model": _MODEL, "sentences": 2, "after": ""},
         "FileForm": {**_PAIR, "file": "\n".join(_SOURCES), "filename": "letter.txt"},
@@ -99,7 +99,7 @@ EXAMPLES: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
         "MemorySegment": {"source": _SOURCES[1], "target": _TRANSLATIONS[1]},
         "SessionRequest": {**_PAIR, "ttl_seconds": 3600, "alternatives": 1},
         "SessionCreated": {"session_id": ID, "model": _MODEL, "window": 5, "next_position": 0},
-        "SentenceRequest": {"text": _SOURCES[1], "position": 1},
+        "SentenceRequest": {"text": _SOURCES[0], "position": 0},
         "Correction": {"translation": _TRANSLATIONS[1]},
         "KeptSentence": _SECOND,
         "SessionState": {

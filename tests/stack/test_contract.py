@@ -4,6 +4,7 @@ import re
 
 from loadtests import fuzz
 from loadtests.processes import ROOT
+from service.http.examples import EXAMPLES
 from tests.support.servers import RedisServer, Replicas
 
 CASES = 15
@@ -32,3 +33,11 @@ def test_page_needs_no_internet(replicas: Replicas, redis_server: RedisServer) -
         assert 'url: "openapi.json"' in client.get("/page/docs.js").text
         assert client.get("/openapi.json").json()["info"]["title"] == "Antecedent"
         assert client.get("/docs/assets/../../pyproject.toml").status_code == 404
+
+
+def test_examples_can_be_tried_in_their_order(replicas: Replicas, redis_server: RedisServer) -> None:
+    """As they stand at /docs: a new session takes the sentence that is shown."""
+    with replicas.new(redis_url=redis_server.url).start().client() as client:
+        assert client.post("/v1/documents", json=EXAMPLES["DocumentRequest"]).status_code == 200
+        session = client.post("/v1/sessions", json=EXAMPLES["SessionRequest"]).json()["session_id"]
+        assert client.post(f"/v1/sessions/{session}/sentences", json=EXAMPLES["SentenceRequest"]).status_code == 200
