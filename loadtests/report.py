@@ -7,6 +7,7 @@ from statistics import quantiles
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 Value = str | int | float | None
 
@@ -83,7 +84,8 @@ def percentile(values: Sequence[float], percent: int) -> float:
 
 
 def _table(title: str, rows: Iterable[tuple[str, Value]]) -> Table:
+    """What is in brackets or between colons, as a log has it, is no markup."""
     table = Table(title=title, title_justify="left", box=box.ROUNDED, show_header=False)
     for name, value in rows:
-        table.add_row(name, f"{value:,.3f}" if isinstance(value, float) else str(value))
+        table.add_row(Text(name), Text(f"{value:,.3f}" if isinstance(value, float) else str(value)))
     return table

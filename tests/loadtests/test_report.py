@@ -16,6 +16,14 @@ def test_report_is_shown() -> None:
         assert part in shown.getvalue()
 
 
+def test_what_a_log_says_is_shown_as_it_is() -> None:
+    """Brackets and colons, too; an end of markup that has no beginning would even be an error."""
+    said = "[/srv/models] sources[position] :zap: [bold]"
+    shown = io.StringIO()
+    Report("smoke", {"bundle": said}, {said: 1}, [Check(said, False, said)]).show(Console(file=shown, width=160))
+    assert shown.getvalue().count(said) == 4
+
+
 def test_one_mark_that_is_missed_fails_the_report() -> None:
     """A report holds only if all its checks do; a mark that is just met is met."""
     assert at_least("ratio", 0.9, 0.9).holds
