@@ -12,6 +12,7 @@ import redis
 import typer
 
 from loadtests.commands import measurements, profiles
+from models.commands.streams import outliving_readers
 from models.errors import AntecedentError
 
 app = typer.Typer(
@@ -44,7 +45,8 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, *hung_up):
         signal.signal(number, signal.default_int_handler)
     try:
-        app(prog_name="python -m loadtests")
+        with outliving_readers():  # the report of an hour comes after what it shows
+            app(prog_name="python -m loadtests")
     except (AntecedentError, OSError, redis.RedisError, psutil.Error) as error:
         print(f"loadtests: {error}", file=sys.stderr)
         return 2

@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -60,6 +61,23 @@ def test_report_is_written_and_a_missed_budget_is_status_1(tmp_path: Path) -> No
     assert (done.returncode, "MISSED  live, ms at 50 %" in done.stdout) == (1, True)
     assert all(f"{kind}, answers" in done.stdout for kind in ("live", "first event", "document"))
     assert {file.name for file in (tmp_path / "reports").iterdir()} == {"smoke.html", "smoke.json"}
+
+
+def test_report_is_written_and_its_verdict_counts_though_nobody_reads_what_is_shown(tmp_path: Path) -> None:
+    """As `| head` ends it: the report comes after what is shown, and what was measured for an hour is in it."""
+    program = (
+        "import sys; from pathlib import Path; import loadtests.__main__ as command\n"
+        "from loadtests.commands.options import end; from loadtests.report import Report\n"
+        f"command.app = lambda **_: (print('first'), end(Report('smoke', {{}}, {{}}, []), Path({str(tmp_path)!r})))\n"
+        "sys.exit(command.main())\n"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, check=False, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {file.name for file in tmp_path.iterdir()} == {"smoke.html", "smoke.json"}
 
 
 def test_what_cannot_be_run_is_status_2(tmp_path: Path) -> None:
