@@ -7,6 +7,7 @@ import pytest
 from loadtests.conversation import pair_of
 from loadtests.errors import LoadTestError
 from loadtests.fuzz import Plan, fuzz
+from loadtests.processes import free_port
 from tests.support.servers import bundle
 
 
@@ -18,3 +19,9 @@ def test_requests_are_made_up_in_the_languages_of_the_bundle(tmp_path: Path, mon
     told = tomllib.loads((tmp_path / "schemathesis.toml").read_text())
     drawn = {name: told["dictionaries"][each["dictionary"]]["values"] for name, each in told["parameters"].items()}
     assert drawn == {"body.source_lang": ["en"], "body.target_lang": ["ja"]}
+
+
+def test_service_that_cannot_be_asked_is_no_result(tmp_path: Path) -> None:
+    """Nor a traceback: schemathesis writes a report even then, with no operation in it."""
+    with pytest.raises(LoadTestError, match="schemathesis has given up"):
+        fuzz(f"http://127.0.0.1:{free_port()}", "key", {"source_lang": "ja", "target_lang": "en"}, Plan(1, 1), tmp_path)
