@@ -121,6 +121,8 @@ class StreamClient:
             if kind == ABNF.OPCODE_CLOSE:
                 return _closed(data)
             if kind == ABNF.OPCODE_TEXT:
+                if not self._in_flight:
+                    raise ViolationError(Wrong.LOST, "a stream has answered more than it was asked")
                 self._hear(self._in_flight.popleft(), orjson.loads(data))
             elif self._in_flight and time.monotonic() > self._in_flight_since + ATTEMPT_SECONDS:
                 raise WebSocketTimeoutException("a sentence has no answer")

@@ -18,8 +18,8 @@ from loadtests.users.stream_client import StreamClient
 
 DOCUMENT = ("a", "b", "c")
 EXPECTED = (("A", 0), ("B", 0), ("C", 0))
-Answer = Callable[[dict[str, Any]], dict[str, Any] | int]
-"""What a service answers to a message; or the code with which it closes the stream."""
+Answer = Callable[[dict[str, Any]], dict[str, Any] | list[dict[str, Any]] | int]
+"""What a service answers to a message, once or more often; or the code with which it closes the stream."""
 
 
 def translation(message: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +45,8 @@ def service(
             if isinstance(answer, int):
                 socket.close(answer)
                 return
-            socket.send(orjson.dumps(answer).decode())
+            for each in answer if isinstance(answer, list) else [answer]:
+                socket.send(orjson.dumps(each).decode())
 
     with serve(converse, "127.0.0.1", 0) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -129,6 +130,14 @@ def test_wrong_answer_is_a_violation(answers: list[Answer], next_positions: list
     with service(answers, next_positions) as url, pytest.raises(ViolationError) as violation:
         say(url)
     assert violation.value.wrong is wrong
+
+
+def test_answer_to_nothing_is_a_violation() -> None:
+    """One that comes twice, while nobody waits for another."""
+    twice: Answer = lambda said: [translation(said)] * 2  # noqa: E731
+    with service([twice], [0]) as url, pytest.raises(ViolationError) as violation:
+        say(url, pace=30)
+    assert violation.value.wrong is Wrong.LOST
 
 
 def test_pings_keep_no_sentence_waiting() -> None:
