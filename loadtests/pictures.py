@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from loadtests.report import Plot
-from models.plotting.style import COLOURS, styled
+from models.plotting.style import COLOURS, scale_logarithmically, styled
 
 _INCHES = (9, 3.2)
 _SHADE, _LINE_OF_MARK = "#EEDDCC", "#888888"
@@ -33,7 +33,7 @@ def _draw(axes: Axes, plot: Plot) -> None:
     axes.set(xlabel=plot.x_label, ylabel=plot.y_label)
     axes.set_title(plot.title, loc="left", pad=28 if plot.spans else 6)
     if plot.logarithmic:
-        axes.set_yscale("log")
+        scale_logarithmically(axes)
     else:
         axes.set_ylim(bottom=0)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))

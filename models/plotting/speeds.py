@@ -9,7 +9,7 @@ from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from models.benchmark.interleaved import Row
 from models.benchmark.lane import Way
-from models.plotting.style import legend, looks, panels
+from models.plotting.style import legend, looks, panels, scale_logarithmically
 
 NAMES: Final[dict[Way, str]] = {
     "sentence": "CTranslate2, no context",
@@ -43,10 +43,9 @@ def draw_speeds(rows: Sequence[Row]) -> Figure:
                 )
         panel.set(title=f"{architecture}, beam {beam}", xlabel="sentences in a batch", ylabel="tokens/s")
         panel.set_xscale("log", base=2)
-        panel.set_yscale("log")
         panel.set_xticks(sorted({row.batch for row in rows}))
-        for axis in (panel.xaxis, panel.yaxis):
-            axis.set_major_formatter(ScalarFormatter())
-            axis.set_minor_formatter(NullFormatter())
+        panel.xaxis.set_major_formatter(ScalarFormatter())
+        panel.xaxis.set_minor_formatter(NullFormatter())
+        scale_logarithmically(panel)
     legend(figure, named)
     return figure

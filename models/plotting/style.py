@@ -14,6 +14,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
+from matplotlib.ticker import LogFormatter
 
 from models.data.whole import write_whole
 
@@ -94,6 +95,20 @@ def _missing_characters_told_once() -> Iterator[None]:
             f"no font on this machine has {some}, so boxes are drawn instead: install one, such as {_EAST_ASIAN[0]}",
             file=sys.stderr,
         )
+
+
+class _PlainNumbers(LogFormatter):
+    """Labels what matplotlib would: powers of ten, and more where there are few; but not by formulas, as it does."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
+def scale_logarithmically(axes: Axes) -> None:
+    """Let the vertical axis be logarithmic."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(_PlainNumbers())
+    axes.yaxis.set_minor_formatter(_PlainNumbers())
 
 
 def panels(count: int, width: float, height: float) -> tuple[Figure, Sequence[Axes]]:

@@ -53,6 +53,7 @@ def test_page_shows_verdicts_figures_and_pictures() -> None:
         assert part in shown
     assert "src=" not in shown
     assert "<link" not in shown
+    assert "mathdefault" not in shown, "numbers of an axis are spelt as formulas"
 
 
 def test_report_is_written_for_people_and_machines(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from models.plotting.context_sizes import Series
 from models.plotting.curves import Curve
 from models.plotting.drawing import draw_curves, draw_series
 from models.plotting.pictures import Material, draw
-from models.plotting.style import legend, panels, save, styled
+from models.plotting.style import legend, panels, save, scale_logarithmically, styled
 from tests.support.full_disk import no_file_larger_than
 
 
@@ -30,6 +30,23 @@ def test_every_name_is_in_the_legend() -> None:
     with styled():
         assert names_in_legend(draw_curves(curves)) == names
         assert names_in_legend(draw_series(series)) == names
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([210.0, 830.0], {"200", "300", "400", "600"}), ([30.0, 25_000.0], {"100", "1000", "10000"})],
+)
+def test_logarithmic_axis_has_numbers(values: list[float], expected: set[str]) -> None:
+    """Not formulas, which would be shown as they are spelt; and also where no power of ten is in sight."""
+    with styled():
+        figure, (panel,) = panels(1, 5, 4)
+        panel.plot(values)
+        scale_logarithmically(panel)
+        figure.draw_without_rendering()
+        low, high = panel.get_ylim()
+        ticks = [*panel.yaxis.get_major_ticks(), *panel.yaxis.get_minor_ticks()]
+        seen = {tick.label1.get_text() for tick in ticks if low <= tick.get_loc() <= high}
+    assert seen - {""} == expected
 
 
 @pytest.mark.parametrize("points", [2, 60])
