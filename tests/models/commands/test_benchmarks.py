@@ -1,5 +1,9 @@
-"""The picture of `bench` is where it was asked for."""
+"""The figures and the picture of `bench` are where they were asked for."""
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -37,3 +41,21 @@ def test_only_the_ending_of_a_picture_is_exchanged(asked: str, name: str, tmp_pa
 def test_every_way_has_its_line() -> None:
     """A way without a name would be left out of the picture."""
     assert set(NAMES) == set(get_args(Way))
+
+
+def test_figures_are_written_though_nobody_reads_the_tables(tmp_path: Path) -> None:
+    """As `| head` ends them: there is one for each architecture, each with a line of its own above it."""
+    program = (
+        "import sys; from dataclasses import replace; from models.__main__ import main\n"
+        "from models.commands import benchmarks; from tests.models.commands.test_benchmarks import ROW\n"
+        "benchmarks._measure_fixed = lambda kind, _: [replace(ROW, architecture=kind)]\n"
+        "sys.exit(main())\n"
+    )
+    kinds = ("--fixed", "doc_transformer", "--fixed", "concatenation")
+    command = [sys.executable, "-c", program, "bench", *kinds, "--json", str(tmp_path / "figures")]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, check=False, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(json.loads((tmp_path / "figures").read_text())["rows"]) == 2
