@@ -1,5 +1,6 @@
 """A lane: a process with one thread that translates the same sentences in several ways, one after the other."""
 
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -61,6 +62,7 @@ Command = Work | Translate | None
 
 def serve(connection: Connection, where: Place) -> None:
     """Load a bundle, then do what comes, until nothing comes any more; answers a number, or an error in words."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches lanes, too: each would show where it was just then
     try:
         runtime = where.load()
         engines = _engines(runtime, where)

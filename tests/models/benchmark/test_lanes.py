@@ -1,3 +1,5 @@
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,16 @@ def test_each_lane_has_its_own_sentences(bundle: Path, runtime: Runtime, work: W
         lanes.processes[0].kill()
         with pytest.raises(BundleError, match="a lane has died"):
             lanes.run("direct", GREEDY)
+
+
+def test_lane_that_is_interrupted_ends_without_a_word(bundle: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C reaches all processes of a command, of which the first says what there is to say."""
+    with Lanes(Place(bundle, compute_type="float32"), 1) as lanes:
+        (lane,) = lanes.processes
+        assert lane.pid is not None
+        os.kill(lane.pid, signal.SIGINT)
+        lane.join()
+    assert capfd.readouterr().err == ""
 
 
 def test_bundle_that_cannot_be_loaded_is_refused(bundle: Path) -> None:
