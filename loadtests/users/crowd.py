@@ -71,6 +71,9 @@ class Crowd:
         except GaveUpError as error:
             result = Result.REFUSED if error.reason in _TOO_MANY else Result.FAILED
             self._recorder.add(self._kind, result, due=error.since, code=error.reason)
+        except Exception as error:  # an answer in a form that no service should give: this user comes to no end
+            self._recorder.add(self._kind, Result.FAILED, code=repr(error))
+            raise
         self._recorder.add(ARRIVAL, Result.ENDED)
 
     def _be_served(self, number: int, moments: Sequence[float], *, hasty: bool) -> None:

@@ -100,3 +100,12 @@ def test_users_ask_for_the_languages_of_the_scenario(url: str, tmp_path: Path, k
     pair = {"source_lang": "en", "target_lang": "ja"}
     found = visit(url, tmp_path, kind, Closed(clients=1, seconds=0.1), tuple(map(quiet, DOCUMENTS)), pair=pair)
     assert {code for what, code in found if what == kind} == {"language_pair_not_served"}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("kind", list(Kind))
+def test_user_who_does_not_get_to_the_end_says_why(tmp_path: Path, kind: Kind) -> None:
+    """Only that he is lost would be told otherwise; here there is no answer of a quiet run to compare with."""
+    found = visit("http://nowhere", tmp_path, kind, Once(), ())
+    assert found[ARRIVAL, Result.BEGUN] == found[kind, "IndexError('tuple index out of range')"] == len(DOCUMENTS)
+    assert not found[ARRIVAL, Result.ENDED]
