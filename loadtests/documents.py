@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from models.data.documents import read_documents
+from models.data.words import has_words
 from models.errors import DataError
 
 Documents = tuple[tuple[str, ...], ...]
@@ -43,12 +44,16 @@ def made_up(rng: random.Random, count: int) -> Documents:
 def from_corpus(rng: random.Random, file: Path, count: int) -> Documents:
     """So many documents of a corpus, or all of a smaller one, in an order by chance.
 
+    Sentences without a word are left out: they take no room among the preceding sentences of a document, but do in a
+    session, whose later answers would differ then.
+
     Raises:
         DataError: it cannot be read, or has none.
     """
-    found = [tuple(sentence.source for sentence in document.sentences) for document in read_documents(file)]
+    sources = ([sentence.source for sentence in document.sentences] for document in read_documents(file))
+    found = [worded for document in sources if (worded := tuple(filter(has_words, document)))]
     if not found:
-        raise DataError("has no document", file)
+        raise DataError("has no document with a word", file)
     return tuple(rng.sample(found, min(count, len(found))))
 
 

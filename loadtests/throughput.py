@@ -25,6 +25,7 @@ from loadtests.report import Check, Report, Value, at_least, no_more, percentile
 from models.bundle.manifest import Manifest
 from models.config import ContextWindow
 from models.data.documents import Document, Sentence, windows
+from models.data.words import has_words
 from models.engine.requests import TranslationRequest
 from service.segmentation.splitting import parts
 
@@ -71,6 +72,7 @@ def run(plan: Plan, bundle: Path, sentences: Sequence[str], on_step: Callable[[]
     """Measure with documents made of `sentences`; `on_step` is called after each round and each single sentence.
 
     Lines that are several sentences are left out: the runtime takes them as they are, the service each after the other.
+    So are those without a word, which the service does not have translated.
 
     Raises:
         LoadTestError, BundleError: it cannot be run.
@@ -118,14 +120,16 @@ def _window_of(bundle: Path) -> ContextWindow:
 
 
 def single_sentences(lines: Sequence[str], language: str) -> Sequence[str]:
-    """The lines that are one sentence.
+    """The lines that are one sentence, and have a word to translate.
 
     Raises:
         LoadTestError: there is none.
     """
-    single = [line for line in lines if not parts(line, language)]
+    single = [line for line in lines if has_words(line) and not parts(line, language)]
     if not single:
-        raise LoadTestError("each line is several sentences, which the service translates one by one: give others")
+        raise LoadTestError(
+            "each line is several sentences, which the service translates one by one, or has no word: give others"
+        )
     return single
 
 

@@ -30,3 +30,10 @@ def test_documents_of_a_corpus(tmp_path: Path) -> None:
     corpus.write_text("a\nb\n\nc\n")
     assert sorted(from_corpus(random.Random(1), corpus, 5)) == [("a", "b"), ("c",)]
     assert len(from_corpus(random.Random(1), corpus, 1)) == 1
+
+
+def test_sentences_without_a_word_are_left_out(tmp_path: Path) -> None:
+    """Sessions and documents read what follows them with different contexts, which would be taken for a leak."""
+    corpus = tmp_path / "corpus.ja"
+    corpus.write_text("雨が降った。\n＊＊＊\n1868\n彼女は泣いた。\n\n……\n\n「」\n終わり。\n")
+    assert sorted(from_corpus(random.Random(1), corpus, 5)) == [("終わり。",), ("雨が降った。", "彼女は泣いた。")]

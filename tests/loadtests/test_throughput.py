@@ -10,9 +10,9 @@ from tests.support.servers import bundle
 SEVERAL = ["雨が降る。風が吹く。", "「はい。」と言う。寝る。"]
 
 
-def test_lines_of_several_sentences_are_not_measured() -> None:
-    """The service translates such a line sentence by sentence, the runtime as it is: that would compare two things."""
-    assert single_sentences([SEVERAL[0], "雨が降る。", "「はい。」と言う。"], "ja") == [
+def test_lines_of_several_sentences_or_of_none_are_not_measured() -> None:
+    """Only the service divides the former, and leaves the latter as they are: that would compare two things."""
+    assert single_sentences([SEVERAL[0], "雨が降る。", "----", "1868", "「はい。」と言う。"], "ja") == [
         "雨が降る。",
         "「はい。」と言う。",
     ]
