@@ -15,10 +15,10 @@ from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 from locust.exception import StopUser
 
-from loadtests.balancer import http_client
 from loadtests.errors import LoadTestError
 from loadtests.outcomes import ARRIVAL, Outcome, Recorder, Result
 from loadtests.scenario import Kind, Scenario
+from loadtests.users.balancer import http_client
 from loadtests.users.crowd import Crowd
 
 _SHOWN = {Result.ANSWERED, Result.REFUSED, Result.FAILED, Result.WRONG}

@@ -5,10 +5,6 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
-from loadtests import fuzz as fuzz_test
-from loadtests import order as order_test
-from loadtests import sizing as sizing_test
-from loadtests import throughput as throughput_test
 from loadtests.commands.options import (
     SHIPPED,
     Bundle,
@@ -24,8 +20,12 @@ from loadtests.commands.options import (
     sentences_of,
     shares,
 )
-from loadtests.direct import Budget
-from loadtests.stage import Setting
+from loadtests.profiles import fuzz as fuzz_test
+from loadtests.profiles import order as order_test
+from loadtests.profiles import sizing as sizing_test
+from loadtests.profiles import throughput as throughput_test
+from loadtests.profiles.direct import Budget
+from loadtests.stage.stage import Setting
 from models.commands.options import finite
 
 

@@ -17,10 +17,10 @@ from tqdm import tqdm
 
 from loadtests.documents import MADE_UP_IN, Documents, from_corpus, made_up
 from loadtests.errors import LoadTestError
-from loadtests.page import write
-from loadtests.processes import ROOT
-from loadtests.report import Report
-from loadtests.stage import Setting
+from loadtests.report.page import write
+from loadtests.report.report import Report
+from loadtests.stage.processes import ROOT
+from loadtests.stage.stage import Setting
 from models.bundle.manifest import Manifest
 from models.commands.options import finite
 from models.data.documents import decode_line, read_lines

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from loadtests import capacity as capacity_test
-from loadtests import disturbance, endurance
-from loadtests import overload as overload_test
 from loadtests.commands.options import Common, Rate, Seconds, profile, shares
-from loadtests.report import Report
+from loadtests.profiles import capacity as capacity_test
+from loadtests.profiles import disturbance, endurance
+from loadtests.profiles import overload as overload_test
+from loadtests.report.report import Report
 from models.commands.options import finite
 
 

@@ -8,11 +8,11 @@ from threading import Thread
 
 import httpx
 
-from loadtests.balancer import Balancer, GaveUpError
-from loadtests.conversation import ViolationError
 from loadtests.outcomes import ARRIVAL, Recorder, Result
 from loadtests.scenario import Closed, Kind, Open, Scenario
 from loadtests.users.arrivals import arrivals
+from loadtests.users.balancer import Balancer, GaveUpError
+from loadtests.users.conversation import ViolationError
 from loadtests.users.documents import EventReader, translate_whole
 from loadtests.users.sessions import Speaker
 

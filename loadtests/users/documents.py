@@ -7,10 +7,10 @@ from typing import Any, cast
 import httpx
 from httpx_sse import EventSource
 
-from loadtests.balancer import ATTEMPT_SECONDS, PAUSE_SECONDS, Balancer, GaveUpError, reason_of
-from loadtests.conversation import ViolationError, Wrong, check_answer
 from loadtests.outcomes import Recorder, Result
 from loadtests.scenario import Expected, Kind
+from loadtests.users.balancer import ATTEMPT_SECONDS, PAUSE_SECONDS, Balancer, GaveUpError, reason_of
+from loadtests.users.conversation import ViolationError, Wrong, check_answer
 
 FIRST_EVENT = "first event"
 _Sentences = tuple[str, ...]

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from loadtests.balancer import Balancer
-from loadtests.conversation import Conversation, ViolationError, Wrong
+from loadtests.users.balancer import Balancer
+from loadtests.users.conversation import Conversation, ViolationError, Wrong
 
 KEPT = 24
 """Sentences so near to the end of a document that a retry of one is answered; the service promises more."""

@@ -8,10 +8,10 @@ from contextlib import suppress
 
 import httpx
 
-from loadtests.balancer import Balancer, GaveUpError
-from loadtests.conversation import Conversation
 from loadtests.outcomes import Recorder, Result
 from loadtests.scenario import Expected, Kind
+from loadtests.users.balancer import Balancer, GaveUpError
+from loadtests.users.conversation import Conversation
 from loadtests.users.rest_client import KEPT, RestClient
 from loadtests.users.stream_client import StreamClient
 

@@ -17,8 +17,8 @@ from websocket import (
     create_connection,
 )
 
-from loadtests.balancer import ATTEMPT_SECONDS, CONNECTION_LOST, NO_ANSWER, PAUSE_SECONDS, Balancer
-from loadtests.conversation import Conversation, ViolationError, Wrong
+from loadtests.users.balancer import ATTEMPT_SECONDS, CONNECTION_LOST, NO_ANSWER, PAUSE_SECONDS, Balancer
+from loadtests.users.conversation import Conversation, ViolationError, Wrong
 
 _FOR_GOOD = {1008, 1009, 4404}
 """Codes with which a stream is closed that another one would not mend."""

@@ -11,7 +11,7 @@ import pytest
 import redis
 import yaml
 
-from loadtests.verdicts import GRACE_SECONDS
+from loadtests.report.verdicts import GRACE_SECONDS
 from service.settings import PREFIX, Settings
 from service.store.redis_process import find_redis_server
 from tests.support.client import translate

@@ -6,7 +6,7 @@ from math import ceil
 import pytest
 from pydantic import SecretStr
 
-from loadtests.verdicts import GRACE_SECONDS
+from loadtests.report.verdicts import GRACE_SECONDS
 from service.__main__ import _SLOW_CLIENT_SECONDS
 from service.settings import PREFIX, Settings, load_settings
 from tests.support.manifests import COMPONENTS, ON_GPUS, OVERLAYS, Manifest, environment, named, render, service_pod

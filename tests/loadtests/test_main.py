@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from loadtests.__main__ import app, main
-from loadtests.processes import ROOT
+from loadtests.stage.processes import ROOT
 from tests.support.command_line import run_here
 
 
@@ -67,7 +67,7 @@ def test_report_is_written_and_its_verdict_counts_though_nobody_reads_what_is_sh
     """As `| head` ends it: the report comes after what is shown, and what was measured for an hour is in it."""
     program = (
         "import sys; from pathlib import Path; import loadtests.__main__ as command\n"
-        "from loadtests.commands.options import end; from loadtests.report import Report\n"
+        "from loadtests.commands.options import end; from loadtests.report.report import Report\n"
         f"command.app = lambda **_: (print('first'), end(Report('smoke', {{}}, {{}}, []), Path({str(tmp_path)!r})))\n"
         "sys.exit(command.main())\n"
     )

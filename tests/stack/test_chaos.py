@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtests import order
+from loadtests.profiles import order
 from tests.support.servers import bundle
 
 

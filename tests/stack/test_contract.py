@@ -2,8 +2,8 @@
 
 import re
 
-from loadtests import fuzz
-from loadtests.processes import ROOT
+from loadtests.profiles import fuzz
+from loadtests.stage.processes import ROOT
 from service.http.examples import EXAMPLES
 from tests.support.servers import RedisServer, Replicas
 

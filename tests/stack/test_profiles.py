@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from loadtests import capacity, disturbance, endurance, overload
 from loadtests.documents import made_up
-from loadtests.processes import ROOT
-from loadtests.report import Check, Report
-from loadtests.stage import Setting
+from loadtests.profiles import capacity, disturbance, endurance, overload
+from loadtests.report.report import Check, Report
+from loadtests.stage.processes import ROOT
+from loadtests.stage.stage import Setting
 
 SHIPPED = ROOT / "models" / "pretrained" / "ja-en"
 STAND_IN = Setting(SHIPPED, replicas=2, workers=1, stand_in_seconds=0.005)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from loadtests.processes import ROOT, Replica
+from loadtests.stage.processes import ROOT, Replica
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["service.__main__", "tests.support.stand_in"])

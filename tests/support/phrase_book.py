@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadtests.stand_in import WithoutModel
+from loadtests.stage.stand_in import WithoutModel
 from models.engine.requests import Options, Translation, TranslationRequest
 
 LOAD = "tests.support.phrase_book:load"

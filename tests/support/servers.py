@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from loadtests.processes import ROOT, RedisServer, Replica, eventually, free_port, hold_port
+from loadtests.stage.processes import ROOT, RedisServer, Replica, eventually, free_port, hold_port
 from models.bundle.manifest import Manifest
 from tests.support.forked import ForkedReplica
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadtests.stand_in import WithoutModel
+from loadtests.stage.stand_in import WithoutModel
 from models.bundle.manifest import Manifest
 from models.data.documents import Sentence
 from models.engine.requests import Alternative, Options, Translation, TranslationRequest

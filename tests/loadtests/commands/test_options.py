@@ -5,7 +5,7 @@ import typer
 
 from loadtests.commands.options import documents_of, end, sentences_of
 from loadtests.errors import LoadTestError
-from loadtests.report import Check, Report
+from loadtests.report.report import Check, Report
 from models.errors import DataError
 from tests.support.servers import bundle
 

@@ -8,7 +8,7 @@ import pytest
 from loadtests.commands import profiles
 from loadtests.documents import made_up
 from loadtests.scenario import Kind, Open, Scenario
-from loadtests.stage import ALL_KINDS
+from loadtests.stage.stage import ALL_KINDS
 from loadtests.users.arrivals import arrivals
 from tests.support.client import PAIR
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from loadtests.balancer import http_client
-from loadtests.conversation import Wrong
 from loadtests.outcomes import ARRIVAL, Outcomes, Recorder, Result
 from loadtests.scenario import Closed, Expected, Kind, Once, Open, Scenario
+from loadtests.users.balancer import http_client
+from loadtests.users.conversation import Wrong
 from loadtests.users.crowd import Crowd
 from loadtests.users.documents import FIRST_EVENT
 from tests.support.client import PAIR

@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from loadtests.balancer import Balancer
 from loadtests.outcomes import Recorder
 from loadtests.users import documents
+from loadtests.users.balancer import Balancer
 from loadtests.users.documents import EventReader
 from tests.support.client import PAIR
 

@@ -11,9 +11,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
-from loadtests.balancer import Balancer, GaveUpError
-from loadtests.conversation import Conversation, ViolationError, Wrong
 from loadtests.users import stream_client
+from loadtests.users.balancer import Balancer, GaveUpError
+from loadtests.users.conversation import Conversation, ViolationError, Wrong
 from loadtests.users.stream_client import StreamClient
 
 DOCUMENT = ("a", "b", "c")

@@ -1,0 +1,103 @@
+"""Overload: what a service does with three times as many requests as it can answer.
+
+Its capacity is measured first, by users of whom each waits for the one before. Then they come at random moments,
+whether the service keeps up or not, and most of them must be refused: at once, so that they can go elsewhere, and
+without harm to those who were admitted.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import median
+
+from loadtests.documents import Documents
+from loadtests.errors import LoadTestError
+from loadtests.outcomes import Outcome, Result
+from loadtests.report.plots import all_plots
+from loadtests.report.report import Check, Report, Value, at_least, no_more, percentile
+from loadtests.report.verdicts import Budget, figures, judge
+from loadtests.scenario import Closed, Kind, Open
+from loadtests.stage.samples import Work, steady_rate
+from loadtests.stage.stage import Behaviour, Ran, Setting, staged
+
+REFUSAL_SECONDS = 0.050
+"""A refusal takes no longer than this at the median."""
+THROUGHPUT = 0.9
+"""Of its capacity, a service under overload still does this."""
+_MIXED = {Kind.LIVE: 0.5, Kind.EVENTS: 0.5}
+"""In both measurements, as sentences of sessions cost more than those of documents, which share their contexts."""
+_CLIENTS = 8
+"""Of each kind, who measure the capacity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The size of a run."""
+
+    seconds: float = 30.0
+    """Of each of the two measurements."""
+    excess: float = 3.0
+    """Arrivals, as a multiple of the capacity."""
+    queue_limit: int = 128
+    """Sentences; few, so that the queue is full for most of a short run."""
+    seed: int = 1
+
+
+def run(plan: Plan, setting: Setting, documents: Documents, on_progress: Callable[[float], object]) -> Report:
+    """Measure the capacity, then exceed it.
+
+    Raises:
+        LoadTestError, BundleError: it cannot be run.
+    """
+    tight = replace(setting, settings={**setting.settings, "queue_limit": str(plan.queue_limit)})
+    users = Behaviour(shares=_MIXED, seed=plan.seed)
+    with staged(tight, documents) as stage:
+        quiet = stage.run(Closed(clients=_CLIENTS, seconds=plan.seconds), users, on_progress=on_progress)
+        capacity = capacity_of(quiet, plan)
+        much = Open(rate=plan.excess * capacity.sentences, seconds=plan.seconds)
+        ran = stage.run(much, users, on_progress=on_progress)
+    conditions = asdict(plan) | tight.conditions()
+    able = {"capacity, sentences/s": capacity.sentences, "capacity, tokens/s": capacity.tokens}
+    found = able | refusals(ran) | figures(ran)
+    return Report("overload", conditions, found, verdicts(plan, quiet, ran, capacity), all_plots(ran))
+
+
+def capacity_of(quiet: Ran, plan: Plan) -> Work:
+    """What is done a second while nobody comes who does not wait for an answer.
+
+    Raises:
+        LoadTestError: nothing is, or what is done is not known.
+    """
+    capacity = steady_rate(quiet.samples, quiet.began, plan.seconds)
+    if capacity.tokens <= 0:
+        raise LoadTestError(f"nothing was translated in the second half of the {plan.seconds:g} s of its capacity")
+    return capacity
+
+
+def verdicts(plan: Plan, quiet: Ran, ran: Ran, capacity: Work) -> list[Check]:
+    """Whether the excess was refused at once, and what was admitted was served as fast as without it.
+
+    Who was not served while the capacity was measured counts too: what is lost there makes it look smaller.
+    """
+    refused = _refused(ran.outcomes)
+    ratio = steady_rate(ran.samples, ran.began, plan.seconds).tokens / capacity.tokens
+    checks = [
+        *(replace(check, name=f"capacity: {check.name}") for check in judge(quiet, Budget(refusals=True))),
+        *judge(ran, Budget(refusals=True)),
+        Check("the excess is refused", bool(refused), str(len(refused))),
+        at_least("tokens translated, as a part of the capacity", ratio, THROUGHPUT),
+    ]
+    if refused:
+        checks.append(no_more("median of a refusal, ms", 1000 * median(refused), 1000 * REFUSAL_SECONDS))
+    return checks
+
+
+def refusals(ran: Ran) -> dict[str, Value]:
+    """How long refusals have taken."""
+    refused = _refused(ran.outcomes)
+    return {f"refusal, {percent} %, ms": 1000 * percentile(refused, percent) for percent in (50, 95, 99) if refused}
+
+
+def _refused(outcomes: Sequence[Outcome]) -> list[float]:
+    """Of whole documents: on a stream, a refusal waits for the answers to what was said before."""
+    refused = (outcome for outcome in outcomes if outcome.result is Result.REFUSED)
+    return [outcome.seconds for outcome in refused if outcome.what != Kind.LIVE]
