@@ -95,6 +95,11 @@ class MarianFolder:
         Raises:
             DataError: a file is missing or damaged, or the model is none that can be imported.
         """
+        if not (folder / "config.json").exists() and any(folder.glob("*.npz")):
+            raise DataError(
+                "has a model in Marian's own format (.npz); it has to be in that of `transformers`, with config.json",
+                folder,
+            )
         try:
             config = MarianConfig.model_validate_json(_bytes(folder / "config.json"))
             backbone = config.backbone

@@ -287,6 +287,12 @@ def _without_weights(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
 
 
+def _as_marian_publishes_it(folder: Path) -> None:
+    _without_weights(folder)
+    (folder / "config.json").unlink()
+    (folder / "opus.spm32k-spm32k.transformer.model1.npz.best-perplexity.npz").touch()
+
+
 def _with_torchs(content: bytes) -> Callable[[Path], None]:
     def replace(folder: Path) -> None:
         _without_weights(folder)
@@ -334,6 +340,7 @@ def _with_code(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
+        (_as_marian_publishes_it, "in Marian's own format .*, with config.json"),
         (lambda folder: (folder / "config.json").unlink(), "config.json: cannot be read"),
         (_write("config.json", b"{"), "is no Marian model that can be imported"),
         (_change_json("config.json", model_type="bert"), "model_type: Input should be 'marian'"),
