@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from redis.exceptions import (
     AuthenticationError,
     ClusterError,
+    InvalidResponse,
     MaxConnectionsError,
     RedisClusterException,
     ResponseError,
@@ -67,9 +68,12 @@ def code_of(error: BaseException) -> str:
 
 
 def is_silence(error: Exception) -> bool:
-    """Whether Redis has not answered, or would not answer a ping either: what the breaker counts."""
+    """Whether Redis has not answered, or would not answer a ping either: what the breaker counts.
+
+    So it is where something else answers in its place.
+    """
     lost = isinstance(error, RedisConnectionError | RedisTimeoutError | RedisClusterException | OSError)
-    return lost or _is_closed(error) or _turned_away(error) is not None
+    return lost or isinstance(error, InvalidResponse) or _is_closed(error) or _turned_away(error) is not None
 
 
 def is_outage(error: Exception) -> bool:

@@ -8,7 +8,7 @@ import pytest
 import uvloop
 from redis._parsers.base import BaseParser
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisClusterException
+from redis.exceptions import InvalidResponse, RedisClusterException
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from service.store.failures import code_of, is_outage, is_passing, is_silence
@@ -66,9 +66,17 @@ def test_mistakes_are_none(reply: str) -> None:
     assert "SECRET" not in code_of(error)
 
 
-@pytest.mark.parametrize("error", [RedisTimeoutError("late"), RedisClusterException("none"), ConnectionResetError()])
+@pytest.mark.parametrize(
+    "error",
+    [
+        RedisTimeoutError("late"),
+        RedisClusterException("none"),
+        ConnectionResetError(),
+        InvalidResponse("Protocol Error: b'HTTP/1.1 400 Bad Request'"),
+    ],
+)
 def test_silence_is_worth_a_repetition(error: Exception) -> None:
-    """No reply counts for the breaker, and is asked for again."""
+    """No reply, or one of something else than Redis, counts for the breaker, and is asked for again."""
     assert is_silence(error)
     assert is_outage(error)
     assert is_passing(error)
