@@ -49,11 +49,11 @@ _CERTIFICATE = {
 }
 """What may be wrong with one whose authority is trusted, by OpenSSL's number."""
 
-_NOT_PERMITTED = "The user executing the script can't run this command"
-"""NOPERM within a script, in Redis 6 and 7."""
+_NOT_PERMITTED = ("The user executing the script can't run this command", "ACL failure in script: ")
+"""NOPERM within a script: in Redis 6 and 7, and in later ones and Valkey."""
 
-_UNKNOWN = "Unknown Redis command called from"
-"""NOCOMMAND within a script."""
+_UNKNOWN = ("Unknown Redis command called from", "Unknown command called from")
+"""NOCOMMAND within a script: in Redis, and in Valkey."""
 
 _IN_A_SCRIPT = re.compile(r"(?:^|-)([A-Z]+) ")
 """Redis 6 hides the code of an error within a script: `ERR Error running script ...: -OOM command not allowed`."""
@@ -127,9 +127,9 @@ def _refusal(error: ResponseError) -> str:
     said = str(error)
     if (found := _turned_away(error) or _begins(said, _ABSENT)) is not None:
         return found
-    if _NOT_PERMITTED in said:
+    if any(words in said for words in _NOT_PERMITTED):
         return "NOPERM"
-    if _UNKNOWN in said:
+    if any(words in said for words in _UNKNOWN):
         return "NOCOMMAND"
     if error.status_code not in {None, "ERR"}:
         return str(error.status_code)

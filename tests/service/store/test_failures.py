@@ -41,12 +41,14 @@ _IN_A_SCRIPT = "ERR Error running script (call to f_1): @user_script:1: @user_sc
         ("ERR unknown command `EVAL`, with args beginning with: `himitsu`", "NOCOMMAND", False),
         ("ERR Unknown Redis command called from script script: f_1, on @user_script:1.", "NOCOMMAND", False),
         (f"{_IN_A_SCRIPT}Unknown Redis command called from Lua script", "NOCOMMAND", False),
+        ("ERR Unknown command called from script script: f_1, on @user_script:1.", "NOCOMMAND", False),
         ("ERR This instance has cluster support disabled", "NOCLUSTER", False),
         ("ERR AUTH <password> called without any password configured for the default user.", "NOPASSWORD", False),
         ("DENIED Redis is running in protected mode because protected mode is enabled", "DENIED", False),
         ("ERR max number of clients reached", "MAXCLIENTS", True),
         ("ERR max number of clients + cluster connections reached", "MAXCLIENTS", True),
         (f"{_IN_A_SCRIPT}The user executing the script can't run this command or subcommand", "NOPERM", False),
+        ("ERR ACL failure in script: User antecedent has no permissions to run the 'hset' command", "NOPERM", False),
     ],
 )
 def test_refusals_that_are_outages(reply: str, code: str, passing: bool) -> None:
