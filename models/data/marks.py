@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from string import punctuation
 from typing import Final
 
-from models.data.words import CODE, TAG, beside
+from models.data.words import CODE, RAISED, TAG, beside
 
-SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "]{", "[^")
+SIGNS: Final = ("<", "*", "_", "~~", "==", "](", "][", "]{", "[^", *RAISED)
 """One of them is in each pair of marks, and in each mark without a partner."""
 _ADDRESS: Final = r"[!\#-'*-;=?-~\xa1-\u2fff\u3003-\U000effff]"
 """A character of one; the first has to be of ASCII: [name](かな) is no link."""
@@ -28,7 +28,9 @@ _MARK: Final = re.compile(
         <sup (?:\s[^<>]*+)? > (?: <a\s[^<>]*+> )? [^<>\w]{{0,3}} [0-9]{{1,3}} [^<>\w]{{0,3}} (?: </a[^<>]*+> )?
         </sup (?:\s[^<>]*+)? > )
     | < (?P<closes>/?) (?P<tag>{TAG}) >
-    | (?P<foot> \[\^ [^\[\]\s\U000f0000-\U0010ffff]{{1,40}}+ \] )            # [^1], of a note in Markdown
+    | (?P<foot> \[\^ [^\[\]\s\U000f0000-\U0010ffff]{{1,40}}+ \]            # [^1], of a note in Markdown
+      | (?: (?<![A-Za-z0-9)\]\s{RAISED}⁺⁻₀-₉Ͱ-Ͽ㎀-㏟]) | (?<=[a-z]{{4}}) ) [{RAISED}]{{1,3}}+    # temple¹
+        (?![{RAISED}⁺⁻\w]) )
     | (?P<stress> (?<!\*) \*{{1,3}} (?!\*) | (?<!_) _ (?!_) | (?<!~) ~~ (?!~)    # *a* **b** _c_ ~~d~~
       | (?<!=) == (?!=) )                                                       # ==e==
     | (?P<text> !?+ \[ )                                             # [text](https://example.org), ![picture](a.png)
@@ -66,7 +68,7 @@ class Mark:
     @property
     def is_tag(self) -> bool:
         """Whether it may do without a partner."""
-        return self.text.startswith(("<", "[^"))
+        return self.text.startswith(("<", "[^", *RAISED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,18 @@ _IN_FORMULA: Final = r"""(?:
       [^\\\n^_=]{1,2} (?=\\)
     | [^\\\n^_=]{0,80}+ (?: [\^_=] | \\[A-Za-z] ) (?: [^\\\n\U000f0000-\U0010ffff] | \\[^()\[\]\n] ){0,200}+ )"""
 """What TeX has between \\( and \\), where Markdown may have words that only happen to be in brackets."""
+RAISED: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_FRACTIONS: Final = "¼½¾⅓⅔⅕⅖⅗⅘⅙⅛⅜⅝⅞"
+_SQUARES: Final = "㎟㎠㎡㎢㎣㎤㎥㎦"
+"""What normalisation makes other numbers of: 10⁶ is 106 then, 1½ is 11⁄2, and of 25㎢ models make 25 and 2 km."""
+_AREA: Final = rf"(?: [{_SQUARES}] | (?:[cdkm]?m|ft|in|mi|yd) (?: [²³] | [23] (?![0-9]) ) (?![A-Za-z]) )"
+"""Or a volume."""
 PLACEHOLDER: Final = (
+    rf"""
+      [0-9]++ (?:[.,][0-9]++)*+ [⁻{RAISED}]++ (?!\w) | (?:[0-9]++[ ]?+)?+ [{_FRACTIONS}]      # 10⁶ 1½
+    | (?: (?<![十百千万億.,．，0-9０-９]) [0-9０-９]++ (?:[.,．，][0-9０-９]++)*+ [ ]?+             # 25㎢ 25 km²
+      | (?<=[十百千万億0-9０-９/／]) ) {_AREA}                                              # 250/km2 1万5000㎡
+    | """
     r"""
       [$%\#]? \{ \s*+ \$?+ [A-Za-z0-9_.-]*+                                      # {name} ${name} %{name} {0} {} {$NAME}
       (?: \[ [A-Za-z0-9_"'.-]{1,40}+ \] | \(\) | \.[A-Za-z_][A-Za-z0-9_]*+ )*+
@@ -79,7 +90,10 @@ PLACEHOLDER: Final = (
     """
     rf"| \\\( {_IN_FORMULA} \\\) | \\\[ {_IN_FORMULA} \\\] | {TICKED} | {CODE} | </? {TAG} >"
 )
-SIGNS: Final = ("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\(")
+SIGNS: Final = (
+    *("://", "www.", "WWW.", "@", "#", "{", "%", "$", "`", "<", "&lt;", ":", "[", "~", "^", "\\("),
+    *("m2", "m3", *RAISED, *_FRACTIONS, *_SQUARES),
+)
 """One of them is in each address and each placeholder."""
 PICTURES: Final = (
     r"\u2600-\u266c\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ue000-\uf8ff\U000f0000-\U0010ffff"

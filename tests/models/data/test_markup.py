@@ -52,6 +52,8 @@ from models.data.markup import Pair, Unmarked, split_unmarked, unmarked, with_pa
         ("a [b c]{.d} [e]{#f g=h}", Unmarked("a b c e", (Pair("[", "]{.d}", 2, 5), Pair("[", "]{#f g=h}", 6, 7)))),
         ("![a](b.png){width=50%} [c]{d}", Unmarked("a [c]{d}", (Pair("![", "](b.png){width=50%}", 0, 1),))),
         ("a![](b.png)c", Unmarked("ac", (Pair("![](b.png)", "", 1, 1),))),
+        ("寺¹の鐘。²", Unmarked("寺の鐘。", (Pair("¹", "", 1, 1),), after="²")),
+        ("area¹ of 5² x² (a)² π² SO₄²⁻ ㎞²", Unmarked("area of 5² x² (a)² π² SO₄²⁻ ㎞²", (Pair("¹", "", 4, 4),))),
         ("a[^1] b.[^c]", Unmarked("a b.", (Pair("[^1]", "", 1, 1),), after="[^c]")),
         ("see [a b](https://b.c/d?e).", Unmarked("see a b.", (Pair("[", "](https://b.c/d?e)", 4, 7),))),
         ("<a href='x' id=y><i>a</i></a>", Unmarked("a", (Pair("<a href='x' id=y><i>", "</i></a>", 0, 1),))),

@@ -65,6 +65,10 @@ def japanese() -> Spelling:
             r"\(n\)",
             r"\[\frac{a}{b}\]",
             "H~2~O",
+            "10⁶",
+            "3.5⁻¹²",
+            "1½",
+            "¾",
             "[@name, p. 3]",
             "[-@name; @other2020]",
             "10 m^2^",
@@ -129,11 +133,31 @@ def test_a_stand_in_is_read_for_an_address_or_a_placeholder(japanese: Spelling, 
         "&#xF0000; &#1; &nvlt;",
         "a < b > c",
         *(r"\(see above\)", "2^nd^", "1~2~3", "$$ a $$"),
+        *("about km2", "25 km", "3 m2a", "25 km23", "1 in 2 women", "a m3"),
     ],
 )
 def test_all_else_is_read_as_it_is(english: Spelling, text: str) -> None:
     """What only looks like one."""
     assert english.of(text) == Spelt(text, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "kept"),
+    [
+        ("面積は25㎢である。", "面積はABCである。", "25㎢"),
+        ("面積は２，５００km²である。", "面積はABCである。", "２，５００km²"),
+        ("約1.5万m2の土地", "約1.5万ABCの土地", "m2"),
+        ("1万5000㎡", "1万5000 ABC", "㎡"),
+        ("250人/㎢の", "250人/ABCの", "㎢"),
+        ("It is 3,500.5 km² large.", "It is ABC large.", "3,500.5 km²"),
+        ("(about 25 m3)", "(about ABC)", "25 m3"),
+    ],
+)
+def test_a_stand_in_is_read_for_a_unit_of_area(japanese: Spelling, text: str, read: str, kept: str) -> None:
+    """With its number, unless a part of that is words: a model makes numbers of what is raised in it."""
+    spelt = japanese.of(text)
+    assert (spelt.text, spelt.replaced) == (read, (("ABC", kept),))
+    assert spelt.restored(read).replace(" ", "") == text.replace(" ", "")
 
 
 @pytest.mark.parametrize(
