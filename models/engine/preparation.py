@@ -13,6 +13,7 @@ from models.data.scripts import Script, with_signs_of, with_terms
 from models.data.spelt import Spelt
 from models.data.tokenizer import Tokenizer
 from models.data.verbatim import Spelling
+from models.data.wide_signs import with_wide_signs
 from models.data.words import has_words
 from models.engine.requests import TranslationRequest
 from models.engine.strategies import TokenizedRequest
@@ -134,8 +135,8 @@ class Preparation:
         return None
 
     def said(self, hypothesis: Hypothesis) -> str:
-        """What a hypothesis says, as the model spells it."""
-        return self.tokenizer.decode_target(hypothesis.tokens)
+        """What a hypothesis says, as the model spells it, with the signs of its language."""
+        return with_wide_signs(self.tokenizer.decode_target(hypothesis.tokens), self.manifest.languages.target)
 
     def check_length(self, tokens: Tokens, message: str) -> None:
         """Refuse more tokens than the model has positions, with a message that has a place for their number.

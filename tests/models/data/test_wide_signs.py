@@ -1,0 +1,46 @@
+"""Signs of Japanese and Chinese, which normalisation makes those of ASCII."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.data.wide_signs import with_narrow_signs, with_wide_signs
+
+
+@pytest.mark.parametrize(
+    ("text", "wide"),
+    [
+        ("紫式部(むらさきしきぶ)は", "紫式部（むらさきしきぶ）は"),
+        ("平成7年(1995年)に", "平成7年（1995年）に"),
+        ("(京都市)", "（京都市）"),
+        ("京都(JR)の", "京都（JR）の"),
+        ("京都(市(区))", "京都（市（区））"),
+        ("著書:『道元』", "著書：『道元』"),
+        ("本当ですか?はい!", "本当ですか？はい！"),
+        ("810年~812年", "810年～812年"),
+        ("「京都」=「都」", "「京都」＝「都」"),
+        ("天福 (日本)元年", "天福 (日本)元年"),
+        ("10:30に f(x) (1-12)、50%", "10:30に f(x) (1-12)、50%"),
+        ("京都)の(市", "京都)の(市"),
+        ("A, B: (C)!", "A, B: (C)!"),
+        ("京都,奈良;大阪", "京都,奈良；大阪"),
+    ],
+)
+def test_signs_beside_letters_are_wide(text: str, wide: str) -> None:
+    """Brackets that have no space before them in pairs; those among numbers and Latin letters stay."""
+    assert with_wide_signs(text, "ja") == wide
+    assert with_narrow_signs(wide) == text
+
+
+def test_each_language_has_its_own() -> None:
+    """Chinese has wide commas, and languages with spaces have none of them, whatever they quote."""
+    assert with_wide_signs("京都,奈良(市)", "zh-Hant") == "京都，奈良（市）"
+    assert with_wide_signs("Kyoto (京都)", "en") == "Kyoto (京都)"
+
+
+@given(st.text("京(都)):!?~=,; a1『』", max_size=40), st.sampled_from(["ja", "zh", "en"]))
+def test_nothing_else_changes(text: str, language: str) -> None:
+    """Each character stays in its place, and is what SentencePiece reads."""
+    wide = with_wide_signs(text, language)
+    assert with_narrow_signs(wide) == text
+    assert with_wide_signs(wide, language) == wide or "(" in wide
