@@ -1,6 +1,6 @@
-"""Where sentences end within a line: `sentencex` decides, for the language; here is what it is told besides.
+"""Split a line into sentences: `sentencex` does most of the work, and the rules here correct its mistakes.
 
-Each rule stands for texts that the library divides where a reader would not, or not where a reader would.
+Each rule covers texts that the library splits where a reader would not, or fails to split where a reader would.
 """
 
 import html
@@ -20,36 +20,36 @@ _ENTITY = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _ENUMERATOR = re.compile(
     r"\s*\(?(?:[0-9]{1,4}|[IVX]{1,5}|[ivx]{1,5}|[Ａ-Ｚａ-ｚア-ン]|[一二三四五六七八九十]{1,3})[.)．]\s*"
 )
-"""`1.` is no sentence but the beginning of one, and so are `IV.` and `イ．`."""
+"""`1.`, `IV.` and `イ．` are not sentences, but begin one."""
 _PAIRS = dict(zip("「『（〔【《〈“‘«„([", "」』）〕】》〉”’»“)]", strict=True)) | {'"': '"'}
 _NO_BRACKETS = str.maketrans(dict.fromkeys("".join([*_PAIRS, *_PAIRS.values()]), " "))
 _CLOSING = re.compile(r"[\s」』）】〉》”’»)\]]+")
-"""Closing brackets alone belong to what they close."""
+"""A piece of nothing but closing brackets belongs to the sentence before it."""
 _BRACKETED = re.compile(r"\s*(?:（[^（）]*[。．！？]）|\((?:(?=[^()]*\s)[^()]*[.!?]|[^()]*[。！？])\))[¹²³⁰⁴-⁹†‡]*+\s*")
-"""A sentence in brackets, which the library takes for the beginning of the next one; not (U.S.), which is one word."""
+"""A sentence in brackets, which the library attaches to the next one; but not (U.S.), which is one word."""
 _WITHIN_WORD = re.compile(r"[/\\,;:]|[A-Z]{2,}(?![a-z])|[A-Z][a-z0-9]*+(?:[A-Z]\w*+|\()", re.ASCII)
-"""What goes on right behind a full stop: a/../b, System.IO, Console.WriteLine; but not I said so.He went."""
+"""What continues a word right after a full stop: a/../b, System.IO, Console.WriteLine; but not I said so.He went."""
 _WORD_BEGUN = re.compile(r"(?:^|[\s*\"'“‘«„(\[/])\.{1,2}$")
-"""A full stop behind nothing is one of .NET, ./a, ../a or *.*"""
+"""A full stop with nothing before it, as in .NET, ./a, ../a or *.*, ends no sentence."""
 _SIGN_QUOTED = re.compile(r"(?:^|[\s(])[\"'“‘«„][.!?…]{1,3}[\"'”’»“]\s*$")
-"""A sign that is spoken of ends nothing: press '?' for help."""
+"""A quoted punctuation mark ends no sentence: press '?' for help."""
 _ATTRIBUTION = re.compile(r"[—–-]\s?[^\W\d_]")
-"""— сказал он, —dijo él: what follows speech, behind a dash and in lower case, belongs to its sentence."""
+"""— сказал он, —dijo él: lower-case text after direct speech and a dash belongs to the same sentence."""
 _SHORT_WORD = re.compile(r"(?:^|[\s.(«„“\"-])[^\W\d_]{1,4}\.\s*$")
-"""Before a lower-case letter a short word with a full stop is an abbreviation: т. е. да, J.-C. est né.
+"""Before a lower-case letter, a short word with a full stop is an abbreviation: т. е. да, J.-C. est né.
 
-Not in English, where the library knows the abbreviations, and chats are written in lower case.
+Not applied to English: the library knows its abbreviations, and chats are written in lower case.
 """
 _HALF_OF_DAY = re.compile(r"\b[ap]\.m\.\s*$")
 _ZONE = re.compile(r"(?:[ECMP][SD]?T|AEST|BST|CES?T|GMT|[IJK]ST|UTC|(?:Eastern|Central|Mountain|Pacific|local)\b)")
-"""English: what says whose time it is belongs to it: 7 p.m. ET."""
+"""English: a time zone belongs to the time before it: 7 p.m. ET."""
 _INITIAL = re.compile(r"(?:^|[^A-Za-zＡ-Ｚａ-ｚ])(?:[A-Z]\.|[Ａ-Ｚ]．)$")
-"""Japanese and Chinese: a capital letter with a full stop, and text right behind it, as in J.S.バッハ, is no end."""
+"""Japanese and Chinese: a capital letter and a full stop with text right after them, as in J.S.バッハ, end nothing."""
 _PARTICLE = re.compile(
     r"って|を|[がはにのも](?=[^ぁ-ん、])"
     r"|と(?=[^ぁ-ん]|い[いうえわっ]|おも|おっしゃ|さけ|たず|こた|つぶや|わら|の|か(?!なり)|だけ|さえ)"
 )
-"""Japanese: after a bracket, or a called と, what cannot begin a sentence goes on with the one before."""
+"""Japanese: after a closing bracket, `！` or `？`, words that cannot begin a sentence continue the one before."""
 
 _BEFORE_NAMES = {
     "de": r"[Ii]nkl|[Ee]xkl|[Zz]zgl|Dipl\.-\w+",
@@ -63,7 +63,7 @@ _BEFORE_NAMES = {
     "ru": "им|рис|табл|гл|стр|ул|т\\. е|т\\. к|т\\. н|Т\\. е|Т\\. к",
     "zh": "Mr|Mrs|Ms|Dr|St|Prof",
 }
-"""Abbreviations with something after them, which the library's lists for these languages lack."""
+"""Abbreviations before a name or the like, which the library's lists for these languages lack."""
 _ORDINAL = {
     "de": r"(?:\b(?:[dD](?:er|ie|as|es|em|en)|[iI][mn]|[iI]ns|[aA][mb]|[zZ]u[mr]|[vV]om|[bB]eim|[bB]is|[sS]eit"
     r"|[uU]nd|[eE]ine?[mnrs]?|[iIsSmM](?:hre|eine)[mnrs]?)\s+[0-9]{1,3}\.\s*$)"
@@ -72,10 +72,10 @@ _ORDINAL = {
 
 
 class Boundaries:
-    """The rules of one language."""
+    """The sentence boundaries of one language."""
 
     def __init__(self, language: str) -> None:
-        self._language = code = primary(language)  # most regions and scripts the library takes for unknown languages
+        self._language = code = primary(language)  # the library does not know most codes with a region or script
         self._japanese = code == "ja"
         self._english = code == "en"
         self._without_spaces = code in {"ja", "zh"}
@@ -84,11 +84,12 @@ class Boundaries:
         self._unfinished = re.compile("|".join(held)) if held else None
 
     def split(self, line: str, longest: int) -> list[str]:
-        """The sentences of a line, each with the white space after it; joined they are the line.
+        """Split a line into sentences, each with the white space after it; joined, they are the line.
 
-        Tags, and other marks around words, make no difference, nor whether a character is an entity. `longest` is what
-        a sentence may have, in characters. The library takes quadratic time, so a line is searched in windows of twice
-        that, and what has no boundary within one is cut: too long in any case, it is for the caller to refuse.
+        Tags and other marks around words make no difference, nor does writing a character as an entity. `longest` is
+        the most characters that a sentence may have. The library takes quadratic time, so a line is searched in windows
+        of twice that length; text with no boundary within a window is cut there. It is too long in any case, and the
+        caller has to deal with it.
         """
         return split_as_read(line, lambda read: self._sentences(read, longest))
 
@@ -101,7 +102,7 @@ class Boundaries:
                 yield sentence
 
     def _joined(self, pieces: Iterable[str], longest: int) -> Iterator[str]:
-        """The same, where the library has divided a sentence."""
+        """Rejoin the pieces where the library has split a sentence."""
         held = ""
         for piece in pieces:
             if held and (len(held) > longest or not self._goes_on(held, piece)):
@@ -118,7 +119,7 @@ class Boundaries:
             window = disguised[start : start + 2 * longest]
             pieces = self._searched(window)
             if start + len(window) < len(line) and len(pieces) > 1:
-                pieces = pieces[:-1]  # the window may have cut the last one short: it begins the next window
+                pieces = pieces[:-1]  # the window may have cut the last piece short: the next window begins with it
             yield from _cut(line[start : start + len(window)], pieces)
             start += sum(map(len, pieces))
 
@@ -126,17 +127,17 @@ class Boundaries:
         return disguised(text, spaced=not self._without_spaces)
 
     def _searched(self, window: str) -> list[str]:
-        """What the library makes of a window; the whole of it, where that is not the same text."""
+        """Return the library's pieces of a window; the whole window if it panics, or they are not the same text."""
         try:
             pieces = [piece for piece in sentencex.segment(self._language, window) if piece]
         except BaseException as error:
-            if type(error).__name__ != "PanicException":  # what Rust raises is no Exception, and in no module
+            if type(error).__name__ != "PanicException":  # a panic of Rust is no Exception, and in no module
                 raise
             return [window]
         return pieces if "".join(pieces) == window else [window]
 
     def _apart(self, sentence: str) -> Iterator[str]:
-        """A sentence, and before it those in brackets that it begins with."""
+        """Split the sentences in brackets that a sentence begins with from the rest of it."""
         start = 0
         while (found := _BRACKETED.match(sentence, start)) and self._may_begin(sentence, found.end()):
             yield found[0]
@@ -144,15 +145,15 @@ class Boundaries:
         yield sentence[start:]
 
     def _may_begin(self, text: str, start: int) -> bool:
-        """Whether a sentence may begin there in a text, behind a bracket."""
+        """Return whether a sentence may begin at `start`, right after a bracket."""
         first = text[start : start + 1]
         if not (first.isalnum() or first in _PAIRS) or first.islower():
             return False
         return not (self._japanese and _PARTICLE.match(text, start))
 
     def _goes_on(self, before: str, piece: str) -> bool:
-        """Whether a sentence that the library has divided goes on."""
-        end = before[-24:]  # enough for every rule, and so linear time
+        """Return whether `piece` continues the sentence before it, which the library has split."""
+        end = before[-24:]  # enough for every rule, and keeps the time linear
         attributed = _ATTRIBUTION.match(piece)
         return bool(
             _CLOSING.fullmatch(piece)
@@ -170,17 +171,17 @@ class Boundaries:
 
 
 def split_as_read(text: str, split: Callable[[str], Iterable[str]]) -> list[str]:
-    """The pieces of a text, divided where it would be without its tags and other marks, and without entities.
+    """Split a text where `split` would if the text had no tags, other marks or entities.
 
     Args:
-        text: that may have them.
-        split: gives pieces that make up the text that it is given.
+        text: may have tags, other marks and entities.
+        split: returns the pieces of a text; joined, they have to be that text.
     """
     return split_unmarked(text, lambda unmarked: _split_with_characters(unmarked, split), whole_links=True)
 
 
 def _split_with_characters(text: str, split: Callable[[str], Iterable[str]]) -> Iterator[str]:
-    """The pieces of a text, divided where it would be if its entities, as `&rdquo;`, were what they stand for."""
+    """Split a text where `split` would if its entities, such as `&rdquo;`, were the characters they stand for."""
     ends, longer = list[int](), list[int]()
 
     def character(found: re.Match[str]) -> str:
@@ -201,9 +202,10 @@ def _split_with_characters(text: str, split: Callable[[str], Iterable[str]]) -> 
 
 
 def _opened(sentence: str, longest: int) -> str | None:
-    """What may be several sentences in brackets, of the same length without them: the library divides nothing within.
+    """Replace brackets by spaces, since the library splits nothing within them; None if there is no need to.
 
-    Those around all of it, as a speech on a line of its own has them; any, where it would be too long else.
+    Only a pair that encloses the whole sentence, as around speech on a line of its own, is replaced; but all brackets
+    are if the sentence is longer than `longest`.
     """
     core = sentence.strip()
     if len(sentence) > longest:
@@ -215,7 +217,7 @@ def _opened(sentence: str, longest: int) -> str | None:
 
 
 def _enclosed(text: str) -> bool:
-    """Whether a text begins with a bracket that ends with it."""
+    """Return whether one pair of brackets encloses the whole text."""
     opening, closing = text[0], _PAIRS.get(text[0])
     if closing is None or text[-1] != closing or len(text) == 1:
         return False
@@ -231,7 +233,7 @@ def _enclosed(text: str) -> bool:
 
 
 def _cut(text: str, like: Iterable[str]) -> Iterator[str]:
-    """The text in pieces as long as others."""
+    """Cut the text into pieces as long as those of `like`."""
     start = 0
     for piece in like:
         yield text[start : start + len(piece)]

@@ -1,7 +1,7 @@
-"""A line as the library that divides it into sentences should see it.
+"""Disguise a line so that `sentencex`, the library that splits it into sentences, reads it as a person would.
 
-`sentencex` takes some characters for others than a reader would, and pairs quotation marks that are no pair; in their
-places it is shown ones that it takes for what they are. Nothing is longer or shorter than it was.
+The library misreads some characters, and pairs quotation marks that are not a pair. Each of them is replaced by one
+that it reads correctly. The length never changes, so that positions in the disguised line hold for the original.
 """
 
 import re
@@ -10,39 +10,39 @@ from typing import Final
 from models.data.words import TICKED
 
 _AFTER_STOP: Final = re.compile(r"(?<=[。！？])[0-9]")
-"""After a stop it takes any ASCII digit for decimals, and so misses 来た。3人は; a wide digit it does not."""
+"""The library takes an ASCII digit after a stop for a decimal, and so misses 来た。3人は; not so a wide digit."""
 _BRACKETS: Final = str.maketrans("『』", "《》")
-"""It does not know 『』, and divides what is in them."""
+"""The library does not know 『』, and splits the text within them."""
 _DECIMAL: Final = re.compile(r"(?<=[0-9０-９])．(?=[0-9０-９])")
-"""A wide full stop between digits is no end."""
+"""A wide full stop between digits ends no sentence."""
 _ELLIPSIS: Final = re.compile(r"…(?=[\"'”’»)\]]*\s+[\"'“‘«(\[¿¡]*(\w))")
-"""It knows three dots, and not the one character that stands for them: an end where a capital letter follows."""
+"""The library knows three dots, but not the character `…`: it ends a sentence if a capital letter follows."""
 _NOTE: Final = re.compile(
     r"""(?<![.!?…。．！？])([.!?…。．！？]++["'”’»」』)\]]*+)([¹²³⁰⁴-⁹†‡]++|(?<=\w[.!?])\*{1,3}+(?=\s))"""
     r"""(?=\s*+["'“‘«„(\[「『¿¡]*+(\w?))"""
 )
-"""The number of a note behind a stop. It has that begin the next sentence, or makes none where two numbers are.
+"""A footnote mark after a stop: the library moves it to the next sentence, or sees no boundary if there are two.
 
-As white space it changes nothing: Dr.¹ Smith is no end.
+Replaced by white space, it makes no difference: Dr.¹ Smith is still not split.
 """
 _TICKED: Final = re.compile(TICKED, re.VERBOSE)
-"""It takes what opens code behind a stop for a quotation mark that closes."""
+"""The library takes a backtick that opens code after a stop for a closing quotation mark."""
 _SPACED_STOP: Final = re.compile(r"(?<=[A-Z])[^\S\r\n]+(?=\.)")
-"""It panics at a wide or no-break space between a capital letter and a full stop, as pages on the web have them."""
+"""The library panics at a wide or no-break space between a capital letter and a full stop, as found on web pages."""
 _ANSWER: Final = re.compile(r"\b(?:No|no|Mm)(?=\.\s+[^\W\d_])(?!\.\s+(?:[IVXLC]{2,}|[VXLC])\b)")
-"""It takes this for the abbreviation of number, or of millimetre, though nothing is counted behind it."""
+"""The library takes these words for the abbreviations of number and millimetre, even though no number follows."""
 _NO_ABBREVIATION: Final = "Na"
 _OPENS: Final = re.compile(r"""(?<![^\s(\[{"'“‘—–/-])["'“‘„](?=["'“‘(\[]{0,4}+(\S))""")
 _CLOSES: Final = re.compile(r"""([.!?…])(["“”'’]++)(?!\w)(?=(\s+[^\W\d_])?)|["“”]""")
-"""Quotation marks by the white space around them. It takes the next two for a pair, also of a speech that has begun, or
-that ends, in another paragraph, or of an apostrophe, and divides nothing between them."""
+"""Opening and closing quotation marks, told apart by the white space around them. The library pairs any two in a row,
+even if the speech begins or ends in another paragraph or one is an apostrophe, and splits nothing between them."""
 
 
 def disguised(line: str, *, spaced: bool) -> str:
-    """The line with some of its characters replaced, of the same length.
+    """Return the line with some of its characters replaced; its length stays the same.
 
     Args:
-        line: what is to be divided.
+        line: the line to be split into sentences.
         spaced: whether the language has spaces between words.
     """
     line = _TICKED.sub(lambda found: "A" * len(found[0]), line)
@@ -55,13 +55,13 @@ def disguised(line: str, *, spaced: bool) -> str:
 
 
 def _without_pairs(line: str) -> str:
-    """Quotation marks that open as what stands before a word, and those that close as one that closes no pair."""
+    """Replace opening quotation marks by characters that may precede a word, and closing ones by one without a pair."""
     line = _OPENS.sub(lambda found: "a" if found[1].islower() else "/", line)
     return _CLOSES.sub(_closing, line)
 
 
 def _closing(found: re.Match[str]) -> str:
-    """A stop and one mark behind it, of however many; no stop where the sentence goes on, as in "Why?" he asked."""
+    """Keep a stop and one closing mark of several; drop the stop if the sentence goes on, as in "Why?" he asked."""
     stop, marks, behind = found.groups(default="")
     goes_on = stop and behind.strip().islower()
     return "a" * (len(marks) - 1) + ("," if goes_on else stop) + "”"

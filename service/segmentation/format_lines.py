@@ -1,8 +1,8 @@
-"""Lines that a text has for programs alone, although there are letters in them: they stay, and are no context.
+"""Find the lines of a text that are meant for programs, not readers: they are neither translated nor used as context.
 
-Code between fences and in tags, comments and definitions of links in Markdown (CommonMark 0.31, sections 4.5 to 4.7),
-the names of GitHub's alerts, what MyST says of boxes, what a page begins with (front matter), and all of subtitles but
-what is shown (WebVTT, section 4).
+These are code between fences and in tags, comments and link definitions in Markdown (CommonMark 0.31, sections 4.5 to
+4.7), the names of GitHub's alerts, the options of MyST's boxes, the front matter of a page, and everything in subtitle
+files but the text that is shown (WebVTT, section 4).
 """
 
 import re
@@ -15,18 +15,18 @@ from models.data.words import has_words
 _MAY_BE: Final = re.compile(
     r"[ \t>\ufeff]*(?:`{3}|~{3}|\${2}|%{2}|<!--|<[PSps]|\{/\*|@?\[|WEBVTT|NOTE|STYLE|REGION|[0-9]+:|import\b)"
 )
-"""How most lines do not begin that are anything of this."""
+"""How any line that begins such a block begins; a cheap first test that most lines fail."""
 _FENCE: Final = re.compile(r"[ \t>]*(?P<fence>`{3,}(?=[^`]*$)|~{3,4}(?=[ \t]*\w)|\${2}(?=\s*\Z)).*", re.DOTALL)
-"""Of code, or of a formula in TeX.
+"""The opening fence of code, or of a formula in TeX.
 
-Tildes without a language behind them are rules: newsletters have them around each of their parts.
+Tildes without a language after them are horizontal rules: newsletters put them around each section.
 """
 _BOX: Final = re.compile(
     r"[ \t>]*`{3,}\{(?:admonition|attention|caution|danger|dropdown|epigraph|error|hint|important|margin|note|seealso"
     r"|sidebar|tip|topic|warning)\}.*",
     re.DOTALL,
 )
-"""What begins a box of MyST, in which there is text, as if it were code; a title may follow."""
+"""The opening line of a MyST box, which looks like a code fence but has text within; a title may follow."""
 _BOX_OPTION: Final = re.compile(r"[ \t>]*:[a-z-]+:.*\s*")
 _COMMENT: Final = re.compile(r"[ \t>]*(<!--|\{/\*|%%|<(?:pre|script|style)(?=[\s>]))", re.IGNORECASE)
 _COMMENT_ENDS: Final = {
@@ -35,14 +35,14 @@ _COMMENT_ENDS: Final = {
     "%%": "%%",
     **{f"<{name}": f"</{name}>" for name in ("pre", "script", "style")},
 }
-"""Of HTML, of pages of Docusaurus (MDX), and of Obsidian; and elements that are for programs, or are code."""
+"""How comments of HTML, Docusaurus (MDX) and Obsidian end, and elements with scripts, styles or code."""
 _COMMENTS: Final = re.compile(
     r"<!--.*?(?:-->|\Z)|\{/\*.*?(?:\*/\}|\Z)|%%.*?(?:%%|\Z)|<(?P<name>pre|script|style)\b.*?(?:</(?P=name)>|\Z)",
     re.IGNORECASE,
 )
-"""In a line; what is not ended goes on to its end, so that nothing is looked for again and again."""
+"""Comments within a line; an unclosed one runs to its end, so that its end is not searched for repeatedly."""
 _MOST_ENDLESS: Final = 3
-"""Blocks that are begun and not ended, of one sign; behind so many none is looked for."""
+"""After so many unclosed blocks of one sign, the end of no further one is searched for."""
 _LINK: Final = re.compile(
     r"""[ ]{0,3}\[(?!\^)[^\[\]]{1,200}\]:[ \t]+                     # [name]: https://example.org "title"
         (?:<[^<>]*+>|(?:[a-z][a-z0-9+.-]{1,20}+://|mailto:|www\.|\.{0,2}/|\#[A-Za-z])[!-~]*+
@@ -52,19 +52,19 @@ _LINK: Final = re.compile(
 )
 _LINK_BEGINS: Final = re.compile(r"[ ]{0,3}\[(?!\^)[^\[\]]{1,200}\]:\s*")
 _IMPORT: Final = re.compile(r"""import [\w$*{},\s]+?\sfrom\s+(?:"[^"\s]++"|'[^'\s]++');?\s*""")
-"""What a page of Docusaurus (MDX) takes from elsewhere."""
+"""An import in a page of Docusaurus (MDX)."""
 _ALERT: Final = re.compile(r"[ \t>]*> ?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*")
-"""What GitHub shows a quotation as."""
+"""The kind of alert as which GitHub shows a quotation."""
 _CONTENTS: Final = re.compile(r"\s*+(?:@?\[toc\]|\[\[_?toc_?\]\])\s*+", re.IGNORECASE)
-"""Where many programs put a table of contents."""
+"""A placeholder for which many programs insert a table of contents."""
 _TIMES: Final = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{2}[.,][0-9]{3}[ \t]+-->.*\s*")
 """When a subtitle is shown, and where."""
 _MAY_BE_TIMES: Final = "-->"
 _SUBTITLES: Final = re.compile(r"[\s\ufeff]*WEBVTT(?:[ \t].*)?\s*")
 _ABOUT_ALL: Final = re.compile(r"(?:Kind|Language|Region|X-TIMESTAMP-MAP)\s*[:=].*\s*")
-"""What follows the first line of them, for programs."""
+"""Header lines after the first line of a subtitle file."""
 _LOOKS: Final = re.compile(r"Style:\s*")
-"""YouTube has how they look behind that, up to an empty line."""
+"""Begins the styles in a YouTube subtitle file, which go on up to an empty line."""
 _ABOUT_SUBTITLES: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?", re.DOTALL)
 _OF_FORMULA: Final = "$$"
 _SIGN_OF_TEX: Final = re.compile(r"[\\^_=<>]")
@@ -72,7 +72,7 @@ _RULE: Final = re.compile(r"\ufeff?---\s*")
 _RULE_END: Final = re.compile(r"(?:---|\.\.\.)\s*")
 _KEY: Final = re.compile(r"[a-z][A-Za-z0-9_.-]*+:(?:[ \t].*)?(?<![.?!。！？])\s*")
 _MATTER: Final = re.compile(rf"[ \t]*#.*\s*|[ \t]+\S.*\s*|-[ \t].*\s*|{_KEY.pattern}")
-"""A line that it may begin with, and any line of YAML; what somebody says in a scene ends as a sentence does."""
+"""Any line of front matter in YAML. A key's line (`_KEY`) does not end like a sentence: that would be dialogue."""
 _KEY_OF_PAGES: Final = re.compile(
     "(?:aliases|authors?|categories|date|description|draft|excerpt|id|image|keywords|lang|layout|permalink|published"
     r"|sidebar_label|sidebar_position|slug|summary|tags|title|weight):(?:[ \t].*)?\s*"
@@ -80,19 +80,19 @@ _KEY_OF_PAGES: Final = re.compile(
 _MATTER_OF_PAGES: Final = re.compile(
     r"""\s*|[ \t]*\#.*\s*|[ \t]+\S.*\s*|-[ \t].*\s*|[\])}].*\s*|["']?[A-Za-z][A-Za-z0-9_. -]*+["']?:(?:[ \t].*)?\s*"""
 )
-"""Any line beside such a key: then it is no scene."""
+"""Any line of front matter that has such a key, which rules out dialogue."""
 _RULE_OF_TOML: Final = re.compile(r"\ufeff?\+\+\+\s*")
 _KEY_OF_TOML: Final = re.compile(r"[A-Za-z0-9_.\"'-]++[ \t]*=.*\s*")
-"""Hugo has pages that begin with these."""
+"""A key of the front matter in TOML with which pages of Hugo begin."""
 _MOST_MATTER: Final = 200
-"""Lines of it."""
+"""The most lines that front matter may have."""
 
 
 def format_lines(lines: Sequence[str]) -> list[bool]:
-    """Whether each line of a text is for programs. Takes a time that is about linear in the length of the text.
+    """Return, for each line of a text, whether it is for programs; the time is about linear in the text's length.
 
     Args:
-        lines: with their ends.
+        lines: the lines with their line ends.
     """
     found = _Lines(lines)
     found.read()
@@ -100,7 +100,7 @@ def format_lines(lines: Sequence[str]) -> list[bool]:
 
 
 def has_subtitles(lines: Sequence[str]) -> bool:
-    """Whether there are times at which something is shown."""
+    """Return whether any line says when a subtitle is shown."""
     return any(_MAY_BE_TIMES in line and _TIMES.fullmatch(line) for line in lines)
 
 
@@ -110,9 +110,9 @@ class _Lines:
         self._lines = lines
         self._subtitles = bool(lines) and _SUBTITLES.fullmatch(lines[0]) is not None
         self._endless = Counter[str]()
-        """By their signs, blocks that were begun and not ended."""
+        """The number of unclosed blocks for each sign."""
         self._boxes = list[str]()
-        """What they begin with, of those that are not ended yet."""
+        """The fences of the boxes that are still open."""
 
     def read(self) -> None:
         place = self._end_of_header() if self._subtitles else self._end_of_matter()
@@ -122,7 +122,7 @@ class _Lines:
             place = max(place + 1, end)
 
     def _end(self, place: int) -> int:
-        """Behind the last line of a block that begins here; here, if none does."""
+        """Return the place after the last line of a block that begins at `place`; `place` itself if none does."""
         line = self._lines[place]
         if alone := self._alone(place):
             return place + alone
@@ -139,7 +139,7 @@ class _Lines:
         return place
 
     def _alone(self, place: int) -> int:
-        """How many lines from here on are for programs by themselves: two, if a link has its address in the second."""
+        """Count the lines from `place` on that are for programs alone: two if a link's address is on the next line."""
         line = self._lines[place]
         if any(each.fullmatch(line) for each in (_LINK, _ALERT, _IMPORT, _CONTENTS, _SUBTITLES)):
             return 1
@@ -149,18 +149,18 @@ class _Lines:
         return 2 * bool(_LINK.fullmatch(f"{line.rstrip()} {behind.lstrip()}"))
 
     def _is_cue(self, place: int) -> bool:
-        """Whether a line before times is the name of a subtitle."""
+        """Return whether the line at `place`, before one with times, is the name of a subtitle."""
         return place >= 0 and bool(self._lines[place].strip()) and self._follows_nothing(place)
 
     def _follows_nothing(self, place: int) -> bool:
         return place == 0 or not self._lines[place - 1].strip()
 
     def _where(self, place: int, is_found: Callable[[str], object]) -> Iterator[int]:
-        """Where lines are behind this one."""
+        """Find lines after `place`."""
         return (number for number in range(place + 1, len(self._lines)) if is_found(self._lines[number]))
 
     def _begin_box(self, place: int, fence: str) -> int:
-        """Here, as its line may have a title; what says how it looks stays."""
+        """Open a box and keep its options; return `place`, since its own line may have a title to translate."""
         self._boxes.append(fence)
         end = next(self._where(place, lambda each: not _BOX_OPTION.fullmatch(each)), len(self._lines))
         self.kept[place + 1 : end] = [True] * (end - place - 1)
@@ -184,12 +184,12 @@ class _Lines:
         return self._end_behind(place, end, lambda each: end in each.lower())
 
     def _end_behind(self, place: int, sign: str, is_end: Callable[[str], object]) -> int:
-        """Behind the line that ends a block; what is not ended is none, as anybody may write three signs."""
+        """Return the place after the line that ends a block; `place` if none does: anybody may type three signs."""
         if self._endless[sign] < _MOST_ENDLESS:
             number = next(self._where(place, is_end), None)
             if number is not None and not has_words(self._lines[number].lower().partition(sign)[2]):
                 return number + 1
-            self._endless[sign] += 1  # or its last line has words behind it
+            self._endless[sign] += 1  # unclosed, or there are words after its end
         return place
 
     def _end_of_header(self) -> int:
@@ -213,14 +213,14 @@ class _Lines:
         return end
 
     def _until(self, end: re.Pattern[str]) -> Sequence[str]:
-        """The lines between the first one and one that ends what it begins; none, if none does."""
+        """Return the lines between the first one and the one that closes its block; none if it is not closed."""
         last = min(len(self._lines), _MOST_MATTER)
         place = next((place for place in range(1, last) if end.fullmatch(self._lines[place])), 1)
         return self._lines[1:place]
 
 
 def _is_formula(lines: Sequence[str]) -> bool:
-    """Whether lines between two `$$`, none of them empty, are in TeX: lists of restaurants have such lines, too."""
+    """Return whether the lines between two `$$`, none of them empty, are TeX; lists of restaurants have `$$`, too."""
     return all(line.strip() for line in lines) and any(map(_SIGN_OF_TEX.search, lines))
 
 

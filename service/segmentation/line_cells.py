@@ -1,4 +1,4 @@
-"""Cells of lines: what stands between tabs, and between | in a row of a table (GFM 0.29, section 4.10)."""
+"""Split lines into cells, at tabs and, in the row of a table, at | (GFM 0.29, section 4.10)."""
 
 import re
 from collections.abc import Sequence
@@ -6,27 +6,28 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 _LEADER: Final = r"(?<![ \u3000.…‥・．·])[ \u3000]*+[.…‥・．·](?: ?[.…‥・．·]){3,}+[ \u3000]*+(?=[0-9０-９]{1,4}\s*\Z)"
-"""What leads to the number of a page, in a table of contents."""
+"""The dot leader before a page number in a table of contents."""
 _BETWEEN_IN_ROW: Final = re.compile(
     rf"(\t+|{_LEADER}|(?:(?<![ \t\u3000])[ \t\u3000]+)?(?:\\?\||[│┃║])[ \t\u3000]*"
     r"|(?<![!-;=?-{}~])[!-;=?-{}~]{200,})"
 )
 _BETWEEN: Final = re.compile(rf"(\t+|{_LEADER}|(?<![!-;=?-~])[!-;=?-~]{{200,}})")
-"""What stands between the cells of a row, and of any other line: also what is no word of any language, such as an
-image in base64 or a long address, and would be too long for a model. A tag beside it is none of it.
+"""What separates the cells of a row, and those of any other line.
 
-What begins nowhere but at the beginning of a run is looked for once in each, and not again from each of its characters.
+A long run of characters that is no word of any language, such as an image in base64 or a long address, counts as a
+separator, too: it would be too long for a model. A tag beside it is not part of it. The lookbehinds let such a run be
+tried only once, at its beginning, and not again from each of its characters.
 """
 _CODE: Final = re.compile(r"`(?:[^`|]|(?<=\\)\|)++`")
-"""In a row, where each | within it has a backslash."""
+"""Code in a row, where each | within it has a backslash."""
 _ROW_BEGINS: Final = ("|", "│", "┃", "║")
-"""As Markdown has rows, and as people and programs draw them."""
+"""How rows begin in Markdown, and in tables drawn by people and programs."""
 _RULE: Final = re.compile(r"[ \t>]*+\|?+[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?\s*+")
-"""Below the first row of a table."""
+"""The delimiter row below the first row of a table."""
 
 
 def rows_of_tables(lines: Sequence[str]) -> list[bool]:
-    """Whether each line is a row of a table: beside a rule, rows need not begin with |."""
+    """Return, for each line, whether it is a row of a table with a rule; such rows need not begin with |."""
     rows = [False] * len(lines)
     for place in range(1, len(lines)):
         if (
@@ -40,7 +41,7 @@ def rows_of_tables(lines: Sequence[str]) -> list[bool]:
 
 
 def cells_of(text: str, *, is_row: bool) -> list[str]:
-    """The cells of a line, and in turn with them what stands between: each is a text of its own."""
+    """Return the cells of a line alternating with the separators between them; each cell is a text of its own."""
     if not (is_row or text.startswith(_ROW_BEGINS)):
         return _BETWEEN.split(text)
     seen = _CODE.sub(lambda code: code[0].replace("|", "_"), text)

@@ -1,4 +1,4 @@
-"""What stands at the beginning of a line, before its text, and behind it: marks of lists, headings and boxes."""
+"""Find the marks of lists, headings and boxes before and after the text of a line."""
 
 import html
 import re
@@ -54,19 +54,19 @@ _BOX = re.compile(
     """,
     re.VERBOSE,
 )
-"""How lines begin that begin a box, or a tab, of MkDocs, Docusaurus, VitePress, MyST or Pandoc; a title may follow."""
+"""The beginning of a box or tab of MkDocs, Docusaurus, VitePress, MyST or Pandoc; a title may follow."""
 _ATTRIBUTES = re.compile(r"\{:?\s*[#.][A-Za-z][^{}\n]{0,200}\}")
-"""{#kyoto .large} behind a heading, by which links find it: of Pandoc, Docusaurus and Hugo, with a colon of Jekyll."""
+"""{#kyoto .large} after a heading, as a target for links: Pandoc, Docusaurus, Hugo; with a colon, Jekyll."""
 _TAG = re.compile(r"<[^<>]*+>")
 _COVER = re.compile(rf"{_TAG.pattern}|[*_]")
-"""What may be around such a mark: tags, or signs that it is bold."""
+"""What may surround a mark: tags, or Markdown's signs for bold and italics."""
 _LONGEST_COVERED = 300
-"""Characters of a line within which one is looked for."""
+"""A surrounded mark is searched for within so many characters."""
 _MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
 
 
 def title_of_box(line: str) -> tuple[int, int] | None:
-    """From where to where a line is a title, if it is one that begins a box."""
+    """Return the start and end of the title in a line that begins a box; None for any other line."""
     found = _BOX.match(line)
     if found is None:
         return None
@@ -76,13 +76,13 @@ def title_of_box(line: str) -> tuple[int, int] | None:
 
 
 def after_marks(line: str, *, ordinals: bool = False) -> int:
-    """Where the text of a line begins, behind marks that may be bold or in tags, as pages have them."""
+    """Return where the text of a line begins, after marks that may be bold or in tags, as on web pages."""
     end = _end_of_marks(line, ordinals=ordinals)
     return end + _covered(line[end:], ordinals=ordinals)
 
 
 def before_attributes(line: str) -> int:
-    """Where the text of a line ends, before what Markdown has for the name of a heading, or for a line break."""
+    """Return where the text of a line ends, before a heading's attributes or the backslash of a line break."""
     text = line.rstrip()
     if text.endswith("\\"):
         return len(text.rstrip("\\").rstrip())
@@ -91,7 +91,7 @@ def before_attributes(line: str) -> int:
 
 
 def _covered(text: str, *, ordinals: bool) -> int:
-    """Where marks end that tags, and other marks around words, are around, or that are entities (`&bull;`)."""
+    """Return where marks end that are in tags or other marks around words, or are entities (`&bull;`)."""
 
     def divided(read: str) -> list[str]:
         end = _end_of_marks(read, ordinals=ordinals)
@@ -108,16 +108,16 @@ def _bare(text: str) -> str:
 
 
 def _stands_apart(marks: str, text: str) -> bool:
-    """Whether nothing is around marks and only a part of the text behind them, where it would lack its other half."""
+    """Return whether no pair of tags or signs encloses the marks and a part of the text: it would be torn apart."""
     before, after = unmarked(marks).before, unmarked(text).after
     opened, closed = before.count("<") - before.count("/>"), after.count("</")
     return opened == closed and _TAG.sub("", before).strip() == _TAG.sub("", after).strip()
 
 
 def _end_of_marks(line: str, *, ordinals: bool) -> int:
-    """Where the text of a line begins.
+    """Return where the marks at the beginning of a line end.
 
-    Where there are ordinals, `3. Oktober` is a date and no item of a list; and `192.168.0.1 is` begins a sentence.
+    In languages with ordinals, `3. Oktober` is a date, not a list item; and `192.168.0.1 is` begins a sentence.
     """
     found = _MARKS.match(line)
     if found is None:

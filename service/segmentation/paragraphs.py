@@ -1,7 +1,7 @@
-"""Paragraphs that are wrapped by hand, as plain text, mail and Markdown have them, and are read as one line each.
+"""Unwrap paragraphs with hard line breaks, as in plain text, mail and Markdown, so that each is one line.
 
-A sentence goes on behind such a line break, and line by line it would be translated into nonsense. What is a verse, a
-list or an address stays as it is, so there has to be evidence: lines that are as full as can be, or words that go on.
+A sentence goes on after such a line break, and translating it line by line gives nonsense. Verses, lists and addresses
+must keep their lines, so there has to be evidence of wrapping: lines that are as full as can be, or words that go on.
 """
 
 import re
@@ -18,19 +18,19 @@ from service.segmentation.line_cells import rows_of_tables
 from service.segmentation.line_marks import after_marks
 
 _LEAST_COLUMNS: Final = 40
-"""Of a line that is wrapped: verses, and lines of addresses, are shorter."""
+"""The least width of a wrapped line: the lines of verses and addresses are shorter."""
 _LEAST_SPACES: Final = 3
-"""In it, between words that have any: an address of the web, or of a file, may be as long."""
+"""The fewest spaces in a wrapped line, if the language has any: a URL or a path may be as long, but has none."""
 _DEEPEST_COLUMNS: Final = 4
-"""Of white space before a line from which on it is code, or set out by hand."""
+"""A line that is indented by so many columns or more is code, or laid out by hand."""
 _PROMPT: Final = ">>>"
-"""Of Python, in examples."""
+"""Python's, in examples."""
 _LOOSE_COLUMNS: Final = 4
-"""By which lines of a language without spaces differ: some signs may begin no line, and others end none."""
+"""By how much full lines may differ in a language without spaces, where some signs may not begin or end a line."""
 _ENDS: Final = re.compile(r"""[.!?…:;。．！？：；」』）】〉》][\s"'”’»)\]*_`」』）】〉》]*\Z""")
-"""How a line ends behind which another sentence may begin."""
+"""The end of a line after which another sentence may begin."""
 _BROKEN: Final = re.compile(r"(?:[ \t]{2}|\\|<br ?/?>)\Z", re.IGNORECASE)
-"""How a line ends, in Markdown, behind which a line break is meant."""
+"""The end of a line with an intended line break in Markdown."""
 _SET_OUT: Final = re.compile(r"\S(?:\t|[ \u3000]{3})\s*\S")
 """A line with columns."""
 _WORD: Final = re.compile(r"[^\W_]")
@@ -40,13 +40,13 @@ _HYPHENATED: Final = re.compile(r"[^\W\d_]-\Z")
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a text: the marks that it begins with, what it says, and its end."""
+    """A line of a text: the marks at its beginning, its text, and its end."""
 
     marks: str
     text: str
     end: str
     columns: int
-    """Up to the end of its text."""
+    """The width up to the end of its text."""
 
     @property
     def indent(self) -> int:
@@ -54,27 +54,27 @@ class _Line:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a line break behind it is meant, and no matter of its length."""
+        """Whether the line break after it is intended, not a matter of width."""
         return _BROKEN.search(self.text + self.end.rstrip("\r\n")) is not None
 
     @property
     def is_set_out(self) -> bool:
-        """Whether it has columns, or is an example of what somebody types."""
+        """Whether it has columns, or is an example of typed input."""
         return _SET_OUT.search(self.text) is not None or _PROMPT in self.marks
 
     def may_go_on(self, before: "_Line", first: "_Line") -> bool:
-        """Whether it may be of the same paragraph as the line before it, and as the first one."""
+        """Return whether it may belong to the paragraph of the line before it, given the paragraph's first line."""
         own = self.marks.strip(" \t>")
         quoted = self.marks.count(">") == first.marks.count(">")
         return not own and quoted and self.indent <= before.indent and "#" not in first.marks and not before.is_broken
 
 
 def unwrapped(text: str, language: str) -> str:
-    """A text with each paragraph that is wrapped on one line.
+    """Return the text with each wrapped paragraph on one line.
 
     Args:
-        text: plain, or Markdown; one with subtitles stays as it is.
-        language: that it is in.
+        text: plain text or Markdown; one with subtitles stays as it is.
+        language: the language of the text.
     """
     lines = text.splitlines(keepends=True)
     if len(lines) < 2 or has_subtitles(lines):
@@ -83,7 +83,7 @@ def unwrapped(text: str, language: str) -> str:
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[list[_Line]]:
-    """The lines of a text, those together that may be of one paragraph."""
+    """Group the lines of a text that may be one paragraph."""
     some = list[_Line]()
     for raw, is_of_the_format, is_row in zip(lines, format_lines(lines), rows_of_tables(lines), strict=True):
         line = _line(raw)
@@ -106,7 +106,7 @@ def _line(raw: str) -> _Line:
 
 
 def _joined(paragraph: Sequence[_Line], gap: str) -> str:
-    """A paragraph with its line breaks, but for those that are there for want of room."""
+    """Join the lines of a paragraph, but keep the line breaks that are not due to wrapping."""
     full = _is_full(paragraph, gap)
     parts = [paragraph[0].marks, paragraph[0].text]
     for before, line in pairwise(paragraph):
@@ -118,7 +118,7 @@ def _joined(paragraph: Sequence[_Line], gap: str) -> str:
 
 
 def _is_full(paragraph: Sequence[_Line], gap: str) -> bool:
-    """Whether in no line but the last there was room for the word that the next one begins with."""
+    """Return whether no line but the last had room for the first word of the next one."""
     most, pairs = max(line.columns for line in paragraph), list(pairwise(paragraph))
     room = most if gap else most - _LOOSE_COLUMNS
     return (
@@ -133,7 +133,7 @@ def _is_full(paragraph: Sequence[_Line], gap: str) -> bool:
 
 
 def _goes_on(before: _Line, line: _Line, gap: str, *, cased: bool) -> bool:
-    """Whether what a line says goes on in the next one, as far as a reader of no language sees."""
+    """Return whether a sentence goes on in the next line, as far as one can tell without knowing the language."""
     if before.columns < _LEAST_COLUMNS or _ENDS.search(before.text) or not _has_some_words(before.text, gap):
         return False
     first = _WORD.search(line.text)
@@ -145,18 +145,18 @@ def _has_some_words(text: str, gap: str) -> bool:
 
 
 def _first_word(text: str, gap: str) -> str:
-    """What has to stand on one line: without spaces between words any letter may, but for Latin words."""
+    """Return what cannot be broken at the start of a line: a word; without spaces, a Latin word or one character."""
     latin = _LATIN.match(text)
     return text.split(maxsplit=1)[0] if gap else latin[0] if latin else text[0]
 
 
 def _between(before: str, after: str, gap: str) -> str:
-    """What stands in place of a line break that a paragraph has for want of room: nothing behind a hyphen."""
+    """Return what replaces a line break that is due to wrapping: nothing after a hyphen."""
     if _HYPHENATED.search(before) and after[0].islower():
         return ""
     return in_place_of_line_break(gap, before[-1], after[0])
 
 
 def _columns(text: str) -> int:
-    """How wide a text is, where wide letters take two."""
+    """Return the width of a text, in which wide characters take two columns."""
     return len(text) if text.isascii() else sum(1 + (unicodedata.east_asian_width(each) in "FW") for each in text)

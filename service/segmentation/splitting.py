@@ -1,7 +1,7 @@
-"""Text into sentences and back: white space, list marks and lines without words are kept, character by character.
+"""Split text into sentences and join it again: white space, list marks and lines without words are kept exactly.
 
-A line's end is a boundary: a line break within a sentence would have no place in its translation. What a caller has
-split keeps its boundaries; but if it is several sentences, each of them is translated.
+A line's end is a boundary: a line break within a sentence would have no place in its translation. A sentence that a
+caller has split keeps its boundaries; but if it consists of several, each of them is translated separately.
 """
 
 import re
@@ -23,17 +23,18 @@ _WITH_ORDINALS = frozenset(
     ("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr")
 )
 _ASIDE = re.compile(rf"[\s\u200b-\u200f\u202a-\u202e\u2066-\u2069\u2190-\u21ff\u25c6\u25c7{PICTURES}\ufe0e\ufe0f]")
-"""White space, emoji, pictures, arrows, ◆◇◆ and marks of direction: around a sentence they stay as they are.
+"""White space, emoji, pictures, arrows, ◆◇◆ and direction marks, which stay as they are around a sentence.
 
-A model knows none of them, and drops them, or makes something up. Not so signs of arithmetic, which belong to a number.
+A model knows none of them, and drops them or makes something up. Arithmetic signs are not included, since they belong
+to a number.
 """
 _SPACES = " \u00a0\u2002\u2003\u2009\u202f\u3000"
-"""What a language may have between two sentences, wide or not; a line break or a tab is the document's."""
+"""Spaces that a language may have between two sentences, wide or not; line breaks and tabs are the document's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """Sentences without the white space and emoji around them, and what stands before, between and after them.
+    """Sentences without the white space and emoji around them, and the separators before, between and after them.
 
     `separators` has one element more than `sentences`.
     """
@@ -42,7 +43,7 @@ class Segmented:
     separators: tuple[str, ...]
 
     def separators_with(self, gap: str) -> list[str]:
-        """What stands around sentences of another language, which has `gap` between them in place of its own spaces."""
+        """Return the separators for translations, with the target language's `gap` in place of the source's spaces."""
         first, *others = self.separators
         if not others:
             return [first]
@@ -50,15 +51,15 @@ class Segmented:
         return [first, *starmap(partial(_between, gap), zip(between, pairwise(self.sentences), strict=True)), last]
 
     def join(self, sentences: Sequence[str], *, gap: str | None = None) -> str:
-        """The text with other sentences: of the same language, or of one that has `gap` between them."""
+        """Join other sentences to a text: of the same language, or of one with `gap` between sentences."""
         first, *following = self.separators if gap is None else self.separators_with(gap)
         return first + "".join(a + b for a, b in zip(sentences, following, strict=True))
 
 
 def _between(gap: str, separator: str, beside: tuple[str, str]) -> str:
-    """What comes between two sentences: `gap` for nothing but the other language's space; all else stays as it is.
+    """Return the separator of two translations: `gap` in place of spaces only; anything else stays as it is.
 
-    So does a space beside bold words: without it Markdown would take the marks around them for none.
+    A space beside bold words is not dropped: without it, Markdown would not recognise the marks around them.
     """
     if separator.strip(_SPACES) or (gap and separator and not separator.strip(gap)):
         return separator
@@ -72,9 +73,9 @@ def _is_marked(before: str, behind: str) -> bool:
 def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
     """Split text, so that joining the same sentences gives the same text.
 
-    What has more than `longest` characters is divided at its clauses, else between words, else anywhere. What comes
-    after `most` sentences stays in the last separator: it is for the caller to refuse them. Takes a time that is linear
-    in the length of the text.
+    A sentence of more than `longest` characters is divided at its clauses, else between words, else anywhere. What
+    follows the first `most` sentences stays in the last separator: the caller has to refuse such a text. The time is
+    linear in the length of the text.
     """
     sentences: list[str] = []
     separators: list[str] = []
@@ -96,15 +97,15 @@ def split(text: str, language: str, *, longest: int, most: int) -> Segmented:
 
 
 def _core(piece: str) -> tuple[int, int]:
-    """From where to where a piece with words is to be translated."""
+    """Return the start and end of what is to be translated in a piece with words."""
     before, after = (sum(1 for _ in takewhile(_ASIDE.match, text)) for text in (piece, reversed(piece)))
     return before, len(piece) - after
 
 
 def parts(text: str, language: str) -> tuple[str, ...]:
-    """The sentences that a caller's one consists of, if it is several: a model of single sentences would drop some.
+    """Split a caller's sentence that is really several: a model of single sentences would drop some of them.
 
-    Joined they are the text; what has no words is part of the sentence before it.
+    Joined, they are the text; a piece without words is part of the sentence before it. Empty for a single sentence.
     """
     boundaries = Boundaries(language)
     found: list[str] = []
@@ -118,7 +119,7 @@ def parts(text: str, language: str) -> tuple[str, ...]:
 
 
 def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]]:
-    """Pieces that make up the text, and whether each is a sentence, perhaps with white space around it."""
+    """Yield the pieces that make up the text, and whether each is a sentence, perhaps with white space around it."""
     boundaries = Boundaries(language)
     ordinals = primary(language) in _WITH_ORDINALS
     lines = text.splitlines(keepends=True)
@@ -140,7 +141,7 @@ def _pieces(text: str, language: str, longest: int) -> Iterator[tuple[str, bool]
 
 
 def _divided(sentence: str, longest: int) -> list[str]:
-    """A sentence that is too long at its clauses, or words: the text is ours to divide, and no reason to refuse it."""
+    """Divide a sentence that is too long, at clauses or words: the service split the text, so must not refuse it."""
     if len(sentence.strip()) <= longest:
         return [sentence]
     return pack(split_within(sentence, len, longest), len, longest)
