@@ -1,4 +1,4 @@
-"""Which language texts are in, of those that are served: for clients that do not say it."""
+"""Detect the source language of texts, among the served ones, for clients that do not specify it."""
 
 import asyncio
 import html
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 _READ_CHARACTERS: Final = 5_000
-"""Of the texts together: more do not make it surer."""
+"""How much is read of all texts together: more does not make the detection more reliable."""
 _NO_TEXT: Final = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<[a-z!/?][^<>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
 )
-"""Tags and what no page shows, which are in no language, however English they look."""
+"""Tags, and content that no page shows: they are in no language, however English they look."""
 _LOADING: Final = threading.Lock()
 _OTHER_NAMES: Final = {"fil": "tl", "nb": "no"}
-"""Codes that the identifier has under another one."""
+"""Language codes that the identifier knows under another code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A language as it is served, and how probable it is beside the others, from 0 to 1."""
+    """The code of a served language, and its probability among the candidates, from 0 to 1."""
 
     language: str
     confidence: float
@@ -40,12 +40,12 @@ class Detected:
 async def source_of(
     source_lang: str | None, target_lang: str, models: Iterable[Model], texts: Sequence[str] = ()
 ) -> Detected:
-    """The language of texts: as the client says; else the one that is translated into the target, or is likeliest.
+    """Return the source language: the client's, else the only one served to the target, else the likeliest.
 
-    What was not detected has a confidence of 0.
+    The confidence is 0 if the language was not detected from the texts.
 
     Raises:
-        InvalidInputError: the client does not say it, and it is not served, or there are several and no texts.
+        InvalidInputError: the client gives none, and none is served or none of several can be detected.
     """
     if source_lang is not None:
         return Detected(source_lang, 0.0)
@@ -63,15 +63,15 @@ async def source_of(
 
 
 async def detect(texts: Sequence[str], among: Collection[str]) -> list[Detected]:
-    """Languages that texts may be in, taken as one, the likeliest first; none that the identifier does not know.
+    """Rank the languages that texts, together, may be in, the likeliest first; omit those unknown to the identifier.
 
-    Where nothing in the texts speaks for any of them, all are as likely.
+    All are equally likely if nothing in the texts points to any of them.
     """
     return await asyncio.to_thread(_ranked, texts, among) if texts and among else []
 
 
 def _ranked(texts: Sequence[str], among: Collection[str]) -> list[Detected]:
-    with _LOADING:  # or each thread that came first would load one of its own
+    with _LOADING:  # otherwise each of several first threads would load its own
         identifier = _identifier()
     scores = dict(identifier.rank(_beginning(texts)))
     known = sorted(language for language in among if _named(language) in scores)
@@ -84,7 +84,7 @@ def _ranked(texts: Sequence[str], among: Collection[str]) -> list[Detected]:
 
 
 def _beginning(texts: Sequence[str]) -> str:
-    """What is read of texts, in the letters that they have in books: Japanese may be in narrow ones."""
+    """Return the beginning of the texts in normal letters (NFKC): Japanese may be written in half-width ones."""
     read, room = list[str](), _READ_CHARACTERS
     for text in texts:
         read.append(html.unescape(_NO_TEXT.sub(" ", text))[:room])
@@ -100,7 +100,7 @@ def _named(language: str) -> str:
 
 @cache
 def _identifier() -> "LanguageIdentifier":
-    """Read when it is first needed: it takes 90 MB and a second, and many services have one language into another."""
+    """Load the identifier only when needed: it takes 90 MB and a second, and many services have one pair only."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE)

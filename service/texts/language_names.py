@@ -1,9 +1,9 @@
-"""What languages are called in English, for programs that show a person which ones there are."""
+"""English names of languages, for programs that let a person choose one."""
 
 from typing import Final
 
-# Those of ISO 639 that the translators of such programs have most; no library here knows all of them, and one for this
-# alone would be one more to keep. Whoever serves another language adds its line, or has its code shown.
+# The languages of ISO 639 that are most common in such programs. No library used here knows all of them, and another
+# dependency for this alone is not worth it. Add a line to serve another language; otherwise its code is shown.
 _NAMES: Final = {
     "af": "Afrikaans",
     "ar": "Arabic",
@@ -92,11 +92,11 @@ _PARTS: Final = {
     "pt": "European",
     "us": "American",
 }
-"""What follows the language in a code: regions as DeepL calls them, and ways of writing."""
+"""What may follow the language in a code: regions as DeepL calls them, and scripts."""
 
 
 def name_of(code: str) -> str:
-    """What a language is called, with its region or script in brackets; its code where that is not known."""
+    """Return a language's name, with its region or script in brackets; or its code if the name is not known."""
     language, _, part = code.lower().partition("-")
     if (name := _NAMES.get(language)) is None:
         return code

@@ -1,4 +1,4 @@
-"""Translation memories as clients send them with a file, and what is kept of one: what the file has of it."""
+"""Read translation memories that clients send with a file; only the segments that the file contains are stored."""
 
 import html
 import re
@@ -22,16 +22,16 @@ from service.texts.term_lines import rows_of_tsv, validated
 
 _SEGMENTS: Final = TypeAdapter(MemorySegments)
 _MEMBER: Final = "memory"
-"""What has it in a form."""
+"""The field of a form that holds the memory."""
 _DECLARATION: Final = re.compile(r"\A\ufeff?\s*<\?xml[^>]*\?>")
-"""Of an encoding that the text no longer has."""
+"""The XML declaration, which names an encoding that the decoded text no longer has."""
 
 
 def memory_of(text: str, languages: tuple[str, str], limits: Limits) -> TranslationMemory:
-    """A memory in TMX, or in lines with a tab between source and target.
+    """Read a memory in TMX, or in lines with a tab between source and target.
 
     Raises:
-        InvalidInputError, SentenceTooLongError: it is neither, or in other languages, or has too much.
+        InvalidInputError, SentenceTooLongError: it is neither, is in other languages, or exceeds a limit.
     """
     is_xml = text.lstrip("\ufeff \t\r\n").startswith("<")
     rows = _of_tmx(text, *languages) if is_xml else rows_of_tsv(_MEMBER, text)
@@ -48,16 +48,16 @@ def _of_tmx(text: str, source: str, target: str) -> Iterator[Segment]:
 
 
 def found_in(memory: TranslationMemory, text: ReadText) -> str:
-    """What a memory has of a text's sentences, to be kept; empty where that is nothing."""
+    """Serialise the segments that a memory has for a text's sentences; empty if there are none."""
     plain = text.sentences if text.tagged is None else map(html.unescape, filter(_is_plain, text.sentences))
     pairs = [(segment.source, segment.target) for segment in memory.of(plain)]
     return orjson.dumps(pairs).decode() if pairs else ""
 
 
 def finder_of(kept: str, text: ReadText) -> Finder | None:
-    """What finds in that the translation of a sentence as the text has it; None where there is nothing to be found.
+    """Return a lookup in what `found_in` returned, for sentences as the text has them; None if that is empty.
 
-    Of sentences in HTML or XML a memory knows what they say.
+    In HTML or XML, a sentence is looked up by its plain text, without entities, and not at all if it has tags.
     """
     if not kept:
         return None

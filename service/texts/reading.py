@@ -1,4 +1,4 @@
-"""Texts to translate, plain or with tags: their sentences, and what becomes of them in another language."""
+"""Split texts, plain or with tags, into sentences to translate, and make texts of the translations again."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ from service.threads import beside_others
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Texts that somebody wants translated, each as a document of its own, and how."""
+    """A request to translate texts, each as a document of its own, with its options."""
 
     texts: Sequence[str]
     source_lang: str
     target_lang: str
     glossary: Sequence[GlossaryTerm] = ()
     markup: Markup | None = None
-    """What is known of their tags, unless they are text and no more."""
+    """How their tags are read; None for plain text."""
     whole: bool = False
-    """Whether a text, or a block of one with tags, is one sentence."""
+    """Whether a text, or each block of one with tags, is a single sentence."""
     join_lines: bool = False
-    """Whether a line break within a text is but a space."""
+    """Whether a line break within a text counts as a space only."""
     unwrap: bool = False
-    """Whether it is where a paragraph without tags is wrapped."""
+    """Whether paragraphs of plain text may be wrapped by hand, and are unwrapped."""
     model: str | None = None
     strategy: Strategy = "direct"
     beam_size: int | None = None
     alternatives: int = 0
-    """How many other translations of each are wanted."""
+    """How many other translations are wanted of each text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A translated text, and as many others as were asked for and there are, the best first."""
+    """A text's best translation, and other ones as far as requested and available, the best first."""
 
     best: str
     others: tuple[str, ...]
@@ -46,25 +46,25 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """One of the texts: its sentences, and how it is made of their translations again."""
+    """One of the texts, split into sentences, and the way back from their translations."""
 
     segmented: Segmented
     tagged: Tagged | None
-    """What tags it has, unless it is text and no more."""
+    """Its tags; None for plain text."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is translated."""
+        """The sentences to translate."""
         return self.segmented.sentences
 
     def join(self, translations: Sequence[str], target_lang: str) -> str:
-        """The text in another language."""
+        """Make the translated text of its sentences' translations."""
         if self.tagged is not None:
             translations = [self.tagged.restored(translation) for translation in translations]
         return self.segmented.join(translations, gap=sentence_gap_of(target_lang))
 
     def ranked(self, sentences: Sequence[TranslatedSentence], target_lang: str) -> Ranked:
-        """The text with the best translation of each sentence, and with the next best ones where there are any."""
+        """Make the text of the best translation of each sentence, then of the next best ones where there are any."""
         said = [[each.translation, *(other.translation for other in each.alternatives)] for each in sentences]
         ranks = range(max(map(len, said), default=1))
         texts = [self.join([each[rank if rank < len(each) else 0] for each in said], target_lang) for rank in ranks]
@@ -72,7 +72,7 @@ class ReadText:
         return Ranked(best, tuple(others))
 
     def document(self, asked: Asked, context: Sequence[str] = ()) -> DocumentRequest:
-        """The text as a document of its own, behind a context."""
+        """Return a request that translates the text as a document of its own, after some context."""
         return DocumentRequest(
             source_lang=asked.source_lang,
             target_lang=asked.target_lang,
@@ -88,10 +88,10 @@ class ReadText:
 
 
 async def read_texts(documents: Documents, asked: Asked) -> list[ReadText]:
-    """The sentences of each text, split as the client says.
+    """Split each text into sentences as the client requests.
 
     Raises:
-        InvalidInputError: they are, together, more than a document may have, or no well-formed XML.
+        InvalidInputError: together, they are more than a document may have; or a text is not well-formed XML.
     """
     tagged = await beside_others(lambda: _tagged(asked), asked.texts)
     blocks = [
@@ -113,7 +113,7 @@ async def read_texts(documents: Documents, asked: Asked) -> list[ReadText]:
 
 
 def _whole(text: str) -> Segmented:
-    """A text as one sentence, if it has words, and what is around it."""
+    """Take a text as one sentence, if it has words, without the white space around it."""
     if not has_words(text):
         return Segmented((), (text,))
     sentence = text.strip()
@@ -134,12 +134,12 @@ def _lines_joined(asked: Asked, text: str) -> str:
 
 
 def counted(texts: Iterable[ReadText]) -> int:
-    """The sentences of texts, as a key's are counted: one without any has been looked through as well."""
+    """Count the sentences of texts for a key's quota: a text without any counts as one, since it was read as well."""
     return sum(max(1, len(text.sentences)) for text in texts)
 
 
 def in_groups(texts: Iterable[ReadText], most: int) -> list[list[ReadText]]:
-    """Texts, those together that have at most so many sentences; a larger one is alone."""
+    """Group consecutive texts with at most `most` sentences together; a larger text is a group of its own."""
     groups: list[list[ReadText]] = []
     room = 0
     for text in texts:

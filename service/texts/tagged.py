@@ -1,4 +1,4 @@
-"""A text in HTML or XML as sentences with tags that any model's reading of marks knows, and back."""
+"""Turn a text in HTML or XML into sentences with simple, numbered tags that models can handle, and back."""
 
 import html
 import html.entities
@@ -20,10 +20,10 @@ _BLOCK: Final = re.compile(
     "|nav|noframes|noscript|ol|optgroup|option|p|pre|section|select|summary|table|tbody|td|template|textarea|tfoot|th|thead"
     "|title|tr|ul"
 )
-"""Elements of HTML between which sentences end."""
+"""Elements of HTML at whose tags sentences end."""
 _ATTRIBUTE: Final = "n"
 _LINES: Final = {(kind, name): by for kind, by in ((Kind.OPENS, 1), (Kind.CLOSES, -1)) for name in ("pre", "textarea")}
-"""Where elements in which a line break is one begin, and end."""
+"""The tags that begin and end elements in which line breaks are significant."""
 _ENTITY: Final = re.compile(ENTITY, re.VERBOSE | re.ASCII)
 _NAME: Final = re.compile(r"[a-z][a-z0-9:-]*")
 _OLD_ENTITIES: Final = "|".join(name for name in html.entities.html5 if not name.endswith(";"))
@@ -31,34 +31,34 @@ _BARE: Final = {
     "html": re.compile(rf"(?!{ENTITY}|&(?:{_OLD_ENTITIES}))& | <", re.VERBOSE | re.ASCII),
     "xml": re.compile(r"&(?!(?: amp | lt | gt | quot | apos | \#[0-9]+ | \#x[0-9A-Fa-f]+ );) | <", re.VERBOSE),
 }
-"""What has a meaning of its own, and is none of their marks; browsers know some entities without a semicolon."""
+"""Bare & and < that have to be escaped, as they begin no entity; browsers know some entities without a semicolon."""
 _LINE_BREAK: Final = re.compile(r"(?<![ \t])[ \t]*+[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s*+")
-"""Of any kind: sentences end at each, where it is one."""
+"""Line breaks of any kind: sentences end at each, where line breaks are significant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """What a client says of the tags in its texts."""
+    """How a client wants the tags in its texts to be treated."""
 
     kind: Literal["html", "xml"]
     ignored: frozenset[str] = frozenset()
     """Elements that are not translated."""
     splitting: frozenset[str] = frozenset()
-    """Elements between which sentences end, besides those that are found."""
+    """Elements at which sentences end, besides those that are found automatically."""
     joining: frozenset[str] = frozenset()
-    """Elements within sentences, in any case."""
+    """Elements that never end a sentence."""
     outline: bool = True
-    """Whether those of XML between which sentences end are found: they never stand beside text."""
+    """Whether to find the elements of XML at which sentences end: those that never stand beside text."""
     xhtml: bool = False
-    """Whether HTML is XML as well, where a script that closes itself has nothing in it."""
+    """Whether HTML is XML as well, in which a self-closing script is empty."""
 
     def read(self, text: str, language: str, *, join_lines: bool, taken: str = "") -> "Tagged":
-        """Divide a text at the tags between which sentences end; with `join_lines` a line break is but a space.
+        """Divide a text at the tags at which sentences end; with `join_lines`, a line break counts as a space only.
 
-        What may come into translations of it, `taken`, has none of the tags that stand for those of the text.
+        The numbered tags are chosen such that they do not occur in `taken`: other text that translations may contain.
 
         Raises:
-            InvalidInputError: it is to be XML, and is not well-formed.
+            InvalidInputError: the text should be XML, but is not well-formed.
         """
         gap = gap_of(language) if join_lines else None
         if self.kind == "xml":
@@ -74,22 +74,22 @@ class Markup:
 
 
 HTML: Final = Markup("html")
-"""With nothing more to be said of it."""
+"""HTML with the default treatment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A text in blocks, within which tags have numbers, and what stands around them: one more."""
+    """A text in blocks, with numbered tags, and the raw text around the blocks (`around` has one element more)."""
 
     blocks: tuple[str, ...]
     around: tuple[str, ...]
     tags: tuple[str, ...]
-    """Those within blocks, by their numbers, as the text has them."""
+    """The original tags within blocks, indexed by their numbers."""
     attribute: str
     kind: Literal["html", "xml"]
 
     def segmented(self, blocks: Sequence[Segmented]) -> Segmented:
-        """The sentences of all blocks, with their tags by numbers, and everything between them as the text has it."""
+        """Merge the blocks' sentences, with numbered tags, and everything between them, with the original ones."""
         sentences = chain.from_iterable(block.sentences for block in blocks)
         separators, between = list[str](), [self.around[0]]
         for block, behind in zip(blocks, self.around[1:], strict=True):
@@ -102,7 +102,7 @@ class Tagged:
         return Segmented(tuple(sentences), (*separators, "".join(between)))
 
     def restored(self, translation: str) -> str:
-        """A translation of a sentence in the text's language of marks, with its tags as the text has them."""
+        """Return a sentence's translation with the original tags, and with bare & and < escaped."""
         parts = re.split(rf"(</?[a-z][a-z0-9:-]* {self.attribute}=\"[0-9]+\"/?>)", translation)
         parts[::2] = (_BARE[self.kind].sub(lambda found: html.escape(found[0]), part) for part in parts[::2])
         return self._original("".join(parts))
@@ -124,7 +124,7 @@ def _tagged(
         if splitting:
             tags = list(some)
             around.append("".join(token.raw for token in tags))
-            for token in tags:  # one that closes nothing is nothing
+            for token in tags:  # an end tag without a start tag does not count
                 lines = max(0, lines + _LINES.get((token.kind, token.name), 0))
         else:
             around += [""] * (len(around) == len(blocks))
@@ -135,7 +135,7 @@ def _tagged(
 
 
 def is_block(name: str) -> bool:
-    """Whether sentences end at the tags of an element of HTML."""
+    """Return whether sentences end at the tags of an HTML element."""
     return _BLOCK.fullmatch(name) is not None
 
 
@@ -144,7 +144,7 @@ def _lowered(names: Iterable[str]) -> frozenset[str]:
 
 
 def _outline(tokens: Iterable[Token]) -> frozenset[str]:
-    """The elements of XML between which sentences end: those that never stand beside text."""
+    """Find the elements of XML at which sentences end: those that never stand beside text."""
     names, beside_text = set[str](), set[str]()
     still_open = [_Content()]
     for token in tokens:
@@ -160,7 +160,7 @@ def _outline(tokens: Iterable[Token]) -> frozenset[str]:
 
 
 class _Content:
-    """What an element has directly within it."""
+    """What an element directly contains."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -172,7 +172,7 @@ class _Content:
 
 
 class _Numbering:
-    """Writes tags as those of one simple language, each with its number."""
+    """Writes tags in one simple form, each with a number."""
 
     def __init__(self, attribute: str) -> None:
         self.tags: list[str] = []
@@ -192,9 +192,9 @@ class _Numbering:
 
 
 def _letters(found: re.Match[str]) -> str:
-    """A letter for its entity, so that a word is seen as one; none of which tags and entities are made.
+    """Replace an entity that is a letter, so that its word is seen as one; not characters of tags or entities.
 
-    So is what is not seen, such as a hyphen but at the end of a line, which the model does not read within a word.
+    Invisible format characters, such as a soft hyphen, are replaced as well: the model ignores them within a word.
     """
     said = html.unescape(found[0])
     is_letter = said.isalnum() and not said.isascii()
@@ -202,7 +202,7 @@ def _letters(found: re.Match[str]) -> str:
 
 
 def lines_joined(text: str, gap: str) -> str:
-    """A text on one line, but for white space around it; words of Latin letters are apart, whatever the gap."""
+    """Put a text on one line, except for the white space around it; Latin words stay apart, whatever the gap."""
 
     def between(found: re.Match[str]) -> str:
         return in_place_of_line_break(gap, *beside(found))

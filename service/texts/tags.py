@@ -1,4 +1,4 @@
-"""What HTML or XML consists of: text, tags, and what is not to be translated."""
+"""Split HTML or XML into tokens: text, tags, and what is not to be translated."""
 
 import re
 from collections import Counter
@@ -17,12 +17,12 @@ _PROGRAM: Final = (
     r"<\?[^>]*+(?: > | \Z ) | <(?P<element>script|style)(?=[\s/>])(?: .*?</(?P=element)[^>]*+(?: > | \Z ) | .*\Z )"
 )
 _EMPTY_PROGRAM: Final = r"""<(?:script|style)(?=[\s/])(?: [^<>"']++ | "[^"]*+" | '[^']*+' )*+(?<=/)>"""
-"""One that closes itself, which it can in XML alone: in HTML all that follows would be part of it."""
+"""A self-closing script or style, which only XML has: in HTML, all that follows would be part of it."""
 _REST: Final = r"""(?P<rest>(?: =\s*+"[^"]*+(?: " | \Z ) | =\s*+'[^']*+(?: ' | \Z ) | = | [^>=]++ )*+)(?: > | \Z )"""
 _FLAGS: Final = re.VERBOSE | re.DOTALL | re.IGNORECASE
 _TAG: Final = rf"<(?P<closes>/?)(?P<name>[a-z][^\s/>]*+){_REST}"
 _HTML: Final = re.compile(rf"(?P<apart>{_APART} | {_PROGRAM} ) | {_TAG}", _FLAGS | re.ASCII)
-"""What is not closed goes on to the end, as in browsers: so the time is linear in the length of the text."""
+"""An unclosed token goes on to the end, as in browsers, which also keeps the time linear in the text's length."""
 _XHTML: Final = re.compile(rf"(?P<apart>{_APART} | {_EMPTY_PROGRAM} | {_PROGRAM} ) | {_TAG}", _FLAGS | re.ASCII)
 _XML: Final = re.compile(
     rf"(?P<apart>{_APART} | {_INSTRUCTION} ) | <(?P<closes>/?)(?P<name>(?:[^\W\d]|:)[^\s/>]*+){_REST}", _FLAGS
@@ -30,27 +30,27 @@ _XML: Final = re.compile(
 _DOCUMENT: Final = re.compile(
     r"\s*+(?: <\?xml\s | (?: (?: <!--(?>.*?-->) | <\?(?>.*?\?>) ) \s*+ )*+ <!DOCTYPE\b )", _FLAGS
 )
-"""How a text begins that is a document, and no part of one that may have several elements beside text."""
+"""The beginning of a whole document; any other text is a part of one, which may have text beside several elements."""
 _ATTRIBUTE: Final = re.compile(
     r"""[\s"'/]([^\s"'<>/=]++)\s*+=\s*+(?: "([^"]*+)" | '([^']*+)' | ([^\s"'>]++) )""", _FLAGS
 )
 _ENDS_ALONE: Final = re.compile(r"""(?:^|[\s"'])/$""")
-"""What is left of a tag that closes itself; in HTML <a href=http://example.org/> does not."""
+"""The end of a self-closing tag's attributes; in HTML, <a href=http://example.org/> is not self-closing."""
 _VOID: Final = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
 )
 _ENDED_BY_THE_NEXT: Final = frozenset(("dd", "dt", "li", "option", "p", "td", "th", "tr"))
-"""Elements of HTML that need not be closed."""
+"""Elements of HTML that need no end tag."""
 _LISTS: Final = ("dl", "ol", "select", "table", "ul")
 _READINGS: Final = frozenset(("rt", "rp", "rtc"))
 _OF_RUBIES: Final = frozenset(("rb", "rbc"))
 _LONGEST_RUBY: Final = 100
-"""Tokens of one; what is not closed by then is left as it is."""
+"""The most tokens within a ruby; one that is not closed by then is left as it is."""
 _OF_PROGRAMS: Final = frozenset(("code", "kbd", "math", "samp", "svg", "tt", "var"))
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     TEXT = auto()
     OPENS = auto()
@@ -58,14 +58,14 @@ class Kind(Enum):
     ALONE = auto()
     """A tag without a partner."""
     APART = auto()
-    """No text, and no tag: a comment, a script."""
+    """Neither text nor a tag: a comment or a script."""
     IGNORED = auto()
     """An element that is not to be translated, with its tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a text, as it stands there, and the name of its element."""
+    """A piece of a text, verbatim, and the name of its element."""
 
     kind: Kind
     raw: str
@@ -73,22 +73,22 @@ class Token:
 
 
 def html_tokens(text: str, ignored: AbstractSet[str], *, xhtml: bool = False) -> list[Token]:
-    """What a text in HTML consists of, in which nothing is an error; but for how words are read (ruby)."""
+    """Split a text in HTML, in which nothing is an error, without ruby annotations (how words are pronounced)."""
     found = list(_tokens(text, _XHTML if xhtml else _HTML))
     tokens = list(_without_ignored(found, ignored | _OF_PROGRAMS, html=True))
     return list(_without_readings(tokens))
 
 
 def html_tags(text: str) -> Iterator[Token]:
-    """The same with each tag for itself, whatever it says."""
+    """Split a text in HTML into single tokens, without merging or dropping any as `html_tokens` does."""
     return _tokens(text, _HTML)
 
 
 def xml_tokens(text: str, ignored: AbstractSet[str]) -> list[Token]:
-    """What a text in XML consists of: a document, or a part of one.
+    """Split a text in XML, which is a document or a part of one.
 
     Raises:
-        InvalidInputError: it is not well-formed, or has declarations of its own.
+        InvalidInputError: it is not well-formed, or declares elements or entities of its own.
     """
     _check_well_formed(text)
     return list(_without_ignored(list(_tokens(text, _XML)), ignored, html=False))
@@ -135,14 +135,14 @@ def _token(found: re.Match[str], syntax: re.Pattern[str]) -> Token:
 
 
 def _name(said: str, syntax: re.Pattern[str]) -> str:
-    """What an element is called; in XHTML any prefix says only that it is of HTML, or of MathML: `<m:math>`."""
+    """Return an element's name; a prefix in XHTML, as in `<m:math>`, only says that it is HTML or MathML."""
     if syntax is _XML:
         return said
     return (said.rpartition(":")[2] if syntax is _XHTML else said).lower()
 
 
 def _without_ignored(tokens: Sequence[Token], ignored: AbstractSet[str], *, html: bool) -> Iterator[Token]:
-    """The same with an element that is not to be translated as one token; unclosed, it goes on to the end."""
+    """Merge each element that is not to be translated into one token; an unclosed one goes on to the end."""
     inside: list[Token] = []
     still_open = Counter[str]()
     for token in tokens:
@@ -162,7 +162,7 @@ def _without_ignored(tokens: Sequence[Token], ignored: AbstractSet[str], *, html
 
 
 def _is_behind(token: Token, name: str, still_open: Counter[str]) -> bool:
-    """Whether an element of HTML has ended before a token, without having been closed."""
+    """Return whether an element of HTML has ended before a token, without an end tag."""
     if token.kind is Kind.CLOSES:
         return still_open[token.name] <= 0
     again = token.kind is Kind.OPENS and token.name == name and name in _ENDED_BY_THE_NEXT
@@ -170,7 +170,7 @@ def _is_behind(token: Token, name: str, still_open: Counter[str]) -> bool:
 
 
 def _without_readings(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The same with no more of rubies than what is read so: in another language nobody reads it so."""
+    """Keep only the base text of rubies: how it is pronounced is of no use in another language."""
     place = 0
     while place < len(tokens):
         end = _end_of_ruby(tokens, place)
@@ -183,7 +183,7 @@ def _without_readings(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _end_of_ruby(tokens: Sequence[Token], place: int) -> int | None:
-    """Where a ruby ends that begins here; one that is not closed soon is none."""
+    """Return where a ruby that begins at `place` ends; None if none does, or it is not closed soon."""
     if tokens[place].name != "ruby" or tokens[place].kind is not Kind.OPENS:
         return None
     behind = tokens[place + 1 : place + 1 + _LONGEST_RUBY]
@@ -203,7 +203,7 @@ def _read_so(ruby: Iterable[Token]) -> Iterator[Token]:
 
 
 def _says_no(token: Token) -> bool:
-    """Whether an element says that it is not to be translated."""
+    """Return whether an element's attributes say that it is not to be translated."""
     if "translate" not in token.raw.lower():
         return False
     said = {name.lower(): (a or b or c).lower() for name, a, b, c in _ATTRIBUTE.findall(token.raw)}

@@ -1,4 +1,4 @@
-"""Terms as clients write them in lines: both of each with a tab between."""
+"""Read terms that clients write in lines, with a tab between source and target."""
 
 from collections.abc import Iterable, Iterator
 from io import StringIO
@@ -17,10 +17,10 @@ _T = TypeVar("_T")
 
 
 def rows_of_tsv(member: str, text: str) -> Iterator[tuple[str, str]]:
-    """Both terms of each line but of empty ones.
+    """Yield source and target of each line that is not empty.
 
     Raises:
-        InvalidInputError: a line, from 1, has not two; `member` names to the client what has the lines.
+        InvalidInputError: a line does not have exactly two; the message counts from 1, and names `member` as its place.
     """
     for number, line in enumerate(StringIO(text.removeprefix("\ufeff")), 1):
         source, *targets = line.split("\t")
@@ -31,10 +31,10 @@ def rows_of_tsv(member: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def terms_of_rows(member: str, rows: Iterable[tuple[str, str]], limits: Limits) -> list[GlossaryTerm]:
-    """The terms of all lines.
+    """Return the terms of all lines.
 
     Raises:
-        InvalidInputError: one is none, there are two of one source, or they are too many or too long.
+        InvalidInputError: a term is invalid, two have the same source, or they are too many or too long.
     """
     terms = validated(member, _TERMS, islice(rows, limits.max_glossary_terms + 1))
     check_terms(terms, limits)
@@ -42,10 +42,10 @@ def terms_of_rows(member: str, rows: Iterable[tuple[str, str]], limits: Limits) 
 
 
 def validated(member: str, kind: TypeAdapter[_T], rows: Iterable[tuple[str, str]]) -> _T:
-    """Pairs as a list of that kind.
+    """Validate pairs of source and target as a list of the given type.
 
     Raises:
-        InvalidInputError: one of them is none.
+        InvalidInputError: one of them is invalid.
     """
     try:
         return kind.validate_python([{"source": source, "target": target} for source, target in rows])
