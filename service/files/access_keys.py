@@ -1,28 +1,28 @@
-"""Keys of menus and buttons in texts of programs: `&File` of Qt and Windows, `_File` of GTK, `ファイル(&F)` of both."""
+"""Access keys of menus and buttons in program texts: `&File` (Qt, Windows), `_File` (GTK), `ファイル(&F)` (both)."""
 
 import re
 from typing import Final, NamedTuple
 
 _BEHIND: Final = re.compile(r"\s?[(（][&_](?P<key>[A-Za-z0-9])[)）]")
 _WITHIN: Final = re.compile(r"(?:(?:(?<![A-Z0-9])&|&(?=[a-z]))(?!\w{1,31};)|(?<!\S)_)(?=(?P<key>[^\W\d_]))")
-"""Not R&D, nor the name of a variable; an entity has no key."""
+"""Matches neither R&D nor names of variables, nor entities, which have no key."""
 _LONGEST: Final = 60
-"""Characters of a text that is on a button, or in a menu."""
+"""The most characters of a text on a button or in a menu."""
 _OF_PROGRAMS: Final = frozenset("$%<@\\{")
-"""One of them is in each placeholder, whose letters are for programs."""
+"""Every placeholder has one of these characters; its letters are for programs."""
 _DOTS: Final = " .…:："
-"""What menus and buttons have last, behind a key."""
+"""Characters that end the text of a menu or button, after the key."""
 
 
 class Keyed(NamedTuple):
-    """A text without the mark of its key, and that; nothing where it has none."""
+    """A text without its access key's mark, and the mark and the key; both are empty if it has none."""
 
     words: str
     mark: str = ""
     key: str = ""
 
     def marked(self, translation: str) -> str:
-        """A translation of the words with such a mark: before its first letter, or behind it where no key has any."""
+        """Mark a translation: before its first letter; as `(&F)` at its end if it has none that could be a key."""
         if not self.mark or self.mark in translation:
             return translation
         letters = (at for at, character in enumerate(translation) if character.isupper() or character.islower())
@@ -33,7 +33,7 @@ class Keyed(NamedTuple):
 
 
 def keyed(text: str) -> Keyed:
-    """A text of a program, and its key."""
+    """Separate a program's text and its access key."""
     if len(text) > _LONGEST or not _OF_PROGRAMS.isdisjoint(text) or text.count("&") + text.count("_") != 1:
         return Keyed(text)
     found = _BEHIND.search(text) or _WITHIN.search(text)

@@ -1,7 +1,7 @@
-"""Books (EPUB): their pages as one of HTML, in the order in which they are read, and the translation of that.
+"""Read a book (EPUB) as one page of HTML, with its pages in reading order, and write it with the translation.
 
-A book is an archive of pages in XHTML and a list of them (EPUB 3.3, sections 4 and 5), which says its title, too. All
-else, such as pictures and how pages look, stays as it is.
+A book is an archive of pages in XHTML, with a list of them (EPUB 3.3, sections 4 and 5) that also has its title.
+Everything else, such as pictures and style sheets, stays as it is.
 """
 
 import html.entities
@@ -23,15 +23,15 @@ from service.texts.tagged import Markup
 _SUFFIX: Final = ".epub"
 _CONTAINER: Final = "META-INF/container.xml"
 _LISTED: Final = "{*}"
-"""Elements of lists have one namespace or another, by their age."""
+"""Any namespace: that of the elements of lists depends on their age."""
 _PAGES: Final = frozenset(("application/xhtml+xml", "text/html", "text/x-oeb1-document"))
-"""What old books, and some programs, say of pages that are XHTML like all others."""
+"""Media types of pages; old books and some programs give the last two to what is XHTML as well."""
 _CONTENTS: Final = "application/x-dtbncx+xml"
 """The table of contents of older books."""
 MARKUP: Final = Markup("html", splitting=frozenset({"text"}), xhtml=True)
-"""Of pages, and of such a table, where each title is a `text`."""
+"""How tags are read in pages and in such a table of contents, where each title is a `text`."""
 _TITLE: Final = re.compile(r"<(?P<name>[A-Za-z]{1,20}:title)(?:\s[^<>]*+)?>(?P<words>[^<>]*+)</(?P=name)>")
-"""Of the whole book, in the list of its parts; others that follow are parts of it, or how it is sorted."""
+"""The title of the whole book in the list of its parts; further ones are subtitles, or forms to sort by."""
 _ENCODING: Final = re.compile(rb"\s*<\?xml\b[^>]*?\sencoding\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
 _UTF_8: Final = "utf-8"
 _CODECS: Final = {
@@ -39,22 +39,25 @@ _CODECS: Final = {
     **dict.fromkeys((b"iso-8859-1", b"latin1", b"windows-1252"), "cp1252"),
     b"us-ascii": "ascii",
 }
-"""By what pages say; Latin-1 as browsers read it, and ASCII of programs that write all other letters as entities."""
+"""Codecs by the encoding that pages declare; Latin-1 is read as browsers do.
+
+ASCII comes from programs that write all other letters as entities.
+"""
 _NAMED: Final = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,30};)")
 
 
 def html_of(content: bytes) -> str:
-    """The pages of a book, one behind the other.
+    """Return the pages of a book, one after the other.
 
     Raises:
-        InvalidInputError: it is none, or is damaged, encrypted or too large.
+        InvalidInputError: it is no such file, or is damaged, encrypted or too large.
     """
     with opened(content, _SUFFIX, _CONTAINER) as archive:
         return Page(content).between.join(each.words for each in _texts(archive))
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
-    """A book with other pages: what `html_of` gives of it, translated."""
+    """Return the book with its pages replaced by `translation`: the translated result of `html_of`."""
     translated = translation.split(Page(content).between)
     with opened(content, _SUFFIX, _CONTAINER) as archive:
         texts = zip(_texts(archive), translated, strict=True)
@@ -63,7 +66,7 @@ def with_translation(content: bytes, translation: str) -> bytes:
 
 
 class _Text(NamedTuple):
-    """What is translated of a part, and what the part has around it."""
+    """The text of a part that is translated, and what is around it in the part."""
 
     name: str
     words: str
@@ -72,7 +75,7 @@ class _Text(NamedTuple):
 
 
 def _texts(archive: ZipFile) -> Iterator[_Text]:
-    """The pages, and the title that programs show of a book."""
+    """Yield the pages of a book, and the title that programs show."""
     for name, page in _pages(archive).items():
         yield _Text(name, page)
     book = _book(archive)
@@ -84,7 +87,7 @@ def _texts(archive: ZipFile) -> Iterator[_Text]:
 
 
 def _pages(archive: ZipFile) -> dict[str, str]:
-    """The pages by their names: first those that are read one after the other, then the tables of contents."""
+    """Return the pages by name: first those in reading order, then the tables of contents."""
     there = {info.filename: info for info in archive.infolist()}
     names = dict.fromkeys(name for name in _names(archive) if name in there)
     if not names:
@@ -98,14 +101,14 @@ def _text_of(name: str, page: bytes) -> str:
         content = _in_utf_8(page)
     except (KeyError, UnicodeDecodeError):
         raise InvalidInputError(f"file: {name} is in an encoding that is not read, or encrypted") from None
-    # Else what is left open in one page would go on in the next. Letters that HTML has by name are no harm, though many
-    # a page does not say which names it knows (&nbsp;): programs that show books know them.
+    # Refuse pages that are not well-formed: an element that is left open would go on in the next page. HTML's named
+    # entities (&nbsp;) are accepted, although many pages do not declare them: programs that show books know them.
     _tree(name, _NAMED.sub(_of_html_as_space, content))
     return content.decode()
 
 
 def _in_utf_8(page: bytes) -> bytes:
-    """A page in UTF-8, as it says if it says in what it is: so it is written."""
+    """Convert a page to UTF-8, in which it is written again; if it declares an encoding, it then declares UTF-8."""
     is_wide = page.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     page = page.decode("utf-16").encode() if is_wide else page
     said = _ENCODING.match(page)
@@ -131,7 +134,7 @@ def _names(archive: ZipFile) -> list[str]:
 
 
 def _book(archive: ZipFile) -> str:
-    """The name of the list of its parts."""
+    """Return the name of the list of a book's parts."""
     return next((each.get("full-path", "") for each in _list(archive, _CONTAINER).iter(_LISTED + "rootfile")), "")
 
 
@@ -140,7 +143,7 @@ def _is_contents(item: Any) -> bool:  # noqa: ANN401 - lxml has no types
 
 
 def _name(book: str, address: str) -> str:
-    """Of a part, from its address beside the list."""
+    """Return the name of a part from its address, which is relative to the list."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(book), unquote(address)))
 
 

@@ -1,4 +1,4 @@
-"""Lines of gettext's files (.po): what messages they are of, and what stands in them after a change."""
+"""Parse the lines of gettext's files (.po) into messages, and change the lines of a message in place."""
 
 import re
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ _LINE: Final = re.compile(
     re.VERBOSE,
 )
 _ABOUT: Final = frozenset(("flags", "previous"))
-"""Comments that say something of a message to programs."""
+"""Comments about a message that are meant for programs."""
 _BEGIN: Final = frozenset(("msgctxt", "msgid"))
 _FUZZY: Final = re.compile(r"[,\s]fuzzy\b")
 _ESCAPES: Final = dict(zip('abfnrtv"\\', '\a\b\f\n\r\t\v"\\', strict=True))
 _ESCAPE: Final = re.compile(rf"\\([{re.escape(''.join(_ESCAPES))}])|(?:\\(?:[0-7]{{1,3}}|x[0-9A-Fa-f]++))++")
-"""Of a character; or of several, by the numbers of their bytes, as `msgcat --escape` writes all that is not ASCII."""
+"""An escaped character, or several as numbers of their bytes: `msgcat --escape` so writes all that is not ASCII."""
 _BYTE: Final = re.compile(r"\\(?:([0-7]+)|x([0-9A-Fa-f]+))")
 _ESCAPED: Final = {number: f"\\{number:03o}" for number in range(32)} | {
     ord(said): f"\\{escape}" for escape, said in _ESCAPES.items()
@@ -28,59 +28,59 @@ _ESCAPED: Final = {number: f"\\{number:03o}" for number in range(32)} | {
 
 @dataclass(slots=True)
 class Entry:
-    """A message: the numbers of its lines, and what its strings say, by what they are."""
+    """A message: the numbers of its lines, and the contents of its strings."""
 
     lines: dict[str, list[int]] = field(default_factory=dict)
-    """Of `flags`, of the message that was translated `previous`ly, and of each string."""
+    """Line numbers of its `flags`, of the `previous` message (the one that was translated), and of each string."""
     said: dict[str, list[str]] = field(default_factory=dict)
-    """Of `msgctxt`, `msgid`, `msgid_plural`, `msgstr`, or `msgstr[0]` and so on, line by line."""
+    """Contents of `msgctxt`, `msgid`, `msgid_plural`, `msgstr`, or `msgstr[0]` and so on, line by line."""
 
     @property
     def message(self) -> str:
-        """What is translated."""
+        """The text to translate."""
         return self.text("msgid")
 
     def text(self, name: str) -> str:
-        """What a string says, if it is there."""
+        """Return the content of a string; empty if it is not there."""
         return "".join(self.said.get(name, ()))
 
     @property
     def forms(self) -> list[str]:
-        """The names of its translations: several, if what is said depends on a number."""
+        """The names of its translations: several if the text depends on a number."""
         return [name for name in self.said if name.startswith("msgstr")]
 
     def comment(self, kind: str, number: int) -> None:
-        """A comment has this line."""
+        """Note a comment and the number of its line."""
         if kind in _ABOUT:
             self.lines.setdefault(kind, []).append(number)
         elif kind == "unused" and not self.said:
-            self.lines.clear()  # what was said before it was said of a message that is not in use
+            self.lines.clear()  # the comments before this line were about a message that is not in use
 
 
 class CatalogLines:
-    """A file, line by line."""
+    """The lines of a file, and its messages."""
 
     def __init__(self, text: str) -> None:
         """Read a file.
 
         Raises:
-            InvalidInputError: it is none, from some line on.
+            InvalidInputError: it is no .po file; the message names the first line that cannot be read.
         """
         self._lines = _LINES.findall(text)
         self._end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
         self.entries = list(self._read())
-        """Those in use, in their order; one without a message is the file's header."""
+        """The messages in use, in order; the one with an empty `msgid` is the file's header."""
 
     def text(self) -> str:
-        """The file as it is now."""
+        """Return the file as it is now."""
         return "".join(self._lines)
 
     def is_guess(self, entry: Entry) -> bool:
-        """Whether a translation is that of another message, which was like this one (`msgmerge --previous`)."""
+        """Return whether the translation was made for another, similar message (`msgmerge --previous`)."""
         return "previous" in entry.lines and self._is_fuzzy(entry)
 
     def mark_fuzzy(self, entry: Entry) -> None:
-        """Say that a translation is to be looked at, and no longer that it was another message's."""
+        """Mark a translation as one to be reviewed, and no longer as another message's."""
         for number in entry.lines.get("previous", ()):
             self._lines[number] = ""
         if self._is_fuzzy(entry):
@@ -92,9 +92,9 @@ class CatalogLines:
             self._lines[first] = f"#, fuzzy{self._end}{self._lines[first]}"
 
     def say(self, entry: Entry, name: str, text: str) -> None:
-        """Have a string say something; a form that is not there comes behind the last one."""
+        """Set the content of a string; a form that is not there yet is added after the last one."""
         parts = _LINES.findall(text) or [""]
-        strings = parts if len(parts) == 1 else ["", *parts]  # as gettext has several lines
+        strings = parts if len(parts) == 1 else ["", *parts]  # gettext's form of several lines
         written = "".join(f'"{string.translate(_ESCAPED)}"{self._end}' for string in strings)
         if there := entry.lines.get(name):
             for number in there:
@@ -107,7 +107,7 @@ class CatalogLines:
         self._lines[there[0]] += f"{name} {written}"
 
     def replace(self, entry: Entry, name: str, what: re.Pattern[str], by: str) -> None:
-        """Have something else in the lines of a string."""
+        """Replace a pattern in the lines of a string."""
         for number in entry.lines.get(name, ()):
             self._lines[number] = what.sub(by, self._lines[number])
 
@@ -142,7 +142,7 @@ class CatalogLines:
 
 
 def _may_follow(entry: Entry, name: str) -> bool:
-    """Whether a string of this name may be the next one of a message."""
+    """Return whether a string of this name may come next in a message."""
     said = entry.said
     match name:
         case "msgctxt":
@@ -161,7 +161,7 @@ def _unescaped(said: str) -> str:
 
 
 def _of_bytes(escaped: str) -> str:
-    """What some say in UTF-8; as it is where they are of another encoding."""
+    """Decode escaped bytes as UTF-8; return them as they are if they are in another encoding."""
     values = (int(octal, 8) if octal else int(other[-2:], 16) for octal, other in _BYTE.findall(escaped))
     try:
         return bytes(value & 255 for value in values).decode()

@@ -1,6 +1,7 @@
-"""Messages of programs in gettext's files (.po) as HTML that says the same, and the translation of that in its place.
+"""Read the program messages in gettext's files (.po) as HTML, and write their translations in place.
 
-What is translated already stays, but is read: it is the context of what is not. All else stays the same, byte for byte.
+Messages that are already translated stay, but are read as context for the others. Everything else stays the same, byte
+for byte.
 """
 
 import re
@@ -13,24 +14,24 @@ from service.files.messages import edges_of, page_of, texts_of
 from service.files.plain import text_like, text_of
 
 _FORMS: Final = re.compile(r"\bnplurals\s*+=\s*+([1-6])\b")
-"""How many a language has; Arabic has six."""
+"""How many plural forms a language has; Arabic has six."""
 _USUAL_FORMS: Final = 2
 _FILLED_IN: Final = "%{"
-"""What a program fills in begins with one of these, such as a number."""
+"""Placeholders, which programs replace by a number for example, begin with one of these."""
 _OTHER_CHARSET: Final = re.compile(r"(?<=charset=)(?!utf-8\b)[\w.:-]++", re.IGNORECASE)
 
 
 def html_of(content: bytes) -> str:
-    """The messages of a file, one behind the other.
+    """Return the messages of a file, one after the other.
 
     Raises:
-        InvalidInputError: it is none, or not in UTF-8.
+        InvalidInputError: it is no .po file, or not in UTF-8.
     """
     return page_of(_texts(_messages(_lines_of(content))), content)
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
-    """A file with translations of its messages: what `html_of` gives of it, translated."""
+    """Return the file with `translation`, the translated result of `html_of`, as translations of its messages."""
     lines = _lines_of(content)
     messages = list(_messages(lines))
     translated = iter(texts_of(translation, _texts(messages), content))
@@ -54,7 +55,7 @@ def _header(lines: CatalogLines) -> Entry | None:
 
 
 def _messages(lines: CatalogLines) -> Iterator["_Message"]:
-    """Those that have text, in the order of the file."""
+    """Yield the messages that have text, in the order of the file."""
     header = _header(lines)
     forms = None if header is None else _FORMS.search(header.text("msgstr"))
     for entry in lines.entries:
@@ -63,12 +64,15 @@ def _messages(lines: CatalogLines) -> Iterator["_Message"]:
 
 
 def _is_for_one(message: str, plural: str, forms: int) -> bool:
-    """Whether a message is wrong of 21 things, whose form is in such languages that of one thing."""
+    """Return whether the singular lacks the placeholder for the number.
+
+    It would be wrong in languages with more than two forms, which use the form for 1 for other numbers as well, as 21.
+    """
     return forms > _USUAL_FORMS and any(message.count(sign) < plural.count(sign) for sign in _FILLED_IN)
 
 
 class _Message:
-    """A message, and its translation."""
+    """A message and its translation."""
 
     def __init__(self, lines: CatalogLines, entry: Entry, forms: int) -> None:
         self._lines = lines
@@ -82,13 +86,13 @@ class _Message:
         self._edges = [edges_of(each) for each in said]
         self._keyed = [keyed(words) for _, words, _ in self._edges]
         self.texts = [each.words for each in self._keyed]
-        """What is translated: the message, and that of several things where they are said in another way."""
+        """The texts to translate: the message, and its plural if that is translated separately."""
 
     def write(self, translations: Sequence[str]) -> None:
-        """Have it say this, unless somebody has translated it."""
+        """Write the translations, except where somebody has already translated the message."""
         entry, is_guess = self._entry, self._lines.is_guess(self._entry)
         missing = [name for name in self._names if is_guess or not entry.text(name)]
-        # The white space around a message is the program's, and gettext insists on that of its ends.
+        # The white space around a message belongs to the program, and gettext requires it to match.
         said = [each.marked(text) for each, text in zip(self._keyed, translations, strict=True)]
         texts = [f"{before}{text}{after}" for (before, _, after), text in zip(self._edges, said, strict=True)]
         for name in missing:

@@ -1,8 +1,8 @@
-"""Files that all replicas were sent, taken one after the other, held while they are translated, and given back.
+"""Translate the files sent to any replica, one after the other, each under a lease that is renewed meanwhile.
 
-A replica that dies loses its lease, and another one begins anew; one that is told to end lets go once its requests
-are answered, and one that does not have the languages, or the model, leaves the file to others. After some attempts
-that failed it is given up.
+If a replica dies, its lease expires and another one starts over. A replica that shuts down releases its files once its
+requests are answered, and one that lacks the languages or the model leaves a file to others. After a number of failed
+attempts, a file is given up.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ from service.telemetry.metrics import Metrics
 
 MOST_ATTEMPTS: Final = 3
 _LOOK_SECONDS: Final = 0.5
-"""How often a replica looks for files that others have been sent, or have left."""
+"""How often a replica looks for files that others were sent, or have released."""
 _ELSEWHERE_SECONDS: Final = 30.0
-"""How long a replica leaves a file to others for which it has no model, or that another release has kept."""
+"""How long a replica leaves a file to others if it lacks the model, or another release stored the file."""
 
 _log = get_logger(__name__)
 
 
 class FileJobs:
-    """Translates files, some at a time."""
+    """Translates files, up to `at_once` at a time."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class FileJobs:
         self._draining = draining
         self._held: set[FileKey] = set()
         self._elsewhere: dict[FileKey, float] = {}
-        """Until when, in the loop's time, files are left to others."""
+        """Until when, in the event loop's time, each of these files is left to others."""
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Translate until the end of the block, and then leave to others what is not done."""
+        """Translate files until the end of the block, then leave unfinished ones to others."""
         tasks = [asyncio.create_task(self._one_after_the_other()) for _ in range(self._at_once)]
         try:
             yield
@@ -79,17 +79,17 @@ class FileJobs:
             try:
                 claimed = await self._files.claim(token, self._held, self._left_to_others())
                 if claimed is not None:
-                    token = self._new_id()  # only now: a claim whose reply was lost is repeated with its own
+                    token = self._new_id()  # not before: a claim whose reply was lost is repeated with the same token
                     await self._hold(claimed)
             except StoreUnavailableError:
-                pass  # which has been logged
+                pass  # logged already
             except Exception:  # noqa: BLE001 - whatever it was, the other files go on
                 _log.exception("file_failed")
             if claimed is None:
                 await self._news()
 
     async def _news(self) -> None:
-        """Wait for a file that this replica has been sent, or else for the next look at those of others."""
+        """Wait until this replica is sent a file, or it is time to look for those of others."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
                 await self._files.news.wait()
@@ -101,7 +101,7 @@ class FileJobs:
         return set(self._elsewhere)
 
     async def _hold(self, claimed: ClaimedFile) -> None:
-        """Translate a file as long as it is held, which ends if it expires, or if somebody else has it meanwhile."""
+        """Translate a file, but stop if its lease is lost: the file has expired, or another replica has it."""
         self._held.add(claimed.key)
         done = 0
 
@@ -118,7 +118,7 @@ class FileJobs:
         except asyncio.CancelledError:
             work.cancel()
             await asyncio.wait({work})
-            with suppress(StoreUnavailableError):  # its lease ends by itself
+            with suppress(StoreUnavailableError):  # the lease expires by itself
                 await self._files.release(claimed, counts=False)
             raise
         finally:
@@ -131,7 +131,7 @@ class FileJobs:
         held = True
         while held:
             await asyncio.sleep(self._renew_seconds)
-            with suppress(StoreUnavailableError):  # whoever else translates it comes to the same
+            with suppress(StoreUnavailableError):  # another replica that takes it over gets the same result
                 held = await self._files.renew(claimed, done())
 
     async def _translate(self, claimed: ClaimedFile, progress: Callable[[int], None]) -> None:
@@ -164,7 +164,7 @@ class FileJobs:
             await self._give_up(claimed, problem)
 
     async def _leave(self, claimed: ClaimedFile, problem: FileProblem, seconds: float, *, counts: bool) -> None:
-        """Leave a file to others, and take it again no sooner than in some seconds."""
+        """Leave a file to others, and do not claim it again for some seconds."""
         self._elsewhere[claimed.key] = asyncio.get_running_loop().time() + seconds
         await _until_stored(lambda: self._files.release(claimed, counts=counts, problem=problems.written(problem)))
 
@@ -174,7 +174,7 @@ class FileJobs:
 
 
 async def _until_stored(write: Callable[[], Awaitable[None]]) -> None:
-    """Write what is known, however long Redis is away."""
+    """Repeat a write until it succeeds, however long Redis is unavailable."""
     while True:
         try:
             await write()

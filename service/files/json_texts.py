@@ -1,6 +1,6 @@
-"""Texts of programs and pages in JSON (of i18next, or Flutter's .arb) as HTML, and their translation in their places.
+"""Read the texts of programs and pages in JSON (i18next, Flutter's .arb) as HTML, and write translations in place.
 
-Only strings that are values are translated; all else stays the same, byte for byte.
+Only strings that are values are translated; everything else stays the same, byte for byte.
 """
 
 import json
@@ -27,34 +27,36 @@ _FOR_PROGRAMS: Final = re.compile(
     r"|[0-9]++(?:\.[0-9]++)?(?:px|r?em|v[hw])"
     rf"|(?=.*(?:yy|YY|MM|dd|DD|[Hh]{{2}}|mm)){_OF_TIME}(?:[ ,./:-]{{1,2}}{_OF_TIME})++"
 )
-"""A colour, a number of many digits, a time, or the name of a file, of another text, or of a constant; where a file is,
-but not /month or and/or; what files are (`image/png`), a language of a country, how a time is written (`MMM d, yyyy`).
+"""Strings for programs, which are not translated.
+
+These are colours, long ids, times, names of files, of other texts and of constants, paths (but not /month or and/or),
+media types (`image/png`), locales, and date formats (`MMM d, yyyy`).
 """
 _ABOUT_OTHERS: Final = "@"
-"""What names begin with whose values say something of other texts, in .arb: for translators, and for programs."""
+"""Names that begin so in .arb have values that describe other texts, for translators and programs."""
 _NOTES: Final = (
     (frozenset(("defaultMessage",)), frozenset(("description", "id"))),
     (frozenset(("message", "placeholders")), frozenset(("description", "placeholders"))),
     (frozenset(("locale", "translations")), frozenset(("locale",))),
 )
-"""By names that an object has, of which of its values that is so, too: of FormatJS, browsers' extensions, Angular."""
+"""Further values that describe texts, by names that their object has: FormatJS, browser extensions, Angular."""
 
 
 def html_of(content: bytes) -> str:
-    """The texts of a file, one behind the other.
+    """Return the texts of a file, one after the other.
 
     Raises:
-        InvalidInputError: it is no JSON, not in UTF-8, or nested too deep; or a text has a character that is none.
+        InvalidInputError: it is not JSON, not in UTF-8, or nested too deeply; or a text has half a surrogate pair.
     """
     return page_of([each.words for each in _texts(*_checked(content))], content)
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
-    """A file with other texts: what `html_of` gives of it, translated."""
+    """Return the file with its texts replaced by `translation`: the translated result of `html_of`."""
     text, value = _checked(content)
     texts = list(_texts(text, value))
     translated = texts_of(translation, [each.words for each in texts], content)
-    as_numbers = text.isascii() and r"\u" in text  # as what wrote it writes all letters
+    as_numbers = text.isascii() and r"\u" in text  # the program that wrote the file escapes all other letters
     written, done = list[str](), 0
     for each, words in zip(texts, translated, strict=True):
         if words and words != each.words:
@@ -65,7 +67,7 @@ def with_translation(content: bytes, translation: str) -> bytes:
 
 
 class _Text(NamedTuple):
-    """A text: where its string is in the file, its words, and the white space around them."""
+    """A text: the position of its string in the file, its words, and the white space around them."""
 
     begin: int
     end: int
@@ -75,7 +77,7 @@ class _Text(NamedTuple):
 
 
 def _checked(content: bytes) -> tuple[str, object]:
-    """What a file says, and as what it is read: an object is a tuple of names with values; of numbers nothing is."""
+    """Decode and parse a file: objects become tuples of name and value, and numbers None."""
     text = text_of(content)
     raw = text.encode()
     if depth(outside_strings(raw), _DEEPEST) > _DEEPEST:
@@ -87,7 +89,7 @@ def _checked(content: bytes) -> tuple[str, object]:
 
 
 def _nothing(_digits: str) -> None:
-    """Numbers stay as they are, however long."""
+    """Skip a number: it is never translated, and may be of any length."""
 
 
 def _texts(text: str, value: object) -> Iterator[_Text]:
@@ -113,7 +115,7 @@ def _check_characters(said: str, text: str, begin: int) -> None:
 
 
 def _strings(value: object, *, is_about: bool = False) -> Iterator[tuple[str, bool]]:
-    """The strings of a JSON text that are values, and whether each says something of other texts."""
+    """Yield the strings that are values, and whether each describes other texts."""
     if isinstance(value, str):
         yield value, is_about
     elif isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The kinds of files that are translated: by the ends of their names, how they are read and written."""
+"""The kinds of files that are translated, by the suffixes of their names, and how they are read and written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,28 +15,28 @@ from service.texts.tagged import HTML, Markup
 
 
 def _page(_content: bytes, translation: str) -> bytes:
-    """With a byte order mark, which counts for more than the encoding that a page says it has."""
+    """Encode a page with a byte order mark, which takes precedence over the encoding that it declares."""
     return translation.encode("utf-8-sig")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a file is to browsers, and how the text in it is read and replaced."""
+    """A file's media type, and how its text is read and replaced."""
 
     media_type: str
     markup: Markup | None = None
-    """What is known of tags in the text, unless it is text and no more."""
+    """How tags in the text are read; None for plain text."""
     packed: bool = False
-    """Whether the text is only a part of it, whose size has limits of its own."""
+    """Whether the file is an archive, of which the text is only a part with size limits of its own."""
     read: Callable[[bytes], str] = text_of
-    """The text of a file; raises InvalidInputError if it cannot be read."""
+    """Returns the text of a file; raises InvalidInputError if it cannot be read."""
     write: Callable[[bytes, str], bytes] = text_like
-    """A file with its text in another language."""
+    """Returns the file with another text."""
     say_language: Callable[[bytes, str], bytes] | None = None
-    """A file that was written so, and says which language that is, where it has to."""
+    """Sets the target language in a file written by `write`, for formats that state it."""
 
     def written(self, content: bytes, text: str, language: str) -> bytes:
-        """A file with its text in another language."""
+        """Return the file with its text in another language."""
         written = self.write(content, text)
         return written if self.say_language is None else self.say_language(written, language)
 
@@ -87,15 +87,15 @@ KINDS: Final = {
 
 
 def is_known(name: str) -> bool:
-    """Whether a file is of a kind that is read."""
+    """Return whether files with such a name are read."""
     return PurePosixPath(name).suffix.lower() in KINDS
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of a file.
+    """Return the kind of a file.
 
     Raises:
-        InvalidInputError: it is none that is read.
+        InvalidInputError: files of this kind are not read.
     """
     suffix = PurePosixPath(name).suffix
     if (kind := KINDS.get(suffix.lower())) is None:
@@ -105,10 +105,10 @@ def kind_of(name: str) -> Kind:
 
 
 def check_size(name: str, content: bytes, limits: Limits) -> None:
-    """Refuse a file of more bytes than are accepted, which are fewer where all of them are text.
+    """Refuse a file with more bytes than accepted, which are fewer for plain-text formats.
 
     Raises:
-        InvalidInputError: says how many there may be; or it is of no kind that is read.
+        InvalidInputError: it is too large (the message states the limit), or of a kind that is not read.
     """
     packed = kind_of(name).packed
     most = limits.max_file_bytes if packed else min(limits.max_file_bytes, limits.max_body_bytes)

@@ -1,6 +1,6 @@
-"""Texts of programs, each of which stands for itself in a file, as one page of HTML, and the translation of that.
+"""Join the separate texts of a program's file into one page of HTML, and take the translated page apart again.
 
-A text that has tags is a part of a page, as far as they are in order; in any other one they are no more than signs.
+A text with well-formed tags is taken as HTML; in any other text, tags are ordinary characters.
 """
 
 import hashlib
@@ -15,35 +15,37 @@ from service.texts.tags import Kind, html_tags
 _WITHOUT_TAGS: Final = frozenset(
     ("iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp")
 )
-"""Elements of HTML in which a tag is none."""
+"""Elements of HTML in which tags are not recognised."""
 _NUMBER: Final = re.compile(r"(</?)(?=\d)")
-"""Where tags begin that are numbers, as programs have them, and no page (`<0>…</0>`, of React)."""
+"""The beginning of tags whose names are numbers, as in React (`<0>…</0>`) but not in HTML."""
 _LETTER: Final = "t-"
 _LETTERED: Final = re.compile(rf"(</?){_LETTER}(?=\d)")
 _PART: Final = r"(?<=[^|'])(?=\|[^|'])(?![^{}]{0,120}+\})"
-"""Before a part of a text, as Vue and Laravel have one for each number, and titles of pages for each page; in braces it
-is a placeholder's."""
+"""Before each part of a text with parts: Vue and Laravel have one for each plural form, page titles one for each page.
+
+A | in braces belongs to a placeholder.
+"""
 _LINE: Final = re.compile(rf"(?<![\r\n])(?=[\r\n])|{_PART}")
 _LINE_BESIDE_TAGS: Final = re.compile(rf"(?<![\r\n])(?=[\r\n]++(?![ \t]))|{_PART}")
-"""Where a line ends, unless what follows is set back: so pages are written, whose lines say nothing."""
+"""Where a line ends, unless the next one is indented: in HTML source, such line breaks mean nothing."""
 _OF_ICU: Final = re.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
 _AND: Final = "&amp;"
 _COMMENT: Final = re.compile(r"<!--[^<]*-->")
 _NEXT: Final = "<hr>"
-"""What follows a text: a tag that is not ended goes on into it."""
+"""Stands for what follows a text, into which an unclosed tag would go on."""
 
 
 class Page:
-    """How the texts of a file stand on one page: what is between them, and before their line breaks, is in no text."""
+    """Puts the texts of a file on one page, with separators and line breaks that occur in no text."""
 
     def __init__(self, content: bytes) -> None:
         number = hashlib.sha256(content).hexdigest()[:16]
         self.between: Final = f'<hr id="{number}"/>'
-        """Ends a sentence, and is not translated."""
+        """Separates texts: it ends a sentence, and is not translated."""
         self._line: Final = f'<br id="{number}">'
 
     def html_of(self, text: str) -> str:
-        """A text as a part of the page."""
+        """Return a text as a part of the page."""
         if not _is_html(text):
             return _LINE.sub(self._line, html.escape(text, quote=False))
         tokens = list(html_tags(_lettered(text)))
@@ -54,30 +56,30 @@ class Page:
         )
 
     def text_of(self, part: str, text: str) -> str:
-        """What `html_of` gives of a text, translated, as such a text."""
+        """Turn `part`, the translated result of `html_of` for a text, into such a text."""
         part = part.replace(self._line, "")
         if not _is_html(text):
             return html.unescape(part)
-        # What has tags need not have entities: React shows &amp; as it is.
+        # A text with tags need not have entities: React shows &amp; literally.
         part = part.replace(_AND, "&") if "&" in text and _AND not in text else part
         return _LETTERED.sub(r"\1", part)
 
 
 def page_of(texts: Sequence[str], content: bytes) -> str:
-    """The texts of a file, one behind the other."""
+    """Return the texts of a file as one page, one after the other."""
     page = Page(content)
     return page.between.join(map(page.html_of, texts))
 
 
 def texts_of(translation: str, texts: Sequence[str], content: bytes) -> list[str]:
-    """What `page_of` gives of these texts, translated: as many."""
+    """Split a translated page of these texts; there are as many translations as texts."""
     page = Page(content)
     parts = translation.split(page.between) if texts else []
     return [page.text_of(part, text) for part, text in zip(parts, texts, strict=True)]
 
 
 def edges_of(text: str) -> tuple[str, str, str]:
-    """A text without the white space around it, and that before and after it."""
+    """Split a text into the white space before it, its words, and the white space after it."""
     words = text.strip()
     start = text.index(words)
     return text[:start], words, text[start + len(words) :]
@@ -88,7 +90,7 @@ def _lettered(text: str) -> str:
 
 
 def _is_html(text: str) -> bool:
-    """Whether a text has tags, and each one that is opened is closed, so that none goes on in the next text."""
+    """Return whether a text has tags, and all of them are closed, so that none goes on in the next text."""
     if "<" not in text or _LETTERED.search(text) or _OF_ICU.search(text):
         return False
     opened = list[str]()

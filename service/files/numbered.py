@@ -1,4 +1,4 @@
-"""HTML that stands for a text of a file: of its tags each has the number of what it stands for."""
+"""HTML that represents a text of a file: each tag has the number of the part of the file that it stands for."""
 
 import html
 import re
@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 _TAG: Final = re.compile(r'<(?P<closes>/?)(?P<name>span|a|img|hr|br)(?: id="(?P<number>\d+)")?/?>')
 
 _NO_CHARACTER: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML does not allow (XML 1.0, section 2.2)."""
+"""Characters that XML does not allow (XML 1.0, section 2.2)."""
 
 
 class Tag(NamedTuple):
-    """One of those; what closes has no number."""
+    """A numbered tag; a closing one has no number."""
 
     name: str
     number: int | None
@@ -20,7 +20,7 @@ class Tag(NamedTuple):
 
 
 def pieces_of(text: str) -> Iterator[str | Tag]:
-    """Words, as they are read, of characters that may be in a file, and the tags between them."""
+    """Yield the words, without entities or characters that XML does not allow, and the tags between them."""
     end = 0
     for tag in _TAG.finditer(text):
         if end < tag.start():
@@ -32,17 +32,17 @@ def pieces_of(text: str) -> Iterator[str | Tag]:
 
 
 def paragraphs_of(translation: str) -> list[str]:
-    """What stands in each paragraph."""
+    """Return the content of each paragraph."""
     return re.findall(r"<p>(.*?)</p>", translation, re.DOTALL)
 
 
 def html_of_words(words: str) -> str:
-    """Words without tags, in which line breaks count."""
+    """Escape words without tags, in which line breaks are significant."""
     return re.sub(r"\r\n?|\n", "<br>", html.escape(words, quote=False))
 
 
 def characters_of(text: str) -> str:
-    """A text without what XML does not allow."""
+    """Remove the characters that XML does not allow."""
     return _NO_CHARACTER.sub("", text)
 
 

@@ -1,4 +1,4 @@
-"""What has become of files, for those who sent them."""
+"""The state of files being translated, for those who sent them."""
 
 import asyncio
 import hmac
@@ -12,7 +12,7 @@ from service.schemas import FileProblem
 from service.store.files import FileKey, Files, FileState
 
 _FIRST_LOOK_SECONDS: Final = 0.05
-"""After which somebody who waits for a file is looked up; each time twice as long, up to the last."""
+"""The first pause between looks at a file's state while somebody waits; it doubles up to `_LAST_LOOK_SECONDS`."""
 _LAST_LOOK_SECONDS: Final = 0.8
 
 
@@ -24,13 +24,13 @@ async def state_of(
     wait_seconds: float = 0,
     draining: Callable[[], bool] = lambda: False,
 ) -> FileState:
-    """What has become of a file: at once, or once it is translated or has failed, but after so long in any case.
+    """Return the state of a file: once it is translated or has failed, but after `wait_seconds` at the latest.
 
-    Nobody waits at a replica that is `draining`, which is about to end.
+    A replica that is `draining`, about to end, answers at once.
 
     Raises:
-        FileUnknownError: there is none of this id, or it has another secret.
-        StoreUnavailableError: Redis is away.
+        FileUnknownError: there is no file with this id, or it has another secret.
+        StoreUnavailableError: Redis is unavailable.
     """
     until, pause = time.monotonic() + wait_seconds, _FIRST_LOOK_SECONDS
     while True:
@@ -44,7 +44,7 @@ async def state_of(
 
 
 def check_done(state: FileState) -> None:
-    """See that a file is translated.
+    """Check that a file is translated.
 
     Raises:
         FileNotReadyError: it is not translated yet.
@@ -58,12 +58,12 @@ def check_done(state: FileState) -> None:
 
 
 def problem_of(state: FileState) -> FileProblem | None:
-    """Why a file could not be translated; None where it could, or may yet be."""
+    """Return why a file could not be translated; None if it has not failed."""
     return problems.read(state.problem) if state.status == "error" else None
 
 
 def seconds_remaining(state: FileState) -> int | None:
-    """Until a file is translated, if it goes on as it has begun; None where it has not."""
+    """Estimate how long a file will take, at its pace so far; None if no sentence is translated yet."""
     if state.status != "translating" or state.sentences == 0:
         return None
     each = max(0.0, time.time() - state.started) / state.sentences

@@ -1,4 +1,4 @@
-"""Files that are archives (ZIP): opened, read within limits, and written again with other parts."""
+"""Open files that are archives (ZIP), read their parts within limits, and write them with some parts replaced."""
 
 import re
 import zlib
@@ -10,24 +10,24 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from service.errors import InvalidInputError
 
 _MOST_BYTES: Final = 2**26
-"""Of all that is packed in a file; more is no document, but a bomb."""
+"""The most bytes that a whole file may unpack to; more is not a document, but a bomb."""
 _MOST_READ_BYTES: Final = 2**23
-"""Of the parts that people read: some novels."""
+"""The most bytes of the parts that people read: several novels."""
 MOST_TAGS: Final = 500_000
-"""In them: each is some hundred bytes of memory."""
+"""The most tags in those parts: each takes some hundred bytes of memory."""
 _MOST_PARTS: Final = 20_000
-"""Which are listed at the end of a file; all are read before anything else can be, and each is half a kilobyte then."""
+"""The most parts: the list of them at the end of a file has to be read first, and takes half a kilobyte for each."""
 _LISTED: Final = b"PK\x01\x02"
-"""What each of them begins with in that list."""
+"""The beginning of each entry in that list."""
 _PACKED: Final = frozenset((ZIP_STORED, ZIP_DEFLATED))
-"""How such files are packed; others are unpacked whole, however long they said to be."""
+"""The accepted methods of compression; `zipfile` unpacks others whole, whatever length they declare."""
 
 
 def opened(content: bytes, suffix: str, main: str | re.Pattern[str]) -> ZipFile:
-    """The archive that a file is, which has a part of the name `main`, or of one like that.
+    """Open a file as an archive, which must have a part with the name, or the pattern of names, `main`.
 
     Raises:
-        InvalidInputError: it is none, has too many parts, or unpacks to too much.
+        InvalidInputError: it is no such archive, has too many parts, or unpacks to too many bytes.
     """
     if content.count(_LISTED) > _MOST_PARTS:
         raise InvalidInputError(f"file: is no {suffix}: it has more than {_MOST_PARTS} parts")
@@ -46,7 +46,7 @@ def opened(content: bytes, suffix: str, main: str | re.Pattern[str]) -> ZipFile:
 
 
 def read_parts(archive: ZipFile, parts: Sequence[ZipInfo]) -> Iterator[tuple[str, bytes]]:
-    """Those that people read, each with its name.
+    """Yield the name and the content of each part that people read.
 
     Raises:
         InvalidInputError: they are too large, have too many tags, or are damaged.
@@ -62,10 +62,10 @@ def read_parts(archive: ZipFile, parts: Sequence[ZipInfo]) -> Iterator[tuple[str
 
 
 def check_excerpts(excerpts: Iterable[bytes]) -> None:
-    """Refuse what people read of larger parts, if it is more than whole parts may be.
+    """Refuse excerpts of large parts if together they exceed the limits for whole parts.
 
     Raises:
-        InvalidInputError: it is too large, or has too many tags.
+        InvalidInputError: they are too large, or have too many tags.
     """
     size = tags = 0
     for excerpt in excerpts:
@@ -81,14 +81,14 @@ def _check_size(infos: Iterable[ZipInfo], most: int, which: str) -> None:
 
 
 def unpacked(archive: ZipFile, info: ZipInfo) -> bytes:
-    """One part, which is as long as it says.
+    """Unpack one part, which must be as long as it declares.
 
     Raises:
         InvalidInputError: it is not, or is damaged.
     """
     try:
         with archive.open(info) as packed:
-            content = packed.read(info.file_size + 1)  # all that it says it has: else a bomb would be unpacked first
+            content = packed.read(info.file_size + 1)  # no more than it declares, lest a bomb be unpacked
     except (
         ArithmeticError,
         BadZipFile,
@@ -106,7 +106,7 @@ def unpacked(archive: ZipFile, info: ZipInfo) -> bytes:
 
 
 def with_parts(archive: ZipFile, changed: Mapping[str, bytes]) -> bytes:
-    """The same archive with other contents of some parts, by their names."""
+    """Return the archive with the contents of some parts replaced, by their names."""
     written = BytesIO()
     with ZipFile(written, "w") as target:
         for info in archive.infolist():

@@ -1,4 +1,4 @@
-"""Files that are text: what their bytes say, and the bytes that say something else in their place."""
+"""Decode files that are plain text, and encode another text in the same way."""
 
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 from service.errors import InvalidInputError
 
 _ISO_2022: Final = (b"\x1b$", b"\x1b(")
-"""Bytes of a common encoding that is UTF-8, too, and says something else there."""
+"""Escapes of ISO-2022, a common encoding whose bytes are also valid UTF-8, but mean something else there."""
 
 
 def text_of(content: bytes) -> str:
-    """What a file says.
+    """Return the text of a file.
 
     Raises:
         InvalidInputError: it is neither in UTF-8 nor, with a byte order mark, in UTF-16.
@@ -26,5 +26,5 @@ def text_of(content: bytes) -> str:
 
 
 def text_like(content: bytes, text: str) -> bytes:
-    """A file that says something else: in UTF-8, and with a byte order mark where there was one."""
+    """Encode another text in UTF-8, with a byte order mark if the file has that of UTF-8."""
     return text.encode("utf-8-sig" if content.startswith(BOM_UTF8) else "utf-8")

@@ -1,4 +1,4 @@
-"""Why files could not be translated: as it is kept beside them, and as it is told."""
+"""Why files could not be translated, as stored with them and as shown to clients."""
 
 from typing import Final
 
@@ -16,22 +16,22 @@ _DIED: Final = FileProblem.model_validate(
 
 
 def of_error(error: AntecedentError) -> FileProblem:
-    """What an error says."""
+    """Describe an error as a problem."""
     return FileProblem.model_validate(cause_of(error))
 
 
 def without_error(detail: str) -> FileProblem:
-    """What has no code of its own."""
+    """Make a problem that has no error code of its own."""
     return FileProblem.model_validate(cause(FileFailedError.status, FileFailedError.code, detail))
 
 
 def written(problem: FileProblem) -> str:
-    """A problem as it is kept."""
+    """Serialise a problem for storage."""
     return problem.model_dump_json()
 
 
 def read(kept: str) -> FileProblem:
-    """The same, later; a release before this one has kept a sentence and no more."""
+    """Parse a stored problem; older releases stored only a sentence."""
     try:
         return FileProblem.model_validate_json(kept)
     except ValidationError:
@@ -39,6 +39,6 @@ def read(kept: str) -> FileProblem:
 
 
 def after_attempts(attempts: int, last: str) -> FileProblem:
-    """That a file was given up after so many attempts, of which the last one has left a problem, or nothing."""
+    """Say that a file was given up after so many attempts; `last` is the last stored problem, if there is any."""
     problem = read(last) if last else _DIED
     return problem.model_copy(update={"detail": f"given up after {attempts} attempts: {problem.detail}"})

@@ -1,8 +1,8 @@
 """Subtitles (.srt, .vtt): a sentence that goes on in the next line, or in the next subtitle, is translated as one.
 
-It is read as one line. Its translation is divided as it was, by the lengths of its pieces, and between words: languages
-say things in another order, so what stands in which subtitle cannot be the same. What a line looks like, or who speaks,
-is not read, but stays around it: italics are often there for each line anew.
+Such a sentence is read as one line. Its translation is divided between words, in proportion to the original pieces:
+languages differ in word order, so the same content cannot always be in the same subtitle. Formatting and names of
+speakers are not read, but stay around each line: italics, for example, often begin anew on each line.
 """
 
 import re
@@ -15,15 +15,15 @@ from service.files import plain
 from service.segmentation.format_lines import format_lines
 
 _ENDS: Final = re.compile(r"""[.!?…;:。．！？：；」』）】〉》\-–—~〜][\s"'”’»)\]」』）】〉》]*\Z""")
-"""How a piece ends behind which another sentence may begin, or somebody else may speak."""
+"""The end of a piece after which another sentence may begin, or somebody else may speak."""
 _SMALL: Final = re.compile(r"[^\W\d_]+")
-"""The word that a piece begins with, which shows whether it begins a sentence: small letters, or English I."""
+"""The first word of a piece; in lower case, or if it is English I, it may continue a sentence."""
 _GOES_ON: Final = re.compile(r"[、はがをにへ]\Z")
-"""How a piece ends, in Japanese, behind which its sentence goes on; not の, which ends questions, too."""
+"""The end of a Japanese piece whose sentence goes on; not の, which also ends questions."""
 _APART: Final = re.compile(r"[<>{}♪#\[\]]|\A[-–—(（]")
-"""What is about the piece that it is in, or says that it is somebody else's."""
+"""Signs that concern only the piece they are in, or that show another speaker."""
 _MOST_TAGS: Final = 4
-"""Before or behind a line."""
+"""The most tags before or after a line."""
 _OPENS: Final = re.compile(
     rf"(?:\s*+(?:\{{\\[^{{}}]{{1,80}}+\}}|<(?:b|c|font|i|lang|u|v)\b[^<>]{{0,200}}+>)){{1,{_MOST_TAGS}}}+\s*+"
 )
@@ -31,42 +31,42 @@ _OPENS: Final = re.compile(
 _OPENING_TAG: Final = re.compile(r"<[^<>]++>")
 _CLOSING_TAG: Final = re.compile(r"</(?:b|c|font|i|lang|u|v)>")
 _MOST_PIECES: Final = 6
-"""Of a sentence: what has no stops at all would be one."""
+"""The most pieces of a sentence: a whole file without punctuation would be one sentence."""
 _BETWEEN_WORDS: Final = re.compile(
     r"\s+|(?<=[、。！？」』）])(?=\S)|(?<=[てでとにのはばへもをが])(?=[^ぁ-ゟー、。！？」』）\s])"
 )
-"""Where a translation is divided: at spaces, or, in Japanese, behind what ends a phrase in most cases."""
+"""Where a translation may be divided: at spaces; in Japanese, after what usually ends a phrase."""
 _NEAR: Final = 12
-"""Characters by which a piece may be shorter or longer for that."""
+"""By how many characters a piece may be shorter or longer in order to be divided there."""
 _ANYWHERE: Final = re.compile(r"(?<=[^\x00-\u02ff])(?=[^\x00-\u02ffー、。！？」』）])")
-"""Where words have no spaces between them."""
+"""Where text without spaces between words may be divided if need be."""
 
 
 @dataclass(slots=True)
 class _Line:
-    """A line as it is read: the pieces of a sentence, what stood between them, and what is around it."""
+    """A sentence, read as one line: its pieces, what was between them, and what is around it."""
 
     before: str = ""
     pieces: list[str] = field(default_factory=list)
     between: list[str] = field(default_factory=list)
     after: str = ""
     tags: str = ""
-    """Those that are open at its end, or that its last piece has closed."""
+    """The tags that are open at its end, or that its last piece has closed."""
 
     @classmethod
     def read(cls, line: str) -> Self:
-        """A line of one piece."""
+        """Read a line of one piece."""
         before, piece, after = _dressed(line)
         return cls(before, [piece], [], after, "".join(_OPENING_TAG.findall(before)))
 
     def goes_on(self, other: Self) -> bool:
-        """Whether it goes on with another one, which looks the same."""
+        """Return whether it goes on in another line, which has the same formatting."""
         if not self.pieces or len(self.pieces) == _MOST_PIECES or not _goes_on(self.pieces[-1], other.pieces[0]):
             return False
         return other.tags == (self.tags if self.after.strip() else "")
 
     def add(self, skipped: Sequence[Self], other: Self) -> None:
-        """Go on with another one, which comes after some that nobody reads."""
+        """Append another line, which follows some that are not read."""
         self.between.append("\n".join([self.after, *(each.before for each in skipped), other.before]))
         self.pieces += other.pieces
         self.after = other.after
@@ -75,7 +75,7 @@ class _Line:
         return "".join(map(_with_gap, ["", *self.pieces], self.pieces)) if self.pieces else self.before
 
     def saying(self, translation: str) -> str:
-        """The same with a translation of it, in as many pieces."""
+        """Return the line with its translation, divided into as many pieces."""
         if not self.pieces:
             return translation
         first, *others = _divided(translation.strip(), [len(piece) for piece in self.pieces])
@@ -84,22 +84,22 @@ class _Line:
 
 
 def text_of(content: bytes) -> str:
-    """What a file says, each sentence on one line.
+    """Return the text of a file, with each sentence on one line.
 
     Raises:
-        InvalidInputError: it is in no encoding that is read.
+        InvalidInputError: the file is in an encoding that is not read.
     """
     return "\n".join(line.said() for line in _lines(plain.text_of(content)))
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
-    """A file with another text: what `text_of` gives of it, translated line by line."""
+    """Return the file with its text replaced by `translation`: the result of `text_of`, translated line by line."""
     lines = zip(_lines(plain.text_of(content)), translation.split("\n"), strict=True)
     return plain.text_like(content, "\n".join(line.saying(said) for line, said in lines))
 
 
 def _lines(text: str) -> list[_Line]:
-    """The lines of a file, those together that a sentence stands on."""
+    """Read the lines of a file, and join those of one sentence."""
     raw = text.split("\n")
     found, skipped = list[_Line](), list[_Line]()
     for line, is_of_the_format in zip(raw, format_lines([f"{line}\n" for line in raw]), strict=True):
@@ -116,7 +116,7 @@ def _lines(text: str) -> list[_Line]:
 
 
 def _dressed(line: str) -> tuple[str, str, str]:
-    """A line's text, behind and before white space and what it looks like; tags within it stay in it."""
+    """Split a line into white space and formatting, its text, and those after it; tags within the text stay in it."""
     opened = _OPENS.match(line)
     begin = opened.end() if opened else _indent(line)
     text = line[begin:].rstrip()
@@ -135,7 +135,7 @@ def _indent(line: str) -> int:
 
 
 def _goes_on(before: str, piece: str) -> bool:
-    """Whether a sentence goes on from one piece to the next one."""
+    """Return whether a sentence goes on from one piece to the next."""
     if _ENDS.search(before) or _APART.search(before) or _APART.search(piece):
         return False
     word = _SMALL.match(piece)
@@ -143,12 +143,12 @@ def _goes_on(before: str, piece: str) -> bool:
 
 
 def _with_gap(before: str, piece: str) -> str:
-    """A piece behind another one: with a space, unless nobody has one between such letters."""
+    """Return a piece that follows another: with a space, unless neither letter beside it is ASCII, as in Japanese."""
     return f" {piece}" if before and (before[-1].isascii() or piece[0].isascii()) else piece
 
 
 def _divided(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """A text in as many pieces, about in the same proportion."""
+    """Divide a text into as many pieces, in about the same proportion."""
     ends = [len(text) * share // sum(lengths) for share in accumulate(lengths[:-1])]
     start = 0
     for end in ends:
@@ -159,7 +159,7 @@ def _divided(text: str, lengths: Sequence[int]) -> Iterator[str]:
 
 
 def _place(text: str, start: int, end: int) -> int:
-    """Where a piece ends that begins here and should end there; at the end of the text, if it has no more places."""
+    """Return the best end near `end` for a piece from `start`; the end of the text if it cannot be divided."""
     between_words, anywhere = (_nearest(places, text, start, end) for places in (_BETWEEN_WORDS, _ANYWHERE))
     if anywhere is None or (between_words is not None and abs(between_words - end) <= max(_NEAR, len(text) // 4)):
         return len(text) if between_words is None else between_words

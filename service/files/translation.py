@@ -1,4 +1,4 @@
-"""One file, translated as a document of its own."""
+"""Translate a file as a document of its own."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,22 +15,22 @@ from service.texts.memories import finder_of
 from service.texts.reading import Asked, ReadText, read_texts
 
 Progress = Callable[[int], None]
-"""Is told how many sentences are translated."""
+"""Is called with the number of sentences translated so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """What a file says, the sentences of that, and what is asked of them."""
+    """The text of a file, its sentences, and the request to translate them."""
 
     source: str
     text: ReadText
     request: DocumentRequest
     find: Finder | None
-    """In the memory that came with it."""
+    """Looks up sentences in the memory that was sent with the file."""
 
 
 async def read_file(documents: Documents, file: KeptFile, content: bytes) -> ReadFile:
-    """A file as a document.
+    """Read a file as a document.
 
     Raises:
         InvalidInputError: it is of a kind that is not read, cannot be read, or has more sentences than a document may.
@@ -54,10 +54,10 @@ async def read_file(documents: Documents, file: KeptFile, content: bytes) -> Rea
 
 
 async def translated_file(documents: Documents, file: KeptFile, content: bytes, progress: Progress) -> bytes:
-    """A file with its text in the language that was asked for; it waits while the queue is full.
+    """Return the file with its text translated; wait while the queue is full.
 
     Raises:
-        AntecedentError: it cannot be translated, or not here, or not now.
+        AntecedentError: it cannot be translated, or not by this replica, or not now.
     """
     read = await read_file(documents, file, content)
     translations = await _once_there_is_room(documents, read, progress)

@@ -1,8 +1,7 @@
-"""Segments of translation tools (XLIFF 1.x and 2.x) as HTML that says the same, and the translation of that as targets.
+"""Read the segments of translation tools (XLIFF 1.x and 2.x) as HTML, and write the translations as their targets.
 
-What is translated already stays, but is read: it is the context of what is not. What a segment has in its words for
-programs, such as a placeholder or the ends of bold text, stays with the same words; so do the tags of a segment that is
-a piece of a page.
+Segments that are already translated stay, but are read as context for the others. Inline elements, such as placeholders
+and the limits of bold text, stay with the same words, as do the tags of a segment that is a piece of a page.
 """
 
 import re
@@ -19,35 +18,35 @@ from service.files.packed import MOST_TAGS
 from service.files.xml_text import add_text, root_of
 
 _OLD: Final = ("{urn:oasis:names:tc:xliff:document:1.2}", "{urn:oasis:names:tc:xliff:document:1.1}", "")
-"""Before 1.1 elements have no namespace, as TYPO3 still writes them."""
+"""Namespaces of 1.x; elements have none before 1.1, which TYPO3 still writes."""
 _NEW: Final = ("{urn:oasis:names:tc:xliff:document:2.0}", "{urn:oasis:names:tc:xliff:document:2.2}")
 _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
 _AROUND_WORDS: Final = frozenset(("g", "mrk", "pc"))
-"""Elements that have words of the sentence in them; those of all others are for programs."""
+"""Inline elements that contain words of the sentence; the contents of all others are for programs."""
 _DONE: Final = frozenset(("final", "needs-review-translation", "reviewed", "signed-off", "translated"))
-"""States of segments that somebody has translated."""
+"""States of segments that are already translated."""
 _LOCKED: Final = frozenset(("locked", "true"))
-"""What memoQ says of a unit, and Trados of a segment, of which somebody wants no other translation."""
+"""Values by which memoQ locks a unit, and Trados a segment, against another translation."""
 _TO_DO: Final = frozenset(("needs-translation", "new"))
 _PARTS: Final = ("seg-source", "segment", "source", "target", "trans-unit")
-"""Elements that no segment is in."""
+"""Elements that must not contain a segment."""
 
 _Element = Any
-"""Of lxml, which has no types."""
+"""An element of lxml, which has no types."""
 
 
 def html_of(content: bytes) -> str:
-    """The segments of a file, one behind the other.
+    """Return the segments of a file, one after the other.
 
     Raises:
-        InvalidInputError: it is none, or is damaged or too large.
+        InvalidInputError: it is not XLIFF, or is damaged or too large.
     """
     page = Page(content)
     return page.between.join(each.html for each in _segments(_root(content), page))
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
-    """A file with targets for its segments: what `html_of` gives of it, translated."""
+    """Return the file with `translation`, the translated result of `html_of`, as the targets of its segments."""
     root, page = _root(content), Page(content)
     segments = list(_segments(root, page))
     translated = translation.split(page.between) if segments else []
@@ -58,7 +57,7 @@ def with_translation(content: bytes, translation: str) -> bytes:
 
 
 def with_language(content: bytes, language: str) -> bytes:
-    """A file that says in which language its targets are, as one that has some should, and of 2.x must."""
+    """State the language of the targets, unless the file does: with targets, it should, and must in 2.x."""
     root = _root(content)
     name = root.tag.removesuffix("xliff")
     places, attribute = ([root], "trgLang") if name in _NEW else (root.iter(f"{name}file"), "target-language")
@@ -87,9 +86,9 @@ def _root(content: bytes) -> _Element:
 
 
 def _segments(root: _Element, page: Page) -> Iterator["_Segment"]:
-    """Those that may be translated and have text, in the order of the file."""
+    """Yield the segments that may be translated and have text, in the order of the file."""
     name = root.tag.removesuffix("xliff")
-    for unit in list(root.iter(f"{name}trans-unit", f"{name}segment")):  # a list: targets are made meanwhile
+    for unit in list(root.iter(f"{name}trans-unit", f"{name}segment")):  # a list, since targets are added meanwhile
         if next(unit.iterancestors(*(name + part for part in _PARTS)), None) is not None:
             raise InvalidInputError("file: has segments within segments")
         source = unit.find(f"{name}source")
@@ -98,13 +97,13 @@ def _segments(root: _Element, page: Page) -> Iterator["_Segment"]:
 
 
 def _may_be_translated(unit: _Element) -> bool:
-    """As the innermost element says that says anything."""
+    """Return whether a unit may be translated: the innermost `translate` attribute counts."""
     said = next((each for each in (unit, *unit.iterancestors()) if each.get("translate")), None)
     return said is None or said.get("translate") != "no"
 
 
 def _of_unit(unit: _Element, source: _Element, name: str, page: Page) -> Iterator["_Segment"]:
-    """One, or those into which a tool has divided it."""
+    """Yield the segment of a unit, or the several into which a tool has divided it."""
     target, divided = unit.find(f"{name}target"), unit.find(f"{name}seg-source")
     parts = {} if divided is None else _parts(divided, name)
     if not parts:
@@ -130,9 +129,9 @@ def _is_locked(element: _Element) -> bool:
 
 
 def _divide_alike(target: _Element, divided: _Element, name: str, locked: Container[str]) -> None:
-    """Have a target like a divided source, with nothing in its parts: tools have tags between them, and around them.
+    """Fill a target with empty parts like those of a divided source, with the tags between and around them.
 
-    Those that are locked say what the source does.
+    Locked parts keep the text of the source.
     """
     target.text = divided.text
     target.extend(deepcopy(each) for each in divided)
@@ -142,14 +141,14 @@ def _divide_alike(target: _Element, divided: _Element, name: str, locked: Contai
 
 
 def _parts(divided: _Element, name: str) -> dict[str, _Element]:
-    """Those of a source, or a target, by what they are called; none of them in another one."""
+    """Return the outermost parts of a divided source or target by their ids."""
     found = [each for each in divided.iter(f"{name}mrk") if each.get("mtype") == "seg"]
     apart = [each for each in found if all(other.get("mtype") != "seg" for other in each.iterancestors(f"{name}mrk"))]
     return {each.get("mid", f"#{number}"): each for number, each in enumerate(apart)}
 
 
 def _is_done(unit: _Element, source: _Element, target: _Element) -> bool:
-    """Whether a target is a translation; many tools put the source there, until there is one."""
+    """Return whether a target is a translation; many tools put the source there until there is one."""
     said = "".join(target.itertext()).strip()
     state = target.get("state") or unit.get("state")
     if not said or state in _TO_DO:
@@ -158,7 +157,7 @@ def _is_done(unit: _Element, source: _Element, target: _Element) -> bool:
 
 
 def _empty_target(unit: _Element, behind: _Element, target: _Element | None) -> _Element:
-    """The target of a unit without anything in it; one that has none gets one."""
+    """Empty the target of a unit, or add an empty one."""
     if target is None:
         behind = next(behind.itersiblings(re.sub(r"[\w-]+\Z", "seg-source", unit.tag)), behind)
         target = etree.Element(re.sub(r"[\w-]+\Z", "target", unit.tag))
@@ -170,7 +169,7 @@ def _empty_target(unit: _Element, behind: _Element, target: _Element | None) -> 
 
 
 def _say_who(unit: _Element, source: _Element, target: _Element) -> None:
-    """A machine has translated it; white space counts as in the source."""
+    """Mark a target as machine-translated, with white space treated as in the source."""
     if target.tag.startswith(_NEW):
         unit.set("state", "translated")
     else:
@@ -181,7 +180,7 @@ def _say_who(unit: _Element, source: _Element, target: _Element) -> None:
 
 
 class _Segment:
-    """A source, and the place for its translation."""
+    """A source and the place for its translation."""
 
     def __init__(self, unit: _Element, source: _Element, target: _Element | None, page: Page, *, is_done: bool) -> None:
         self.is_done = is_done
@@ -194,13 +193,13 @@ class _Segment:
         self.html = "".join(self._read(source)) if len(source) else page.html_of(self._words)
 
     def has_text(self) -> bool:
-        """Whether it says anything."""
+        """Return whether it has any text."""
         return bool("".join(self._source.itertext()).strip())
 
     def write(self, translation: str) -> None:
-        """Make it the translation, what `html` is in another language."""
+        """Fill the target with a translation of `html`."""
         target = self._target
-        if target is None or target.getparent() is self._unit:  # else a part of one
+        if target is None or target.getparent() is self._unit:  # else it is a part of a target
             target = _empty_target(self._unit, self._source, target)
             _say_who(self._unit, self._source, target)
         target.text, target[:] = None, []
@@ -230,7 +229,7 @@ class _Segment:
             elif piece.closes:
                 del opened[max(1, len(opened) - 1) :]
             elif piece.number is not None:
-                kept = left.pop(piece.number, None)  # None: it is there already, and its id must not be there twice
+                kept = left.pop(piece.number, None)  # None if used already: an id must not occur twice
                 if piece.name == "a":
                     opened.append(opened[-1] if kept is None else etree.SubElement(opened[-1], kept.tag, kept.attrib))
                 elif kept is not None:
@@ -240,14 +239,14 @@ class _Segment:
 
 
 def _has_words(element: _Element) -> bool:
-    """Whether an element has words of the sentence in it."""
+    """Return whether an element contains words of the sentence."""
     if not isinstance(element.tag, str) or element.get("translate") == "no" or element.get("mtype") == "protected":
         return False
     return etree.QName(element).localname in _AROUND_WORDS
 
 
 def _alone(element: _Element) -> _Element:
-    """A copy of an element without the text behind it."""
+    """Copy an element without the text after it."""
     copy = deepcopy(element)
     copy.tail = None
     return copy

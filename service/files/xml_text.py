@@ -1,4 +1,4 @@
-"""XML as files have it: read without what makes it dangerous, and text put into its elements."""
+"""Parse the XML of files safely, and put text into its elements."""
 
 from io import BytesIO
 from typing import Any, Final
@@ -8,19 +8,19 @@ from lxml import etree
 from models.data.memory_files import LONGEST_NAMESPACE
 
 _MOST_ATTRIBUTES: Final = 200
-"""Of an element: to list or to copy them, lxml takes a time that grows with the square of their number."""
+"""The most attributes of an element: listing or copying them takes lxml quadratic time."""
 
 
 def root_of(content: bytes, **options: bool) -> Any:  # noqa: ANN401 - lxml has no types
-    """The first element of a file, or of a part of one.
+    """Parse a file, or a part of one, and return its root element.
 
     Args:
-        content: which is XML.
-        options: of lxml's parser, besides those that keep it from what is elsewhere.
+        content: the XML.
+        options: further options of lxml's parser, besides those that keep it from resolving anything external.
 
     Raises:
-        etree.XMLSyntaxError, ValueError: it is damaged, or has a namespace with a long name, of which each copy of an
-            element would have one, or an element with very many attributes.
+        etree.XMLSyntaxError, ValueError: it is damaged, or has an element with very many attributes, or a namespace
+            with a long name, which would be repeated in each copy of an element.
     """
     parsed = etree.iterparse(BytesIO(content), ("start-ns",), resolve_entities=False, no_network=True, **options)
     for _, (_, name) in parsed:
@@ -32,8 +32,8 @@ def root_of(content: bytes, **options: bool) -> Any:  # noqa: ANN401 - lxml has 
 
 
 def add_text(parent: Any, text: str) -> None:  # noqa: ANN401 - likewise
-    """Put text behind all that an element has in it: into the element itself, or behind the last one in it."""
-    last = next(parent.iterchildren(reversed=True), None)  # lxml would count all of them to say how many
+    """Append text to the content of an element: to its own text, or after its last child."""
+    last = next(parent.iterchildren(reversed=True), None)  # not by index: lxml would count all children
     if last is None:
         parent.text = (parent.text or "") + text
     else:

@@ -1,4 +1,4 @@
-"""Content that a file has twice: as newer programs read it, and for older ones (ECMA-376, part 3, AlternateContent)."""
+"""Find content that a file has twice: for newer programs, and for older ones (ECMA-376, part 3, AlternateContent)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -10,7 +10,7 @@ Elements = list[Any]
 
 
 def alternates(root: Any, names: Iterable[str]) -> Iterator[tuple[Elements, Elements]]:  # noqa: ANN401 - lxml has no types
-    """The elements of these names in a choice and in what stands for it, for each choice that is in no other one."""
+    """Yield the elements of these names in each outermost choice, and those in its fallback."""
     for both in root.iter(_BOTH):
         choices, fallback = both.findall(_MC + "Choice"), both.find(_MC + "Fallback")
         alone = next(both.iterancestors(_BOTH), None) is None

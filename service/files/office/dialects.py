@@ -1,7 +1,7 @@
-"""How the paragraphs of Word's files and of slides are written (ECMA-376), and what they consist of.
+"""How paragraphs are written in Word's files and on slides (ECMA-376): a `Dialect` names the elements of each.
 
-Both are runs of text that look alike. Word has links and others that hold runs, and objects within runs; on slides a
-link is what a run looks like.
+Both consist of runs: stretches of text with the same look. Word has links and other elements that hold runs, and
+objects within runs; on slides, a link is a part of a run's look.
 """
 
 from collections.abc import Mapping
@@ -20,28 +20,28 @@ _SPACE: Final = "{http://www.w3.org/XML/1998/namespace}space"
 
 _MOST_LOOKS_BYTES: Final = 2**25
 IN_MEMORY: Final = 64
-"""Bytes that a tag or an attribute takes there besides what it says, at least."""
+"""The least bytes that a tag or an attribute takes in memory, besides its text."""
 _MOST_TABS: Final = 100_000
-"""In the texts of a file, where each is kept apart from them."""
+"""The most tabs in the texts of a file: each is kept as an object of its own."""
 
 Element = Any
-"""Of lxml, which has no types."""
+"""An element of lxml, which has no types."""
 
 
 class Look(NamedTuple):
-    """What a run looks like; equal if nobody sees a difference."""
+    """What a run looks like: looks have equal `said` if a reader sees no difference."""
 
     said: bytes
     properties: Element | None
     weight: int
-    """Bytes of these, as a copy has them in memory."""
+    """Bytes that a copy of the properties takes in memory."""
 
 
 PLAIN: Final = Look(b"", None, 0)
 
 
 def check_looks(weight: int) -> None:
-    """Refuse a file that says in so many bytes how its text looks, for each piece of it.
+    """Refuse a file whose pieces of text have looks of too many bytes in all.
 
     Raises:
         InvalidInputError: they are too many.
@@ -51,7 +51,7 @@ def check_looks(weight: int) -> None:
 
 
 def check_tabs(tabs: int) -> None:
-    """Refuse a file of so many.
+    """Refuse a file with too many tabs.
 
     Raises:
         InvalidInputError: they are too many.
@@ -62,41 +62,41 @@ def check_tabs(tabs: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The names of elements, and what they mean."""
+    """The names of elements in paragraphs, by what they mean."""
 
     paragraphs: tuple[str, ...]
     run: str
     text: str
     look: str
-    """Of a run: its properties."""
+    """The properties of a run."""
     begins: frozenset[str]
-    """What a paragraph, and what holds runs, begins with."""
+    """Elements that may begin a paragraph or a holder of runs, and stay there."""
     white: Mapping[str, str]
-    """White space that ends sentences, as elements of HTML that do so."""
+    """White space that ends sentences, with the elements of HTML that do the same."""
     unseen: frozenset[str]
-    """Properties of a run, and attributes of all of them, by which nobody sees it to look otherwise."""
+    """Properties of a run, and attributes of their element, that make no visible difference."""
     fonts: frozenset[str] = frozenset()
-    """Properties that are kept, by which it is not said to look otherwise: each script has a font of its own."""
+    """Properties that are kept, but do not count as a difference: each script has a font of its own."""
     ends: frozenset[str] = frozenset()
-    """What a paragraph ends with."""
+    """Elements that may end a paragraph, and stay there."""
     holders: frozenset[str] = frozenset()
-    """What holds runs of its own, and is kept around their translation."""
+    """Elements that hold runs, and are kept around the translation of these."""
     content: str | None = None
-    """Where some of them hold them."""
+    """The element within some holders that holds their runs."""
     passing: frozenset[str] = frozenset()
-    """What is said of the text as it was, and dropped."""
+    """Elements that are dropped, since they are about the original text."""
     hints: Mapping[str, str] = field(default_factory=dict)
-    """Of a property one attribute that nobody sees; without any other nobody sees the property."""
+    """For some properties, an invisible attribute; a property with no other attribute is invisible, too."""
     hyphen: str | None = None
     ruby: str | None = None
-    """How something is read, which is of no use in another language."""
+    """The element for ruby annotations (how a word is pronounced), which are of no use in another language."""
     ruby_base: str = ""
-    """And the runs of what is read so, which look as they say themselves."""
+    """The path within it to the annotated runs, which have looks of their own."""
     declares_space: bool = False
-    """Whether space at both ends of a text counts where that is declared alone; and whether a tab is an element."""
+    """Whether space at the ends of a text counts only where `xml:space` says so, and tabs are elements."""
 
     def look_of(self, run: Element) -> Look:
-        """What a run looks like."""
+        """Return the look of a run."""
         properties = deepcopy(run.find(self.look))
         if properties is None:
             return PLAIN
@@ -115,7 +115,7 @@ class Dialect:
         return Look(self._seen(properties) if self.fonts else written, properties, weight)
 
     def _seen(self, properties: Element) -> bytes:
-        """What is said in properties, but for fonts."""
+        """Return properties without fonts."""
         seen = deepcopy(properties)
         seen[:] = [each for each in seen if each.tag not in self.fonts]
         return etree.tostring(seen) if len(seen) or seen.attrib else b""
@@ -124,32 +124,32 @@ class Dialect:
         return of_a_look.tag in self.hints and not of_a_look.attrib
 
     def tabs_in(self, root: Element) -> int:
-        """How many tabs the texts of a part have."""
+        """Count the tabs in the texts of a part."""
         return sum(str(text.text).count("\t") for text in root.iter(self.text))
 
     def says(self, element: Element) -> bool:
-        """Whether this is text, or is as good as text."""
+        """Return whether an element is text, or equivalent to text."""
         return element.tag in {self.text, self.hyphen}
 
     def said(self, element: Element) -> str:
-        """What such an element says."""
+        """Return the text of such an element."""
         if element.tag == self.hyphen:
             return "\u2011"
         text = str(element.text or "")
         return text if not self.declares_space or element.get(_SPACE) == "preserve" else text.strip(_WHITE)
 
     def runs_of(self, run: Element) -> list[Element]:
-        """A run, and those in it of what has its reading beside it."""
+        """Return a run, and the runs within it that have ruby annotations."""
         return [run, *(run.iterfind(f"{self.ruby}/{self.ruby_base}") if self.ruby else ())]
 
     def saying(self, text: str) -> Element:
-        """An element that says so."""
+        """Make a text element."""
         element = etree.Element(self.text, {_SPACE: "preserve"} if self.declares_space else {})
         element.text = text
         return element
 
     def run_of(self, look: Look, content: Element, names: Mapping[str | None, str] | None = None) -> Element:
-        """A run that looks so and has this in it."""
+        """Make a run with a look and an element in it."""
         run = etree.Element(self.run, nsmap=names)
         if look.properties is not None:
             run.append(deepcopy(look.properties))
@@ -157,12 +157,12 @@ class Dialect:
         return run
 
     def inside(self, holder: Element) -> Element:
-        """Where the runs of a holder are."""
+        """Return the element that has the runs of a holder."""
         content = None if self.content is None else holder.find(self.content)
         return holder if content is None else content
 
     def empty(self, element: Element) -> None:
-        """Take all out of a paragraph, or what holds runs, but what it begins with."""
+        """Remove everything from a paragraph or holder, except for what it begins with."""
         for child in [each for each in element if each.tag not in self.begins]:
             element.remove(child)
 

@@ -1,8 +1,7 @@
-"""Word's fields: what Word computes, such as the number of a page, and what shows text, such as a link.
+"""Word's fields: some show what Word computes, such as a page number, others show text, such as a link.
 
-A field is a mark that begins it, an instruction, a mark behind which is what it shows, and a mark that ends it, all of
-them in runs; or one element, if it is simple (ECMA-376, part 1, section 17.16). They are nested, and may go on over
-paragraphs.
+A field consists of a mark that begins it, an instruction, a mark before what it shows, and a mark that ends it, all in
+runs; a simple field is one element (ECMA-376, part 1, section 17.16). Fields are nested, and may span paragraphs.
 """
 
 from collections import Counter
@@ -13,25 +12,25 @@ from typing import Any, Final
 W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PARAGRAPH, _RUN, _LOOK, _MARK, _INSTRUCTION = (W + name for name in ("p", "r", "rPr", "fldChar", "instrText"))
 PASSING: Final = frozenset(W + name for name in ("lastRenderedPageBreak", "proofErr", "softHyphen"))
-"""What is said of the text as it was, and dropped: where a page ended, what was spelt wrong."""
+"""Elements about the original text, which are dropped: where a page ended, what was misspelt."""
 _SIMPLE: Final = W + "fldSimple"
 _TEXTUAL: Final = "HYPERLINK", "TOC"
-"""What most others show is a number, or a date, or comes from elsewhere; it is left to Word."""
+"""Fields that show text. Most others show a number, a date or something from elsewhere, and are left to Word."""
 
 _DEEPEST: Final = 8
-"""So many are in one another, at most: a link is in a table of contents, and what is deeper is no text of anybody's."""
+"""How deep fields are read: a link may be within a table of contents, but anything deeper is not real text."""
 
 _Element = Any
-"""Of lxml, which has no types."""
+"""An element of lxml, which has no types."""
 
 
 def is_simple_text(element: _Element) -> bool:
-    """Whether this is a simple field that shows text."""
+    """Return whether an element is a simple field that shows text."""
     return element.tag == _SIMPLE and _shows_text(element.get(f"{W}instr", ""))
 
 
 def marks_in(elements: Sequence[_Element]) -> tuple[int, int]:
-    """Where the first and the last mark are among the elements of a run; 0 and -1 if there is none."""
+    """Return the places of the first and the last mark among the elements of a run; 0 and -1 if there is none."""
     places = [place for place, each in enumerate(elements) if each.tag in {_MARK, _INSTRUCTION}]
     return (places[0], places[-1]) if places else (0, -1)
 
@@ -39,23 +38,23 @@ def marks_in(elements: Sequence[_Element]) -> tuple[int, int]:
 @dataclass(slots=True)
 class _Field:
     marks: list[_Element] = field(default_factory=list)
-    """And the pieces of its instruction."""
+    """Its marks, and the pieces of its instruction."""
     shows: int = 0
-    """How many of these come before what it shows."""
+    """How many of the marks come before what it shows."""
     is_computed: bool = False
     """Whether another field is part of its instruction."""
 
     def is_read(self, content: Mapping[_Element, int]) -> bool:
-        """Whether it shows text, and its marks stand so that text can be put between them.
+        """Return whether it shows text, and its marks are placed such that a translation can be put between them.
 
         Args:
-            content: by the runs of marks, how many elements there are in each that count.
+            content: for each run with marks, how many elements it has that count.
         """
         instruction = "".join(mark.text or "" for mark in self.marks if _kind(mark) is None)
         return bool(self.shows) and not self.is_computed and _shows_text(instruction) and self._stands_apart(content)
 
     def _stands_apart(self, content: Mapping[_Element, int]) -> bool:
-        """Whether its marks have runs of their own, and are together before the text, and beside it."""
+        """Return whether its marks have runs of their own, together before the text, and at the same level."""
         runs = [mark.getparent() for mark in self.marks]
         first, last = runs[0], runs[-1]
         run, shown = first, runs[self.shows - 1]
@@ -68,14 +67,14 @@ class _Field:
 
 
 class TextualFields:
-    """The fields of a part that show text."""
+    """The fields of a part that show text, and whose text can be replaced."""
 
     def __init__(self, root: _Element) -> None:
         self._field_of: dict[_Element, _Field] = {}
-        """By its marks."""
+        """The field of each mark."""
         marks = list(root.iter(_MARK, _INSTRUCTION))
         self._content = {run: _content_of(run) for run in dict.fromkeys(mark.getparent() for mark in marks)}
-        """How many elements there are in each run of marks but for its look, and what is dropped."""
+        """For each run with marks, the number of its elements without its look and what is dropped."""
         still_open = list[_Field]()
         for mark in marks:
             self._add(mark, still_open)
@@ -97,16 +96,16 @@ class TextualFields:
                 self._field_of |= dict.fromkeys(ended.marks, ended)
 
     def has_marks(self, element: _Element) -> bool:
-        """Whether this is a run of marks of such a field."""
+        """Return whether an element is a run with marks of such a field."""
         return self._of(element) is not None
 
     def others_begun(self, run: _Element) -> int:
-        """How many other fields begin in a run, and do not end there; below zero, the other way round."""
+        """Return how many more of the other fields begin than end in a run."""
         kinds = [_kind(mark) for mark in run.iterfind(_MARK) if mark not in self._field_of]
         return kinds.count("begin") - kinds.count("end")
 
     def whole(self, elements: Sequence[_Element]) -> dict[int, tuple[int, int]]:
-        """By where a field begins that is whole in these: where what it shows begins, and where that ends."""
+        """Map the place where a field that is whole in `elements` begins to the start and end of what it shows."""
         places = dict[int, list[int]]()
         for place, element in enumerate(elements):
             if (found := self._of(element)) is not None:
@@ -133,7 +132,7 @@ def _has(run: _Element, kind: str) -> bool:
 
 
 def _kind(mark: _Element) -> str | None:
-    """Nothing, if this is a piece of an instruction."""
+    """Return the type of a mark; None for a piece of an instruction."""
     kind: str | None = mark.get(f"{W}fldCharType")
     return kind
 

@@ -1,8 +1,8 @@
-"""Texts and slides of office programs as HTML that says the same, and the translation of that put into them again.
+"""Read text documents and slides of office programs as HTML, and put the translation back into them.
 
-All are archives of XML: those of Word and PowerPoint (.docx and .pptx, ECMA-376), and OpenDocument (.odt and .odp).
-Paragraphs are translated, of what people read: of texts with tables, boxes, headers, footers, notes and (Word's)
-comments; of slides also the speaker's notes, and of both diagrams and titles in charts. All else stays as it is.
+All are archives of XML: those of Word and PowerPoint (.docx and .pptx, ECMA-376), and OpenDocument (.odt and .odp). The
+paragraphs that people read are translated: in documents those in tables, boxes, headers, footers, notes and (in Word)
+comments; on slides also speaker's notes; and in both, diagrams and the titles of charts. All else stays as it is.
 """
 
 import re
@@ -19,33 +19,33 @@ from service.files.office.parts import KEY, Relations, parsed, written
 from service.files.packed import opened, read_parts, with_parts
 
 _SLIDE: Final = "slide"
-"""As what a link on a slide refers to another one."""
+"""The kind of relation by which a link on a slide refers to another slide."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfficeFiles:
-    """Files of one kind."""
+    """Reads and writes office files of one kind."""
 
     suffix: str
     dialect: Dialect
     main: re.Pattern[str]
-    """The part that each of them has."""
+    """The main part, which every such file has."""
     parts: re.Pattern[str]
-    """Those that people read."""
+    """The parts that people read."""
     into_runs: Callable[[Any], None] | None = None
-    """Has the text of a part in runs, where it is not."""
+    """Converts the text of a part to runs, for formats that have none."""
     out_of_runs: Callable[[Any], None] | None = None
-    """And takes it out of them."""
+    """Reverts `into_runs`."""
     drawings: re.Pattern[str] | None = None
-    """Those of its parts that are written as slides are."""
+    """The parts that are written in the dialect of slides."""
     listing: str | None = None
-    """Elements of the main part that say in which order others are read."""
+    """Elements of the main part that give the order of the others."""
 
     def html_of(self, content: bytes) -> str:
-        """The text of a file as HTML.
+        """Return the text of a file as HTML.
 
         Raises:
-            InvalidInputError: it is none of this kind, or is damaged or too large.
+            InvalidInputError: it is not of this kind, or is damaged or too large.
         """
         with self._opened(content) as archive:
             paragraphs = [each for part in self._parts(archive) for each in self._paragraphs(*part)]
@@ -53,7 +53,7 @@ class OfficeFiles:
         return "".join(each.html for each in paragraphs)
 
     def with_translation(self, content: bytes, translation: str) -> bytes:
-        """A file with another text, of as many paragraphs: what `html_of` gives of it, translated."""
+        """Return the file with its text replaced by `translation`: the translated result of `html_of`."""
         with self._opened(content) as archive:
             parts = list(self._parts(archive))
             paragraphs = [each for part in parts for each in self._paragraphs(*part)]
@@ -78,13 +78,13 @@ class OfficeFiles:
         return opened(content, self.suffix, self.main)
 
     def _read(self, archive: ZipFile) -> list[ZipInfo]:
-        """Those that people read, about in the order in which they do."""
+        """Return the parts that people read, approximately in reading order."""
         places = {name: place for place, name in enumerate(self._listed(archive))}
         found = [info for info in archive.infolist() if self.parts.fullmatch(info.filename)]
         return sorted(found, key=lambda info: (not self._is_main(info), places.get(info.filename, len(places))))
 
     def _listed(self, archive: ZipFile) -> Iterator[str]:
-        """The names of parts that the main one lists, each with those that it refers to: a slide's notes and charts."""
+        """Yield the names of parts that the main one lists, each with those it refers to (a slide's notes, charts)."""
         if self.listing is None:
             return
         relations = Relations(archive, self.suffix)
@@ -98,7 +98,7 @@ class OfficeFiles:
         return self.main.fullmatch(part.filename) is not None
 
     def _parts(self, archive: ZipFile) -> Iterator[tuple[str, Any]]:
-        """By their names."""
+        """Yield the names and roots of the parts that people read."""
         tabs = 0
         for name, content in read_parts(archive, self._read(archive)):
             root = parsed(name, content, self.suffix)
@@ -110,7 +110,7 @@ class OfficeFiles:
 
 
 _DRAWN: Final = r"(?:diagrams/(?:data|drawing)\d+|charts/chart(?:Ex)?\d+|drawings/drawing\d+)"
-"""What Word and PowerPoint draw; the last ones are on charts."""
+"""Parts with drawings of Word and PowerPoint; the last kind is on charts."""
 WORD_FILES: Final = OfficeFiles(
     ".docx",
     WORD,
@@ -118,7 +118,7 @@ WORD_FILES: Final = OfficeFiles(
     re.compile(rf"word/(?:(?:document|header|footer|footnotes|endnotes|comments)\d*|{_DRAWN})\.xml"),
     drawings=re.compile(rf"word/{_DRAWN}\.xml"),
 )
-"""Word in a browser numbers all parts: its files have a `document2.xml`, or `document22.xml`."""
+"""Word for the web numbers all parts: its files have a `document2.xml`, or `document22.xml`."""
 SLIDE_FILES: Final = OfficeFiles(
     ".pptx",
     SLIDES,
@@ -133,5 +133,5 @@ def _open_document(suffix: str, parts: str) -> OfficeFiles:
 
 
 OPEN_TEXT_FILES: Final = _open_document(".odt", r"(?:content|styles)\.xml")
-"""Headers and footers are among the styles."""
+"""The files have headers and footers in `styles.xml`."""
 OPEN_SLIDE_FILES: Final = _open_document(".odp", r"content\.xml")

@@ -1,7 +1,7 @@
-"""The text of OpenDocument's files as runs, as other office files have it, and back (ODF 1.3, part 3, section 6).
+"""Convert the text of OpenDocument files to runs, as other office files have it, and back (ODF 1.3, part 3, section 6).
 
-There text stands in paragraphs themselves, and what looks otherwise in a `span`, which says by a style how. A run holds
-text, or one element that is none, and the spans that were around it.
+OpenDocument has text directly in paragraphs, and text with another look in a `span` that names a style. A run, here,
+holds text, or one element that is not text, together with the spans that were around it.
 """
 
 import re
@@ -19,22 +19,22 @@ OFFICE, _STYLE, _TEXT, _FO = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "style", "text", "xsl-fo-compatible")
 )
 _LIBRE: Final = "{http://openoffice.org/2009/office}"
-_RUN, _LOOK, _SAYS = "run", "look", "text"  # of no namespace, as nothing in such a file is
+_RUN, _LOOK, _SAYS = "run", "look", "text"  # without a namespace, unlike anything in such a file
 PARAGRAPHS: Final = (_TEXT + "p", _TEXT + "h")
 _SPAN, _SPACES, _COUNT, _RUBY, _RUBY_BASE, _STYLE_NAME = (
     _TEXT + name for name in ("span", "s", "c", "ruby", "ruby-base", "style-name")
 )
 _LOEXT: Final = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}"
 _HOLDERS: Final = frozenset((_TEXT + "a", _TEXT + "meta", _LOEXT + "content-control"))
-"""The last one is a field of a form, as LibreOffice writes it, and begins with what may be chosen in it."""
+"""The last one is LibreOffice's form field, which begins with the items to choose from."""
 _BEGINS: Final = frozenset((OFFICE + "event-listeners", _TEXT + "number", _LOEXT + "list-item"))
 _NOT_READ: Final = (_TEXT + "tracked-changes", OFFICE + "annotation")
-"""Where paragraphs are that were deleted, and what somebody remarks."""
+"""Elements with deleted paragraphs, and with comments."""
 _WHITE: Final = re.compile(r"[ \t\r\n]+")
 _MOST_SPACES: Final = 32
-"""One after the other, in a text; more are its form, and could be any number."""
+"""The most consecutive spaces that count as text; more are layout, and could be any number."""
 _MOST_PIECES: Final = 100_000
-"""Of text, or between text, in a part: a tag is enough to have one more, where other files need several."""
+"""The most pieces of text, or between text, in a part: one tag makes a piece, where other formats need several."""
 _SEPARATED: Final = re.compile(r"( +)")
 _UNSEEN: Final = frozenset(
     (
@@ -44,7 +44,7 @@ _UNSEEN: Final = frozenset(
         *(f"{_STYLE}{name}-{of}" for name in ("language", "country", "script") for of in ("asian", "complex")),
     )
 )
-"""Properties of text by which nobody sees it to look otherwise: its language, and when it was written."""
+"""Properties of text that make no visible difference: its language, and when it was written."""
 
 OPEN_DOCUMENT: Final = Dialect(
     paragraphs=PARAGRAPHS,
@@ -61,10 +61,10 @@ OPEN_DOCUMENT: Final = Dialect(
 
 
 def into_runs(root: Element, only: Container[Element] | None = None) -> None:
-    """Have the text of all paragraphs of a part in runs, or of some.
+    """Convert the text of a part's paragraphs to runs: of all of them, or of those in `only`.
 
     Raises:
-        InvalidInputError: they are too many, or say too much of how they look.
+        InvalidInputError: the runs are too many, or their looks take too many bytes.
     """
     reading = _Reading(_Styles(root))
     for paragraph in root.iter(*PARAGRAPHS):
@@ -74,13 +74,13 @@ def into_runs(root: Element, only: Container[Element] | None = None) -> None:
 
 
 def out_of_runs(root: Element) -> None:
-    """Have it in paragraphs themselves again."""
+    """Convert runs back to text and spans."""
     for parent in {run.getparent(): None for run in root.iterdescendants(_RUN)}:
         _Writing(parent).write()
 
 
 class _Styles:
-    """Looks that are equal although they have two names, or that nobody sees."""
+    """The automatic text styles of a part; several names may stand for the same look, or for no visible one."""
 
     def __init__(self, root: Element) -> None:
         named = dict[tuple[Any, ...], str]()
@@ -91,7 +91,7 @@ class _Styles:
 
     @staticmethod
     def _said(style: Element) -> tuple[Any, ...]:
-        """All that is seen of a style; nothing if it says nothing."""
+        """Return the visible properties of a style; empty if it has none."""
         unseen = _UNSEEN | {_STYLE + "name", _STYLE + "family"}
         said = [
             (each.tag, *sorted((name, value) for name, value in each.attrib.items() if name not in unseen))
@@ -100,7 +100,7 @@ class _Styles:
         return tuple(each for each in said if len(each) > 1)
 
     def of(self, span: Element) -> Element | None:
-        """A span that looks the same, and has nothing in it; None if nobody sees it."""
+        """Return an empty span with the same look; None if the look makes no visible difference."""
         name = span.get(_STYLE_NAME)
         same = self._same.get(name, name)
         if same is None:
@@ -111,20 +111,20 @@ class _Styles:
 
 
 class _Reading:
-    """Takes the text of paragraphs into runs."""
+    """Converts the text of paragraphs to runs."""
 
     def __init__(self, styles: _Styles) -> None:
         self._styles = styles
         self._after_space = True
         self._pieces = 0
         self._weight = 0
-        """Bytes of the spans around runs, for each run."""
+        """Bytes of the spans around all runs."""
 
     def paragraph(self, paragraph: Element) -> None:
-        """Replace all that a paragraph has in it.
+        """Replace the content of a paragraph by runs.
 
         Raises:
-            InvalidInputError: all of them have too many pieces of text, or say too much of how these look.
+            InvalidInputError: the paragraphs so far have too many pieces of text, or looks of too many bytes.
         """
         self._after_space = True
         self._read(paragraph, ())
@@ -153,7 +153,7 @@ class _Reading:
             yield from self._text(behind, around)
 
     def _text(self, text: str | None, around: tuple[Element, ...]) -> Iterator[Element]:
-        """Text, in which several white spaces are one, and none if they come first."""
+        """Yield a run with text, in which white space is collapsed, and dropped at the beginning."""
         said = _WHITE.sub(" ", text or "")
         said = said.removeprefix(" ") if self._after_space else said
         if said:
@@ -168,7 +168,7 @@ class _Reading:
         return self._run(element, around)
 
     def _run(self, content: Element, around: tuple[Element, ...]) -> Element:
-        """A run that holds this and looks so; what is no text needs none to look as all else."""
+        """Make a run of an element and the spans around it; without any, an element that is not text needs no run."""
         said = [value for span in around for value in span.attrib.values()]
         self._weight += len(around) * len(_SPAN) + len(said) * IN_MEMORY + sum(map(len, said))
         check_looks(self._weight)
@@ -185,16 +185,16 @@ class _Reading:
 
 
 class _Writing:
-    """Takes text out of the runs of a paragraph, or of a link."""
+    """Converts the runs of a paragraph, or of a link, back to text and spans."""
 
     def __init__(self, parent: Element) -> None:
         self._parent = parent
         self._spans: list[Element] = []
-        """Those that are open, from the outside in."""
+        """The open spans, from the outside in."""
         self._after_space = True
 
     def write(self) -> None:
-        """All of them."""
+        """Convert all of them."""
         content = list(self._parent)
         self._parent[:] = []
         for each in content:
@@ -214,7 +214,7 @@ class _Writing:
                 self._append(each)
 
     def _turn_to(self, spans: list[Element]) -> None:
-        """Have these spans around what follows, and close others."""
+        """Open these spans for what follows, and close all others."""
         pairs = zip(self._spans, spans, strict=False)
         same = next((place for place, (a, b) in enumerate(pairs) if a.attrib != b.attrib), None)
         kept = min(len(self._spans), len(spans)) if same is None else same
@@ -228,7 +228,7 @@ class _Writing:
         return self._spans[-1] if self._spans else self._parent
 
     def _say(self, text: str) -> None:
-        """Text, in which spaces that would be none are elements."""
+        """Append text; spaces that would be collapsed are written as elements."""
         for part in filter(None, _SEPARATED.split(text)):
             spaces = len(part) if part.startswith(" ") else 0
             if not spaces:

@@ -1,7 +1,7 @@
-"""A paragraph as HTML that says the same.
+"""Represent a paragraph of an office file as HTML.
 
-A stretch of text that looks otherwise than most of the paragraph is a `span`, a link an `a`, and what is no text,
-such as a picture or the mark of a footnote, an `img`: each by a number, under which it is found again.
+Text with another look than most of the paragraph is in a `span`, a link is an `a`, and anything that is not text, such
+as a picture or a footnote mark, an `img`. Each has a number, by which the original is found again.
 """
 
 import html
@@ -20,51 +20,51 @@ from service.files.office.fields import TextualFields, is_simple_text, marks_in
 from service.files.office.writing import Link, Object, Writing
 
 _DEEPEST: Final = 16
-"""So many links, insertions and the like are in one another, at most, where their text is looked for."""
+"""How deep the text in nested links, insertions and the like is searched for."""
 _MOST_NAMES: Final = 20
-"""Namespaces that a run declares: each piece of it that is kept declares them again."""
+"""The most namespaces that a run may declare: each piece of it that is kept declares them again."""
 
 _MOST_NAMES_AROUND: Final = 100
-"""Those that it need not declare; each look at them makes a table of all."""
+"""The most namespaces in scope of a paragraph: lxml makes a table of all of them for each look at them."""
 
 
 class Paragraph:
     """A paragraph, and its text as a paragraph of HTML.
 
-    Of the fields of its part that show no text some have begun before it; those left at its end go on behind it.
+    Fields that show no text may span paragraphs: `begun` of them are open before it; those still open at its end go on.
     """
 
     def __init__(self, element: Element, dialect: Dialect, fields: TextualFields, begun: int) -> None:
         self.begun = begun
-        """Fields that show no text and have not ended, at the place up to which the paragraph was read."""
+        """The number of open fields that show no text, at the place up to which the paragraph has been read."""
         self.has_text = False
         self.weight = 0
-        """Bytes of what its text looks like, for each piece of it."""
+        """Bytes of the looks of all its pieces of text."""
         self._depth = 0
         self._names = element.nsmap
         if len(self._names) > _MOST_NAMES_AROUND:
             raise InvalidInputError(f"file: declares more than {_MOST_NAMES_AROUND} namespaces")
         self.element = element
-        """The paragraph itself."""
+        """The paragraph's element."""
         self._dialect = dialect
         self._fields = fields
         self._kept: list[Any] = []
-        """What has a number: looks, holders, links, and lists of objects."""
+        """The originals, by number: looks, holders, links, and lists of objects."""
         self._runs: list[Element] = []
-        """Those whose text was read."""
+        """The runs whose text was read."""
         self._first: list[Element] = []
-        """Marks of fields that go on over paragraphs; they stay before the text, or behind it."""
+        """Marks of fields that span paragraphs: they stay before the text, and those in `_last` after it."""
         self._last: list[Element] = []
         self.copy: Element | None = None
-        """The same one, for programs of another age."""
+        """The same paragraph for older programs."""
         self._ends = [each for each in element if each.tag in dialect.ends]
         self._usual = self._current = self._most_frequent_look()
         self.html = f"<p>{''.join(self._read(element))}{self._turn_to(self._usual)}</p>"
-        self._names = {}  # read: a file may have more paragraphs than there is room for tables of them
+        self._names = {}  # no longer needed: for all paragraphs of a file, the tables might not fit into memory
 
     @classmethod
     def all_of(cls, root: Element, dialect: Dialect) -> "list[Paragraph]":
-        """Those of a part that have text; one that is there twice, for programs of another age, once."""
+        """Return the paragraphs of a part that have text; those with a copy for older programs only once."""
         found, fields, begun = dict[Element, Paragraph](), TextualFields(root), 0
         for element in root.iter(*dialect.paragraphs):
             found[element] = cls(element, dialect, fields, begun)
@@ -74,27 +74,27 @@ class Paragraph:
             if [found[element].html for element in choice] == [found[element].html for element in fallback]:
                 copied = {copy for element, copy in zip(choice, fallback, strict=True) if found[element].has_text}
                 for element, copy in zip(choice, fallback, strict=True):
-                    if copied.isdisjoint(copy.iterancestors(*dialect.paragraphs)):  # else it is copied with that
+                    if copied.isdisjoint(copy.iterancestors(*dialect.paragraphs)):  # else copied with its ancestor
                         found[element].copy = copy
                 again.update(fallback)
         return [each for element, each in found.items() if each.has_text and element not in again]
 
     def write(self, translation: str) -> None:
-        """Replace the text by another one, what is inside the `<p>` of `html` in another language."""
+        """Replace the text by a translation of what is inside the `<p>` of `html`."""
         self._take_out_all()
         self.element.extend(self._first)
         Writing(self.element, self._dialect, self._usual, self._kept).write(translation)
         self.element.extend([*self._last, *self._ends])
 
     def write_copy(self) -> None:
-        """Have the same one, if there is, show the same text: once all is written that may be in it."""
+        """Update the copy for older programs, if there is one; only after all paragraphs within it are written."""
         if self.copy is not None:
             self._dialect.empty(self.copy)
             begins = self._dialect.begins
             self.copy.extend(deepcopy(each) for each in self.element if each.tag not in begins)
 
     def _take_out_all(self) -> None:
-        """Leave nothing but what it begins with; from the inside out, as lxml takes long to remove much at once."""
+        """Remove all but what it begins with, from the inside out: lxml is slow to remove much at once."""
         for run in self._runs:
             run.clear()
         holders = [each for each in self._kept if etree.iselement(each)]
@@ -132,14 +132,14 @@ class Paragraph:
             yield self._object("img", field)
 
     def _put_mark(self, run: Element) -> None:
-        """A mark of a field that goes on over paragraphs: before all, or behind all, or else where it is."""
+        """Keep the mark of a field that spans paragraphs: before all text, or, unless more text follows, after it."""
         if self._kept or self.has_text:
             self._last.append(run)
         else:
             self._first.append(run)
 
     def _waiting(self) -> Iterator[str]:
-        """Marks that are not behind all."""
+        """Yield the marks in `_last` as an object, since more follows, and they are not at the end after all."""
         if self._last:
             waiting, self._last = self._last, []
             yield self._object("img", [Object(each) for each in waiting])
@@ -181,7 +181,7 @@ class Paragraph:
                 yield self._ended(name) + self._object(name, [Object(child, look, names)])
 
     def _ruby(self, ruby: Element) -> Iterator[str]:
-        """What stands below its reading."""
+        """Yield the text that a ruby annotates."""
         dialect = self._dialect
         for run in ruby.iterfind(dialect.ruby_base):
             look = dialect.look_of(run)
@@ -190,7 +190,7 @@ class Paragraph:
                 yield from self._say(dialect.said(text), look)
 
     def _own_names(self, run: Element) -> Mapping[str | None, str]:
-        """The namespaces that a run declares, and the paragraph does not."""
+        """Return the namespaces that a run declares, but the paragraph does not."""
         names = {name: uri for name, uri in run.nsmap.items() if self._names.get(name) != uri}
         if len(names) > _MOST_NAMES:
             raise InvalidInputError(f"file: a run declares more than {_MOST_NAMES} namespaces")
@@ -207,11 +207,11 @@ class Paragraph:
                 yield self._turn_to(look) + html.escape(part, quote=False)
 
     def _ended(self, name: str) -> str:
-        """The tags before an object: those that end sentences are in no stretch of text."""
+        """Return the tags before an object: one that ends sentences must not be within a `span`."""
         return "" if name == "img" else self._turn_to(self._usual)
 
     def _turn_to(self, look: Look) -> str:
-        """The tags between text that looks as until now and some that looks so."""
+        """Return the tags for a change from the current look to another one."""
         if look.said == self._current.said:
             return ""
         closing = "</span>" if self._current.said != self._usual.said else ""
@@ -226,7 +226,7 @@ class Paragraph:
         return len(self._kept) - 1
 
     def _own_runs(self, parent: Element, depth: int = 0) -> Iterator[Element]:
-        """The runs of a paragraph, also those in holders; text boxes within it have paragraphs of their own."""
+        """Yield the runs of a paragraph and its holders, but not of text boxes, which have paragraphs of their own."""
         for child in parent:
             if child.tag == self._dialect.run:
                 yield child
@@ -237,7 +237,7 @@ class Paragraph:
         return element.tag in self._dialect.holders or is_simple_text(element)
 
     def _begun_fields(self, element: Element) -> int:
-        """How many fields without text begin in a run, or in what holds some, and do not end there."""
+        """Return how many more fields without text begin than end in a run, or in an element that holds runs."""
         is_run = element.tag == self._dialect.run
         runs = [element] if is_run else self._own_runs(element) if self._holds_text(element) else ()
         return sum(map(self._fields.others_begun, runs))

@@ -1,4 +1,4 @@
-"""Parts of office files, which are XML: read without what makes XML dangerous, written, and what they refer to."""
+"""Parse and write the XML parts of office files, safely, and find the parts that they refer to."""
 
 import posixpath
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from service.files.packed import read_parts
 from service.files.xml_text import root_of
 
 _STRICT: Final = "{http://purl.oclc.org/"
-"""What the names of such files begin with whose elements have other names, though they mean the same."""
+"""The beginning of the namespaces of Strict Open XML, which has other names for the same elements."""
 KEY: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-"""By which an element refers to another part."""
+"""The attribute by which an element refers to another part."""
 _RELATION: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
 _Element = Any
-"""Of lxml, which has no types."""
+"""An element of lxml, which has no types."""
 
 
 class Relation(NamedTuple):
-    """That one part refers to another one: by what it calls it, as what, and the name of the other."""
+    """A reference from one part to another: its key in the first, its kind, and the name of the second."""
 
     key: str
     kind: str
@@ -30,10 +30,10 @@ class Relation(NamedTuple):
 
 
 def parsed(name: str, content: bytes, suffix: str) -> _Element:
-    """The root of a part.
+    """Parse a part, and return its root.
 
     Raises:
-        InvalidInputError: it is damaged, or of a file of another age.
+        InvalidInputError: it is damaged or encrypted, or Strict Open XML.
     """
     try:
         root = root_of(content, remove_comments=True, remove_pis=True)
@@ -47,21 +47,21 @@ def parsed(name: str, content: bytes, suffix: str) -> _Element:
 
 
 def written(root: _Element) -> bytes:
-    """A part again."""
+    """Serialise a part."""
     return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True))
 
 
 class Relations:
-    """What the parts of a file refer to (ECMA-376, part 2, section 6.5)."""
+    """The references between the parts of a file (ECMA-376, part 2, section 6.5)."""
 
     def __init__(self, archive: ZipFile, suffix: str) -> None:
         self._archive = archive
         self._suffix = suffix
         self._there = {info.filename.casefold(): info for info in archive.infolist()}
-        """By their names, in which capitals do not matter."""
+        """The parts by their names, regardless of case."""
 
     def of(self, name: str) -> Iterator[Relation]:
-        """What one part refers to of its own file, in the order in which that is listed.
+        """Yield the references of a part to others of the same file, in the order in which they are listed.
 
         Raises:
             InvalidInputError: the list is damaged, or too long.

@@ -1,4 +1,4 @@
-"""The translation of a paragraph, HTML by numbers, put into the paragraph."""
+"""Put the translation of a paragraph, which is HTML with numbered tags, into the paragraph."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -11,7 +11,7 @@ from service.files.office.dialects import Dialect, Element, Look
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """What is no text: an element of a paragraph, or of a run, which then looks so, and declares namespaces."""
+    """An element that is not text: of a paragraph, or of a run with a look and namespaces."""
 
     element: Element
     look: Look | None = None
@@ -34,16 +34,16 @@ class _Open:
     kept: Any
     """A look, or the element that holds what follows."""
     end: Element | None = None
-    """What is put behind it."""
+    """The run to append when it is closed."""
 
     def close(self) -> None:
-        """Put it there."""
+        """Append the run that ends it, if there is one."""
         if self.end is not None:
             self.kept.append(deepcopy(self.end))
 
 
 class Writing:
-    """Fills a paragraph anew, out of which all was taken, and out of the holders that are kept."""
+    """Fills a paragraph that has been emptied, as have the holders that are kept."""
 
     def __init__(self, paragraph: Element, dialect: Dialect, usual: Look, kept: list[Any]) -> None:
         self._dialect = dialect
@@ -53,7 +53,7 @@ class Writing:
         self._open = [_Open("p", paragraph)]
 
     def write(self, translation: str) -> None:
-        """All of a translation."""
+        """Write a whole translation."""
         for piece in pieces_of(translation):
             if isinstance(piece, Tag):
                 self._tag(piece)
@@ -62,12 +62,12 @@ class Writing:
         self._rest()
 
     def _text(self, text: str) -> None:
-        """Some text, which looks as the innermost `span` says."""
+        """Write text with the look of the innermost `span`."""
         looks = [each.kept for each in self._open if each.name == "span"]
         self._append(self._dialect.run_of(looks[-1] if looks else self._usual, self._dialect.saying(text)))
 
     def _tag(self, tag: Tag) -> None:
-        """A tag, which is one of those that were read."""
+        """Write what a tag stands for."""
         if tag.closes:
             self._close(tag.name)
         elif tag.number is None:
@@ -96,7 +96,7 @@ class Writing:
                 return
 
     def _rest(self) -> None:
-        """What the translation has no place for comes last."""
+        """Close all tags, and append the objects that the translation has lost."""
         while len(self._open) > 1:
             self._open.pop().close()
         for objects in self._left.values():

@@ -1,4 +1,4 @@
-"""Texts of cells and comments, cut out of their part, and what becomes of each in another language."""
+"""Texts of cells and comments, cut out of their part to be translated and put back."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,36 +13,36 @@ from service.files.workbooks.excerpts import Excerpt, elements_of
 from service.files.workbooks.tables import MOST_IN_A_NAME, Label, Names
 
 _CODE: Final = re.compile(r"(?=[A-Z._/-]*+[0-9])[A-Z0-9]++(?:[._/-][A-Z0-9]++)*+|[A-Za-z0-9]++(?:[._][A-Za-z0-9]++)++")
-"""A number with letters, such as PO-2024/17, or the name of a file or of something in a program."""
+"""A number with letters, such as PO-2024/17, or the name of a file or of an identifier in a program."""
 _MOST_IN_A_CELL: Final = 32_767
-"""Characters: Excel would cut off what is more, and say that it has repaired the file."""
+"""The most characters of a cell: Excel would cut off the rest, and report that it has repaired the file."""
 
 
 @dataclass(slots=True, eq=False)
 class CellText:
-    """One that one cell has, or several."""
+    """A text that one or several cells have."""
 
     paragraph: Paragraph
     labels: list[Label] = field(default_factory=list)
-    """What tables say of such cells; they have to say the same."""
+    """What tables have as labels of these cells; the text has to be the same."""
     is_written: bool = False
 
     @property
     def said(self) -> str:
-        """What it says."""
+        """Its words, without formatting."""
         return text_of(self.paragraph.element)
 
     def write(self, translation: str) -> None:
-        """Have it say something else, unless that is nothing, or more than it may say."""
+        """Replace the text by its translation, unless that is empty or too long."""
         said = words_of(translation)
-        lines = self.paragraph.html.count("<br") + translation.count("<br")  # those that are lost are written again
+        lines = self.paragraph.html.count("<br") + translation.count("<br")  # lost ones are added again
         length = len(said.encode("utf-16-le", "surrogatepass")) // 2 + lines
         if said.strip() and length <= (MOST_IN_A_NAME if self.labels else _MOST_IN_A_CELL):
             self.paragraph.write(translation)
             self.is_written = True
 
     def rename(self, names: Names) -> None:
-        """Have tables say the same, and it something that no other column is called."""
+        """Make a column's name unique with a number, if need be, and update the labels in tables."""
         number = names.take(self.said, self.labels)
         if number:
             add(self.paragraph.element, number)
@@ -51,17 +51,17 @@ class CellText:
 
 
 def is_text(said: str) -> bool:
-    """Whether what a cell says is worth a translation: it has words, and is no code."""
+    """Return whether a cell's text should be translated: it has words, and is not a code."""
     return has_words(said) and not _CODE.fullmatch(said.strip())
 
 
 def words_of(translation: str) -> str:
-    """What a translation says, without its marks."""
+    """Return the words of a translation, without its tags."""
     return "".join(each if isinstance(each, str) else "" for each in pieces_of(translation))
 
 
 class CellTexts:
-    """Those of a part, by their numbers."""
+    """The texts of a part, by their numbers in its excerpt."""
 
     def __init__(self, excerpt: Excerpt, small: Element) -> None:
         into_runs(small)
@@ -72,7 +72,7 @@ class CellTexts:
         self._small = small
 
     def written(self) -> bytes | None:
-        """The part, once some were written; nothing if none was."""
+        """Return the part with the texts that were written; None if there are none."""
         numbers = [number for number, text in self.of.items() if text.is_written]
         if not numbers:
             return None

@@ -1,7 +1,7 @@
-"""The text of cells and of comments as runs, as other office files have it, and back (ECMA-376, part 1, section 18.4).
+"""Convert the text of cells and comments to runs, as in other office files, and back (ECMA-376, part 1, section 18.4).
 
-There a text is one `t`, or runs; lines are divided by line feeds within it, and characters that XML does not allow are
-written by their numbers. Of Japanese, how it is read stands beside the text, and is of no use in another language.
+In workbooks, a text is one `t`, or runs; line feeds within it divide lines, and characters that XML does not allow are
+written as numbers. Japanese text may have its reading beside it, which is of no use in another language.
 """
 
 import re
@@ -18,13 +18,13 @@ S: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _THREADED: Final = "{http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments}"
 ITEM, INLINE, _NOTE, _RUN, _SAYS, _LOOK = (S + name for name in ("si", "is", "text", "r", "t", "rPr"))
 _REMARK: Final = _THREADED + "text"
-"""What newer programs have for comments that are answered."""
+"""The text of a threaded comment, to which others may reply, in newer programs."""
 _VALUE: Final = S + "v"
-"""What formulas give, and what some programs write in place of a text."""
+"""The result of a formula; some programs also write texts so."""
 _WITHOUT_RUNS: Final = (_REMARK, _VALUE)
-_LINE: Final = "br"  # of no namespace, as nothing in such a file is
+_LINE: Final = "br"  # without a namespace, unlike anything in such a file
 _MOST_LINES: Final = 100_000
-"""In the texts of a part: each is kept apart."""
+"""The most line breaks in the texts of a part: each is kept as an object of its own."""
 _BREAK: Final = re.compile(r"(\r\n?|\n)")
 _NUMBERED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 _LIKE_NUMBERED: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
@@ -45,10 +45,10 @@ CELLS: Final = Dialect(
 
 
 def into_runs(root: Element) -> None:
-    """Have all texts of a part in runs, and each end of a line as an element.
+    """Convert all texts of a part to runs, and each line break to an element.
 
     Raises:
-        InvalidInputError: they have too many lines.
+        InvalidInputError: the texts have too many lines.
     """
     room = _MOST_LINES
     for text in root.iter(*CELLS.paragraphs):
@@ -64,7 +64,7 @@ def into_runs(root: Element) -> None:
 
 
 def out_of_runs(text: Element) -> None:
-    """Have a text that was translated as programs write it."""
+    """Convert a translated text back to the form in which programs write it."""
     runs = [(run.find(_LOOK), run) for run in text.iterchildren(_RUN)]
     text[:] = []
     pieces = [(look, "".join(map(_said, some))) for look, some in _alike(runs)]
@@ -81,28 +81,28 @@ def out_of_runs(text: Element) -> None:
 
 
 def text_of(text: Element) -> str:
-    """What a text in runs says."""
+    """Return the words of a text in runs."""
     return "".join(map(_said, text.iterchildren(_RUN)))
 
 
 def add(text: Element, words: str) -> None:
-    """Have a text say something more, behind all."""
+    """Append words to a text in runs."""
     etree.SubElement(text, _RUN).append(CELLS.saying(words))
 
 
 def unescaped(text: str) -> str:
-    """Text as it is read: without what XML does not allow, but for the ends of lines."""
+    """Decode numbers of characters, remove what XML does not allow, and make every line break a line feed."""
     characters = _NUMBERED.sub(lambda found: chr(int(found[1], 16)), text)
     return _BREAK.sub("\n", _NO_CHARACTER.sub("", characters))
 
 
 def escaped(text: str) -> str:
-    """Text as it is written, in which nothing is read as a character's number."""
+    """Escape text, so that nothing in it is read as the number of a character."""
     return _LIKE_NUMBERED.sub("_x005F_", text)
 
 
 def _runs_of(text: Element) -> list[Element]:
-    """The runs of a text, which gets one if it has none."""
+    """Return the runs of a text; text outside of runs is put into one."""
     if text.tag in _WITHOUT_RUNS:
         run = etree.SubElement(text, _RUN)
         run.append(CELLS.saying(text.text or ""))
@@ -126,7 +126,7 @@ def _said(run: Element) -> str:
 
 
 def _alike(runs: list[tuple[Element | None, Element]]) -> Iterator[tuple[Element | None, list[Element]]]:
-    """Runs beside one another that look the same, and how that is."""
+    """Group consecutive runs with the same look, and yield it with each group."""
     for _, some in groupby(runs, key=lambda each: b"" if each[0] is None else etree.tostring(each[0])):
         together = list(some)
         yield together[0][0], [run for _, run in together]

@@ -1,4 +1,4 @@
-"""Some elements of a part in a small one of their own, and put back in their places: all else stays as it is."""
+"""Cut some elements of a large part out into a small one, and put them back in place: all else stays as it is."""
 
 from array import array
 from collections.abc import Mapping
@@ -10,36 +10,36 @@ from service.errors import InvalidInputError
 from service.files.packed import MOST_TAGS
 
 _MOST: Final = MOST_TAGS // 2
-"""That are not equal."""
+"""The most distinct elements of an excerpt."""
 _CUT: Final = b"<?cut ?>"
 
 
 class Excerpt:
-    """Those elements of a part, of which equal ones are there once, under one number."""
+    """Elements cut out of a part; equal ones are kept once, under one number."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._numbers: dict[bytes, int] = {}
         self._places = array("Q"), array("Q"), array("Q")
-        """Where each begins and ends, and its number; a sheet may have a million."""
+        """The begins, ends and numbers of all elements; in arrays, since a sheet may have a million."""
         self._head = self._tail = 0
 
     def begin(self, head: int) -> None:
-        """Say where the first element within the root of the part begins."""
+        """Set the place where the first element within the part's root begins."""
         self._head = head
 
     def end(self, tail: int) -> None:
-        """Say where the tag begins that ends the root of the part."""
+        """Set the place where the end tag of the part's root begins."""
         self._tail = tail
 
     def add(self, begin: int, end: int) -> int:
-        """An element, by where it begins and where the tag begins that ends it; gives its number.
+        """Add the element that begins at `begin`, with its end tag at `end`, and return its number.
 
         Raises:
-            InvalidInputError: they are more than are read.
+            InvalidInputError: there are too many elements.
         """
         behind = self._content.find(b">", begin) + 1
-        if self._content[behind - 2 : behind] != b"/>":  # else it is one tag, and no more
+        if self._content[behind - 2 : behind] != b"/>":  # else it is a single, self-closing tag
             behind = self._content.find(b">", end) + 1
         if len(self._numbers) > _MOST:
             raise InvalidInputError(f"file: has more than {_MOST} texts")
@@ -49,13 +49,13 @@ class Excerpt:
         return number
 
     def small(self) -> bytes:
-        """A part that has nothing but them, in the order of their numbers; nothing if there are none."""
+        """Return a part with nothing but these elements, in the order of their numbers; empty if there are none."""
         if not self._numbers:
             return b""
         return b"".join((self._content[: self._head], *self._numbers, self._content[self._tail :]))
 
     def filled(self, changed: Mapping[int, bytes]) -> bytes:
-        """The part with others in place of some of them, by their numbers."""
+        """Return the original part with some of the elements replaced, by their numbers."""
         written, done = bytearray(), 0
         for begin, end, number in zip(*self._places, strict=True):
             if (element := changed.get(number)) is not None:
@@ -66,7 +66,7 @@ class Excerpt:
 
 
 def elements_of(small: Any) -> list[bytes]:  # noqa: ANN401 - lxml has no types
-    """Those of a small part, by their numbers, as they are written into the large one."""
+    """Serialise the elements of a small part, in the order of their numbers, for `Excerpt.filled`."""
     for element in list(small):
         element.tail = None
         element.addprevious(etree.ProcessingInstruction("cut"))

@@ -1,7 +1,7 @@
-"""LibreOffice's workbooks (.ods; ODF 1.3, part 3, section 9): what their cells and boxes say, in another language.
+"""Read and translate the cells and boxes of LibreOffice's workbooks (.ods; ODF 1.3, part 3, section 9).
 
-It is as with Excel's: a text that several cells have is translated once, as formulas look for one by the other, and
-what formulas give, or refer to by its words, stays.
+As with Excel's, a text that several cells have is translated once, since formulas may compare these cells; and results
+of formulas, and texts that formulas refer to by their words, stay as they are.
 """
 
 import re
@@ -26,20 +26,20 @@ _TABLE: Final = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _CALC: Final = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 _CELL, _FORMULA = (_TABLE + name for name in ("table-cell", "formula"))
 _FORMULAS: Final = (_FORMULA, _TABLE + "condition", _TABLE + "expression", _CALC + "value", _CALC + "condition")
-"""Attributes that hold formulas: of cells, of what may be written into them, of names, of how they look."""
+"""Attributes that hold formulas: of cells, validity rules, named expressions, and conditional formats."""
 _CELLS: Final = re.compile(r""" "(?:[^"]|"")*+" | \[ (?: '(?:[^']|'')*+' | [^\[\]'] )*+ \] """, re.VERBOSE)
-"""References to cells, which are no columns of tables as they would be with Excel's, and texts that look like some."""
+"""References to cells, which in Excel's syntax would be columns of tables, and literals that may contain the like."""
 _WORDS: Final = {
     _TABLE + "filter-condition": _TABLE + "value",
     _TABLE + "filter-set-item": _TABLE + "value",
     _TABLE + "data-pilot-field": _TABLE + "source-field-name",
     _TABLE + "data-pilot-member": _TABLE + "name",
 }
-"""Elements that name a cell by its words: filters, and what a pivot table is made of."""
+"""Elements that refer to a cell by its words, with the attribute: filters, and the fields of pivot tables."""
 _PLACES: Final = tuple(_TABLE + name for name in ("table", "named-range", "named-expression", "database-range"))
 _NOT_SHOWN: Final = tuple(_TABLE + name for name in ("tracked-changes", "covered-table-cell"))
 _FROM_ELSEWHERE: Final = _TABLE + "table-source"
-"""In a table that is what another file said when it was last looked at."""
+"""Marks a table that is a copy of one in another file."""
 _VALUE_TYPE, _STRING, _SAID = OFFICE + "value-type", "string", OFFICE + "string-value"
 _RESULT: Final = (
     *(OFFICE + name for name in ("value-type", "value", "string-value", "boolean-value", "date-value", "time-value")),
@@ -48,10 +48,10 @@ _RESULT: Final = (
 
 
 def html_of(content: bytes) -> str:
-    """The text of a workbook as HTML.
+    """Return the text of a workbook as HTML.
 
     Raises:
-        InvalidInputError: it is none, or is damaged or too large.
+        InvalidInputError: it is no such workbook, or is damaged or too large.
     """
     with opened(content, SUFFIX, _CONTENT) as archive:
         texts = _Workbook(archive).texts
@@ -60,7 +60,7 @@ def html_of(content: bytes) -> str:
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
-    """A workbook with other texts, as many of them: what `html_of` gives of it, translated."""
+    """Return the workbook with its texts replaced by `translation`: the translated result of `html_of`."""
     with opened(content, SUFFIX, _CONTENT) as archive:
         workbook = _Workbook(archive)
         workbook.write(paragraphs_of(translation))
@@ -69,14 +69,14 @@ def with_translation(content: bytes, translation: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What is translated once: the paragraphs that say so, which are several only if they are of cells."""
+    """A text that is translated once: the paragraphs that have it, of which only cells may have several."""
 
     paragraphs: list[Paragraph]
     of_cells: bool
 
 
 class _Workbook:
-    """A workbook, of which all that is translated was read."""
+    """A workbook, with all texts that are translated."""
 
     def __init__(self, archive: ZipFile) -> None:
         ((name, content),) = read_parts(archive, [archive.getinfo(_CONTENT)])
@@ -85,10 +85,10 @@ class _Workbook:
         are_cells = dict(_translated(self._root, self._references))
         into_runs(self._root, are_cells)
         self.texts = list(_texts(Paragraph.all_of(self._root, OPEN_DOCUMENT), are_cells))
-        """All that is translated, in the order in which it is read."""
+        """The texts to translate, in reading order."""
 
     def write(self, translations: Iterable[str]) -> None:
-        """Have all texts say something else; those of cells stay that formulas would take for others then."""
+        """Write the translations, except for those of cells that formulas would then take for other texts."""
         said = set[str]()
         for text, translation in zip(self.texts, translations, strict=True):
             words = normal(words_of(translation))
@@ -97,11 +97,11 @@ class _Workbook:
                 said.add(words)
                 for paragraph in text.paragraphs:
                     paragraph.write(translation)
-                    if text.of_cells:  # which may say the same in an attribute, too
+                    if text.of_cells:  # a cell may have its text in an attribute, too
                         paragraph.element.getparent().attrib.pop(_SAID, None)
 
     def content(self) -> bytes:
-        """The part as it is now, without the results of formulas: they are computed anew where there are none."""
+        """Return the part as it is now, without the results of formulas, so that programs compute them anew."""
         out_of_runs(self._root)
         for cell in self._root.iter(_CELL):
             if cell.get(_FORMULA) is not None:
@@ -114,7 +114,7 @@ def _if_literal(found: re.Match[str]) -> str:
 
 
 def _references(root: Element) -> References:
-    """All that something refers to by its words."""
+    """Collect the texts that something in the workbook refers to by their words."""
     references = References()
     for element in root.iter():
         for name in _FORMULAS:
@@ -129,7 +129,7 @@ def _references(root: Element) -> References:
 
 
 def _translated(root: Element, references: References) -> Iterator[tuple[Element, bool]]:
-    """The paragraphs that are translated, and whether each is what a cell says."""
+    """Yield the paragraphs to translate, and whether each is in a cell."""
     hidden = {source.getparent() for source in root.iter(_FROM_ELSEWHERE)}.union(root.iter(*_NOT_SHOWN))
     stays = {cell for cell in root.iter(_CELL) if not _may_be_translated(cell, references)}
     for paragraph in root.iter(*PARAGRAPHS):
@@ -139,14 +139,14 @@ def _translated(root: Element, references: References) -> Iterator[tuple[Element
 
 
 def _may_be_translated(cell: Element, references: References) -> bool:
-    """Whether a cell says what somebody has written, and nothing else refers to that."""
+    """Return whether a cell has text that somebody typed, and that nothing refers to."""
     said = "\n".join("".join(each.itertext()) for each in cell.iterchildren(*PARAGRAPHS))
     is_written = cell.get(_FORMULA) is None and cell.get(_VALUE_TYPE, _STRING) == _STRING
     return is_written and is_text(said) and said not in references
 
 
 def _texts(paragraphs: Iterable[Paragraph], are_cells: Mapping[Element, bool]) -> Iterator[_Text]:
-    """Those of cells that say the same are one."""
+    """Yield the texts; equal ones of cells are one."""
     same = dict[str, list[Paragraph]]()
     for paragraph in paragraphs:
         if not are_cells[paragraph.element]:

@@ -1,4 +1,4 @@
-"""Which parts a workbook has, in the order in which people read them, by what refers to what."""
+"""Find the parts of a workbook, in reading order, by the references between them."""
 
 from collections.abc import Collection, Iterator
 from typing import Final
@@ -15,17 +15,20 @@ NOTES: Final = frozenset(("comments", "threadedComment"))
 SHARED: Final = "sharedStrings"
 TABLE: Final = "table"
 DRAWINGS: Final = frozenset(("chart", "chartEx", "chartUserShapes", "diagramData", "diagramDrawing", "drawing"))
-"""What has text as slides have it; charts and diagrams are in a drawing."""
+"""Parts with text in the dialect of slides; drawings contain the charts and diagrams."""
 _READ: Final = NOTES | DRAWINGS | {SHARED, TABLE}
 _NAMING: Final = frozenset(("pivotCacheDefinition", "pivotTable", "slicerCache"))
-"""What refers to texts by their words, besides what is read anyway."""
+"""Parts that refer to texts by their words, besides those that are read anyway."""
 _MOST_PARTS: Final = 10_000
 _MOST_TAGS: Final = 2**23
-"""In sheets, which are not kept: a million cells with numbers have half of them, and each takes a microsecond."""
+"""The most tags in sheets, which are not kept in memory.
+
+A million cells with numbers have half as many, and each tag takes a microsecond.
+"""
 
 
 class WorkbookParts:
-    """Those of one workbook."""
+    """The parts of one workbook."""
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
@@ -38,20 +41,20 @@ class WorkbookParts:
         listed = [names.get(sheet.get(KEY, "")) for sheet in self.main.iterfind(f"{S}sheets/{S}sheet")]
         self.sheets = list(dict.fromkeys(name for name in listed if name is not None))
         self._kinds = {each.name: each.kind for each in own}
-        """Of all parts that are referred to, by their names."""
+        """The kinds of all parts that are referred to, by their names."""
         self._around = {sheet: list(dict.fromkeys(self._referred(sheet, 0))) for sheet in self.sheets}
         self.is_connected = "connections" in self._kinds.values()
-        """Whether other programs know columns by their names, as queries and models of data do."""
+        """Whether anything outside knows columns by their names, such as queries and data models."""
         self.read = self._contents()
-        """The contents of those that people read, but for sheets, and of tables."""
+        """The contents of tables, and of the parts that people read, except for sheets."""
         self.shared = next(iter(self.of({SHARED})), None)
-        """The part with the texts that cells of all sheets have, and perhaps several of them."""
+        """The part with shared texts, each of which may be in several cells of any sheet."""
 
     def content(self, name: str) -> bytes:
-        """All of a part that is gone through once.
+        """Return the content of a part that is read once, and not kept.
 
         Raises:
-            InvalidInputError: it is damaged, or has, with those before it, too many tags.
+            InvalidInputError: it is damaged, or has too many tags, together with those before it.
         """
         content = unpacked(self._archive, self._archive.getinfo(name))
         self._room -= content.count(b"<")
@@ -61,15 +64,15 @@ class WorkbookParts:
 
     @property
     def naming(self) -> list[str]:
-        """What refers to texts by their words, and is neither a sheet nor a table."""
+        """The parts that refer to texts by their words, except for sheets and tables."""
         return [MAIN, *self.of(_NAMING)]
 
     def of(self, kinds: Collection[str], sheet: str | None = None) -> list[str]:
-        """Those of some kinds, of a sheet or of all of them."""
+        """Return the names of the parts of some kinds, of one sheet or of the whole workbook."""
         return [name for name in (self._kinds if sheet is None else self._around[sheet]) if self._kinds[name] in kinds]
 
     def _referred(self, name: str, depth: int) -> Iterator[str]:
-        """What a part refers to, and what that does; a chart is in a drawing, and may have one of its own."""
+        """Yield the parts that a part refers to, and those of drawings: charts, which may have drawings in turn."""
         for each in self._relations.of(name):
             if each.name in self._kinds:
                 continue

@@ -1,4 +1,4 @@
-"""Where cells are: AB12 is in the column AB, and in the row 12."""
+"""Names of cells and their positions: AB12 is in column AB and row 12."""
 
 import re
 from typing import Final
@@ -8,18 +8,21 @@ _CELL: Final = re.compile(r"\$?([A-Z]{1,3})\$?([1-9][0-9]{0,6})")
 
 
 def next_row(row: str) -> str:
-    """The row below one, or the first; some programs do not say where a row is."""
+    """Return the row below `row`, or the first; some programs do not number their rows."""
     return str(int(row) + 1) if row.isdecimal() and len(row) < 10 else "1"
 
 
 def next_cell(cell: str) -> str:
-    """The cell beside one, or the first of a row; nor where a cell is. Nothing beside what is none."""
+    """Return the cell to the right of a cell, or the first cell of a row; empty if it is neither.
+
+    Some programs do not name their cells.
+    """
     column, row = position(cell)
     return cell_at(column + 1, row) if column else f"A{cell}" if cell.isdecimal() else ""
 
 
 def position(cell: str) -> tuple[int, int]:
-    """Column and row, from 1; 0 and 0 if it says neither."""
+    """Return column and row, from 1; 0 and 0 if it is not the name of a cell."""
     if (found := _CELL.fullmatch(cell)) is None:
         return 0, 0
     column = 0
@@ -29,7 +32,7 @@ def position(cell: str) -> tuple[int, int]:
 
 
 def cell_at(column: int, row: int) -> str:
-    """The name of a cell."""
+    """Return the name of a cell."""
     return f"{_letters(column)}{row}"
 
 
@@ -42,15 +45,15 @@ def _letters(column: int) -> str:
 
 
 class Filled:
-    """Cells that formulas fill which stand in others; those are read before what they fill."""
+    """Cells filled by array formulas in other cells, which are read before the cells that they fill."""
 
     def __init__(self) -> None:
         self._until: dict[int, int] = {}
-        """For each column the last row that one fills."""
+        """For each column, the last row that is filled."""
         self._room = _MOST_COLUMNS
 
     def add(self, cells: str) -> None:
-        """What one fills, as A1:B3."""
+        """Add the cells that a formula fills, such as A1:B3."""
         begin, _, end = cells.partition(":")
         (first, _), (last, row) = position(begin), position(end or begin)
         self._room -= last - first + 1
@@ -59,6 +62,6 @@ class Filled:
                 self._until[column] = max(row, self._until.get(column, 0))
 
     def __contains__(self, cell: str) -> bool:
-        """Whether a cell is one of them, or they are too many to tell."""
+        """Return whether a cell is one of them, or there are too many to tell."""
         column, row = position(cell)
         return row <= self._until.get(column, 0) or self._room <= 0

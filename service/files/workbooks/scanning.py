@@ -1,4 +1,4 @@
-"""Parts of a workbook read without being kept: a sheet may have a million cells, few of which say anything."""
+"""Scan parts of a workbook without keeping them in memory: a sheet may have a million cells, few of them with text."""
 
 import re
 from collections.abc import Callable, Collection
@@ -20,7 +20,7 @@ _FORMULAS: Final = (
     "formula2",
     "totalsRowFormula",
 )
-"""Elements that are one: of cells, tables, lists to choose from, formats that depend on what a cell says."""
+"""Elements with formulas: of cells, tables, validation lists and conditional formats."""
 _NAMING: Final = {
     "cacheField": "name",
     "cfRule": "text",
@@ -29,11 +29,11 @@ _NAMING: Final = {
     "filter": "val",
     "slicerCacheDefinition": "sourceName",
 }
-"""Elements that name a text in one of their attributes."""
+"""Elements that refer to a text in one of their attributes."""
 _LONGEST: Final = re.compile(rb"<[^<]{1048576}")
-"""A tag and the text behind it; its attributes would all be in memory at once."""
+"""A tag with the text after it that is too long: all its attributes would be in memory at once."""
 _MOST_NAMES: Final = 1000
-"""Of elements and attributes: all are kept as long as a part is read."""
+"""The most names of elements and attributes: all are kept while a part is read."""
 _DEEPEST: Final = 256
 
 Attributes = dict[str, str]
@@ -41,11 +41,11 @@ P = ParamSpec("P")
 
 
 class Scan:
-    """Goes through a part, and notes what it refers to by its words."""
+    """Goes through a part, and notes the texts that it refers to by their words."""
 
     def __init__(self, references: References) -> None:
         self.computes = False
-        """Whether it has formulas."""
+        """Whether the part has formulas."""
         self._references = references
         self._begins = _Actions[[Attributes]](dict.fromkeys(_FORMULAS, self._begin_formula))
         for element, attribute in _NAMING.items():
@@ -61,12 +61,12 @@ class Scan:
         self._parser.EndElementHandler = self._end
 
     def read(self, name: str, content: bytes) -> None:
-        """All of a part.
+        """Scan a whole part.
 
         Raises:
-            InvalidInputError: it is damaged, or was made to take long.
+            InvalidInputError: it is damaged, or built to take long.
         """
-        if b"\0" in content:  # of UTF-16, in which the ends of tags would not be found
+        if b"\0" in content:  # UTF-16, in which the ends of tags would not be found
             raise InvalidInputError(f"file: {name} is not in UTF-8")
         if _LONGEST.search(content):
             raise InvalidInputError(f"file: {name} has a tag, or a text, of more than a megabyte")
@@ -111,20 +111,20 @@ class Scan:
 
 
 class ExcerptScan(Scan):
-    """Cuts out all elements of one name."""
+    """Also cuts out all elements with one name."""
 
     def __init__(self, references: References, content: bytes, name: str) -> None:
         super().__init__(references)
         self.excerpt = Excerpt(content)
         self.numbers: list[int] = []
-        """Of the elements, in their order."""
+        """The numbers of the elements in the excerpt, in document order."""
         self._place = 0
         self._parser.StartElementHandler = self._begin_root
         self._begins[name] = self._begin_element
         self._ends[name] = self._end_element
 
     def read(self, name: str, content: bytes) -> None:
-        """All of a part; see `Scan.read`."""
+        """Scan a whole part; see `Scan.read`."""
         super().read(name, content)
         self.excerpt.end(self._root_end)
 
@@ -145,17 +145,17 @@ class ExcerptScan(Scan):
 
 
 class SheetScan(ExcerptScan):
-    """Notes which texts cells have, and cuts out those that no other part has."""
+    """Notes which texts the cells of a sheet have, and cuts out those that are not shared between sheets."""
 
     def __init__(self, references: References, content: bytes, watched: Collection[str]) -> None:
         super().__init__(references, content, "is")
         self.texts: dict[int, None] = {}
-        """In the order of their first cells: the number of a shared one, or of an own one as ~number."""
+        """The texts in the order of their first cells: the number of a shared one, ~number of one in the sheet."""
         self.at: dict[str, int] = {}
-        """The texts of the cells that are watched."""
+        """The texts of the cells in `watched`."""
         self._watched = watched
         self._filled = Filled()
-        """In all but the first of them, what a formula gives looks like a text."""
+        """Cells filled by array formulas: in all but the first, the result looks like a typed text."""
         self._cell = self._row = ""
         self._kind: str | None = None
         self._is_computed = False
@@ -198,7 +198,7 @@ class SheetScan(ExcerptScan):
 
 
 class _Actions(dict[str, Callable[P, None] | None], Generic[P]):
-    """What is done at elements, by their names, whatever their prefix; nothing at all others."""
+    """The actions for elements by their names, regardless of prefix; None for all others."""
 
     def __missing__(self, name: str) -> Callable[P, None] | None:
         self[name] = found = self.get(name.rpartition(":")[2])

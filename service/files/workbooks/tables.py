@@ -1,4 +1,4 @@
-"""Tables of a workbook, whose columns are called as their header cells say: if not, Excel repairs the file."""
+"""Tables of a workbook: the names of their columns must match the header cells, or Excel has to repair the file."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,30 +10,30 @@ from service.files.workbooks.cells import S, escaped, unescaped
 from service.files.workbooks.positions import cell_at, position
 
 MOST_IN_A_NAME: Final = 240
-"""Characters in the name of a column, with room for a number: Excel has 255."""
+"""The most characters in a column's name, with room for a number: Excel allows 255."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Label:
-    """What a table says of a cell: the name of a column, or what stands before a total."""
+    """A table's copy of the text of a cell: the name of a column, or the label of a total."""
 
     element: Element
     attribute: str
     taken: set[str] = field(default_factory=set)
-    """The names of columns that the table has already, whatever their case."""
+    """The names of columns that the table already has, in lower case."""
 
     @property
     def said(self) -> str:
-        """As a cell says it."""
+        """The label as a cell has it."""
         return unescaped(self.element.get(self.attribute, ""))
 
     def say(self, text: str) -> None:
-        """Have it say what a cell says now."""
+        """Set the label to the new text of its cell."""
         self.element.set(self.attribute, escaped(text).replace("\n", "_x000a_"))
 
 
 def labels_of(table: Element) -> Iterator[tuple[str, Label]]:
-    """Those of a table, each with its cell."""
+    """Yield the labels of a table, each with its cell."""
     begin, _, end = table.get("ref", "").partition(":")
     (first, top), (_, bottom) = position(begin), position(end)
     taken = set[str]()
@@ -45,14 +45,14 @@ def labels_of(table: Element) -> Iterator[tuple[str, Label]]:
 
 
 class Names:
-    """Gives columns names that no other one of their tables has."""
+    """Makes the names of columns unique within their tables."""
 
     def __init__(self) -> None:
         self._last = Counter[str]()
-        """By names, whatever their case."""
+        """The last number tried for each name, in lower case."""
 
     def take(self, name: str, labels: Iterable[Label]) -> str:
-        """What has to come behind a name: nothing, or a number, as Excel does it."""
+        """Take a name, and return what has to be appended to it: nothing or, as Excel does, a number."""
         number, name = "", name.casefold()
         while any(name + number in label.taken for label in labels):
             self._last[name] += 1

@@ -1,7 +1,7 @@
-"""Workbooks (.xlsx, ECMA-376): what their cells, comments, boxes and charts say as HTML, and that in another language.
+"""Read the cells, comments, boxes and charts of a workbook (.xlsx, ECMA-376) as HTML, and write the translation.
 
-Sheets are read in their order and row by row; a text that several cells have is translated once, as formulas look for
-one by the other. Left as they are: what formulas give, what they, or a filter, refer to by its words, and codes.
+Sheets are read in order and row by row; a text that several cells have is translated once, since formulas may compare
+these cells. Not translated: results of formulas, texts that formulas or filters refer to by their words, and codes.
 """
 
 import re
@@ -24,17 +24,17 @@ from service.files.workbooks.scanning import ExcerptScan, Scan, SheetScan
 from service.files.workbooks.tables import Label, Names, labels_of
 
 _MENTIONS: Final = re.compile(rb"<(?:\w+:)?mentions\b")
-"""In comments that are answered, where somebody is mentioned: by a place in the text."""
+"""A mention of somebody in a threaded comment, which refers to a position in its text."""
 _BEFORE_CALCULATION: Final = tuple(
     S + name for name in ("sheets", "functionGroups", "externalReferences", "definedNames")
 )
 
 
 def html_of(content: bytes) -> str:
-    """The text of a workbook as HTML.
+    """Return the text of a workbook as HTML.
 
     Raises:
-        InvalidInputError: it is none, or is damaged or too large.
+        InvalidInputError: it is no such workbook, or is damaged or too large.
     """
     with opened(content, SUFFIX, MAIN) as archive:
         texts = _Workbook(archive).texts
@@ -43,7 +43,7 @@ def html_of(content: bytes) -> str:
 
 
 def with_translation(content: bytes, translation: str) -> bytes:
-    """A workbook with other texts, as many of them: what `html_of` gives of it, translated."""
+    """Return the workbook with its texts replaced by `translation`: the translated result of `html_of`."""
     with opened(content, SUFFIX, MAIN) as archive:
         workbook = _Workbook(archive)
         workbook.write(paragraphs_of(translation))
@@ -51,23 +51,23 @@ def with_translation(content: bytes, translation: str) -> bytes:
 
 
 class _Text(NamedTuple):
-    """What is translated once: a paragraph, and the texts of cells that say so, if it is one of them."""
+    """A text that is translated once: a paragraph, and, if it is in cells, all equal texts of cells."""
 
     paragraph: Paragraph
     of_cells: list[CellText]
 
     @property
     def is_compared(self) -> bool:
-        """Whether formulas may look for it: it is of cells, and not told apart by a number as names of columns are."""
+        """Whether formulas may compare it: it is in cells, and not a column name, which a number keeps unique."""
         return bool(self.of_cells) and not any(text.labels for text in self.of_cells)
 
     @property
     def weight(self) -> int:
-        """Bytes of what it looks like, wherever it is."""
+        """Bytes of its looks in all places."""
         return sum(text.paragraph.weight for text in self.of_cells) or self.paragraph.weight
 
     def write(self, translation: str) -> None:
-        """Have all of them say something else."""
+        """Write its translation in all places."""
         for text in self.of_cells:
             text.write(translation)
         if not self.of_cells:
@@ -75,7 +75,7 @@ class _Text(NamedTuple):
 
 
 class _Workbook:
-    """A workbook, of which all that is translated was read."""
+    """A workbook, with all texts that are translated."""
 
     def __init__(self, archive: ZipFile) -> None:
         self._parts = parts = WorkbookParts(archive)
@@ -84,7 +84,7 @@ class _Workbook:
             Scan(self._references).read(name, parts.content(name))
         self._tables = {name: self._table(name) for name in parts.of({TABLE})}
         self._labels = {sheet: self._labels_on(sheet) for sheet in parts.sheets}
-        """What tables say of cells, by the cells' names."""
+        """The labels in tables on each sheet, by the names of their cells."""
         self._sheets = {sheet: self._sheet(sheet) for sheet in parts.sheets}
         notes = [name for name in parts.of(NOTES) if not _MENTIONS.search(parts.read[name])]
         self._notes = {name: self._scan(name, "text") for name in notes}
@@ -95,10 +95,10 @@ class _Workbook:
         self._label_texts()
         self._drawn = dict(self._drawings())
         self.texts = list(self._in_order())
-        """All that is translated."""
+        """The texts to translate, in reading order."""
 
     def write(self, translations: Iterable[str]) -> None:
-        """Have all texts say something else; those of cells stay that formulas would take for others then."""
+        """Write the translations, except for those of cells that formulas would then take for other texts."""
         said = set[str]()
         for text, translation in zip(self.texts, translations, strict=True):
             words = normal(words_of(translation))
@@ -108,7 +108,7 @@ class _Workbook:
                 text.write(translation)
 
     def changed(self) -> dict[str, bytes]:
-        """The parts that differ by now, by their names."""
+        """Return the parts that have changed, by their names."""
         changed = {name: written(self._tables[name]) for name in self._renamed_tables()}
         for name, texts in self._cells.items():
             if (content := texts.written()) is not None:
@@ -126,7 +126,7 @@ class _Workbook:
         return parsed(name, self._parts.read[name], SUFFIX)
 
     def _refer_to_places(self) -> None:
-        """Have what cells say stay where it is the name of a sheet, a range or a table."""
+        """Do not translate cells whose text is the name of a sheet, a range or a table."""
         for element in self._parts.main.iter(S + "sheet", S + "definedName"):
             self._references.add(element.get("name", ""))
         for table in self._tables.values():
@@ -152,7 +152,7 @@ class _Workbook:
         return scan
 
     def _cut_out(self) -> Iterator[tuple[str, CellTexts]]:
-        """Texts of cells, by the part in which they are."""
+        """Yield the texts of cells and comments, by the part in which they are."""
         scans = {**self._shared, **self._notes, **self._sheets}
         small = {name: scan.excerpt.small() for name, scan in scans.items()}
         check_excerpts(small.values())
@@ -161,7 +161,7 @@ class _Workbook:
                 yield name, CellTexts(scans[name].excerpt, parsed(name, content, SUFFIX))
 
     def _drawings(self) -> Iterator[tuple[str, tuple[Element, list[Paragraph]]]]:
-        """Paragraphs of drawings that have any."""
+        """Yield the roots and paragraphs of drawings that have text, by part."""
         tabs = 0
         for name in self._parts.of(DRAWINGS):
             root = parsed(name, self._parts.read[name], SUFFIX)
@@ -171,7 +171,7 @@ class _Workbook:
                 yield name, (root, paragraphs)
 
     def _text(self, sheet: str, number: int) -> CellText | None:
-        """One that a cell of a sheet has, as `SheetScan` says it; nothing if it says nothing."""
+        """Return the text of a cell by its number in `SheetScan.texts`; None if it has no words."""
         if number < 0:
             return self._cells[sheet].of.get(~number)
         for name, scan in self._shared.items():
@@ -180,14 +180,14 @@ class _Workbook:
         return None
 
     def _label_texts(self) -> None:
-        """Tell texts what tables say of their cells."""
+        """Give the texts of cells their labels in tables."""
         for sheet, scan in self._sheets.items():
             for cell, number in scan.at.items():
                 if (text := self._text(sheet, number)) is not None:
                     text.labels += self._labels[sheet][cell]
 
     def _in_order(self) -> Iterator[_Text]:
-        """All that is translated, in the order in which it is read."""
+        """Yield the texts to translate, in reading order."""
         seen, same = set[CellText](), dict[str, list[CellText]]()
         for sheet, scan in self._sheets.items():
             cells = (self._text(sheet, number) for number in scan.texts)
@@ -207,13 +207,13 @@ class _Workbook:
         return self._cells[name].of.values() if name in self._cells else ()
 
     def _stays(self, text: CellText) -> bool:
-        """Whether something refers to a text, in this workbook or beyond, or it says nothing, or is a code."""
+        """Return whether a text is not translated: it has no words, is a code, or something refers to it."""
         said, labels = text.said, text.labels
         is_known = self._parts.is_connected or any(label.said != said for label in labels)
         return not is_text(said) or said in self._references or (bool(labels) and is_known)
 
     def _renamed_tables(self) -> list[str]:
-        """The tables with columns that have another name now, as their header cells have."""
+        """Rename columns whose header cells were translated, and return the names of their tables."""
         labelled = [text for texts in self._cells.values() for text in texts.of.values() if text.labels]
         renamed = {label for text in labelled if text.is_written for label in text.labels}
         for label in {label for labels in self._labels.values() for some in labels.values() for label in some}:
@@ -228,7 +228,7 @@ class _Workbook:
 
 
 def _computed_anew(main: Element) -> Element:
-    """A workbook whose formulas programs compute when they open it: what they gave may be of other texts."""
+    """Have programs compute all formulas when they open the workbook: the results may depend on translated texts."""
     calculation = main.find(S + "calcPr")
     if calculation is None:
         calculation = etree.Element(S + "calcPr")
