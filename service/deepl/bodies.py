@@ -1,6 +1,6 @@
 """Bodies of requests and answers as DeepL's clients send and read them.
 
-What we could not do as asked, such as a style, is no member here, and so refused by its name.
+Options that the service cannot honour, such as a style, are left out on purpose, and so refused by name.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -10,14 +10,14 @@ from pydantic import BeforeValidator, Field, model_validator
 from service.schemas import Body, FileName, Language, Text, Texts
 
 MOST_TEXTS = 50
-"""Of a request, as DeepL has it."""
+"""The most texts of a request, as with DeepL."""
 MOST_TAGS = 1000
 MOST_DICTIONARIES = 50
-"""Of a request."""
+"""The most dictionaries of a request."""
 
 
 def _names(value: Any) -> Any:  # noqa: ANN401 - what a client has sent
-    """Names of tags, of which a string, or an element of a list, may have several with commas between."""
+    """Split names of tags, of which a string, or each element of a list, may have several separated by commas."""
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
         return value
@@ -28,7 +28,7 @@ Tags = Annotated[tuple[Text, ...], BeforeValidator(_names), Field(max_length=MOS
 
 
 class _Asked(Body):
-    """What is asked for. A member without a value is not said: Mastodon sends one where it knows no source language."""
+    """A request in which an empty member counts as missing: Mastodon sends one if it knows no source language."""
 
     @model_validator(mode="before")
     @classmethod
@@ -37,7 +37,7 @@ class _Asked(Body):
 
 
 class TextsRequest(_Asked):
-    """Texts to translate: each is a document of its own, or all of them go on with one that the client names."""
+    """Texts to translate: each is a document of its own, or all of them continue one that the client names."""
 
     text: Annotated[Texts, Field(min_length=1, max_length=MOST_TEXTS)]
     target_lang: Language
@@ -45,30 +45,30 @@ class TextsRequest(_Asked):
     context: Text | None = None
     """What comes before each text, in the source language; it is not translated."""
     document_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
-    """Not DeepL's: the client's own id of a document, to which these texts are the next."""
+    """Not DeepL's: the client's own id of a document, which these texts continue."""
     glossary_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
-    """Whose terms the translations have."""
+    """The glossary whose terms the translations use."""
     split_sentences: Literal["0", "1", "nonewlines"] | None = None
-    """How; by itself "1", and "nonewlines" in HTML, as DeepL has it."""
+    """How sentences are split; by default "1", or "nonewlines" in HTML, as with DeepL."""
     tag_handling: Literal["html", "xml"] | None = None
-    """What the texts are, unless they are text and no more."""
+    """The format of the texts; without it, they are plain text."""
     tag_handling_version: Literal["v1", "v2"] | None = None
-    """Of DeepL's ways, which are the same here."""
+    """The version of DeepL's tag handling; it makes no difference here."""
     ignore_tags: Tags = ()
     """Elements that are not translated."""
     splitting_tags: Tags = ()
-    """Elements between which sentences end."""
+    """Elements at which sentences end."""
     non_splitting_tags: Tags = ()
-    """Elements within sentences."""
+    """Elements that never end a sentence."""
     outline_detection: bool = True
-    """Whether elements of XML between which sentences end are found."""
+    """Whether the elements of XML at which sentences end are detected."""
     preserve_formatting: bool = True
-    """As it is in any case."""
+    """It makes no difference: formatting is always preserved."""
     formality: Literal["default", "prefer_more", "prefer_less"] = "default"
-    """A wish that no model of ours knows; to insist on it is an error."""
+    """A preference, which no model here takes into account; DeepL's strict values are refused."""
     show_billed_characters: bool = True
     model_type: str | None = None
-    """Which of DeepL's models; ours is chosen by the languages."""
+    """One of DeepL's models; ignored, since the languages decide the model here."""
 
     @property
     def split(self) -> Literal["0", "1", "nonewlines"]:
@@ -89,7 +89,7 @@ class TextsRequest(_Asked):
 
 
 class DictionaryRequest(Body):
-    """The terms of a glossary for a pair of languages; its entries are lines of two terms."""
+    """The terms of a glossary for a pair of languages; `entries` has two terms on each line."""
 
     source_lang: Language
     target_lang: Language
@@ -101,27 +101,27 @@ GlossaryName = Annotated[Text, Field(min_length=1, max_length=1024)]
 
 
 class GlossaryRequest(DictionaryRequest):
-    """A glossary to keep, of one pair of languages."""
+    """A glossary to store, for one pair of languages."""
 
     name: GlossaryName
 
 
 class MultilingualRequest(Body):
-    """A glossary to keep, of any pairs of languages."""
+    """A glossary to store, for any pairs of languages."""
 
     name: GlossaryName
     dictionaries: Annotated[list[DictionaryRequest], Field(min_length=1, max_length=MOST_DICTIONARIES)]
 
 
 class GlossaryChange(_Asked):
-    """What is to be another in a glossary: its name, or terms for pairs of languages, which come to those there are."""
+    """A change of a glossary: a new name, or terms for pairs of languages, which are added to the existing ones."""
 
     name: GlossaryName | None = None
     dictionaries: Annotated[tuple[DictionaryRequest, ...], Field(max_length=MOST_DICTIONARIES)] = ()
 
 
 class DictionaryAnswer(Body):
-    """A pair of languages of a glossary."""
+    """A pair of languages of a glossary, and the number of its terms."""
 
     source_lang: str
     target_lang: str
@@ -138,13 +138,13 @@ class DictionaryEntries(Body):
 
 
 class DictionariesAnswer(Body):
-    """A list of one such, as DeepL has it."""
+    """A list of a single pair's terms, as with DeepL."""
 
     dictionaries: list[DictionaryEntries]
 
 
 class MultilingualAnswer(Body):
-    """What there is to know of a glossary but its terms."""
+    """A glossary without its terms."""
 
     glossary_id: str
     name: str
@@ -159,7 +159,7 @@ class MultilingualList(Body):
 
 
 class GlossaryAnswer(Body):
-    """What there is to know of a glossary of one pair of languages but its terms."""
+    """A glossary for one pair of languages, without its terms."""
 
     glossary_id: str
     name: str
@@ -171,26 +171,26 @@ class GlossaryAnswer(Body):
 
 
 class GlossariesAnswer(Body):
-    """All of a tenant, the oldest first."""
+    """All glossaries of a tenant for one pair of languages, the oldest first."""
 
     glossaries: list[GlossaryAnswer]
 
 
 class GlossaryPair(Body):
-    """Languages that a glossary may have."""
+    """A pair of languages that a glossary may be for."""
 
     source_lang: str
     target_lang: str
 
 
 class GlossaryPairs(Body):
-    """All of them."""
+    """All pairs of languages that a glossary may be for."""
 
     supported_languages: list[GlossaryPair]
 
 
 class TranslatedText(Body):
-    """A text's translation; nothing is billed, but a client counts on the member."""
+    """A text's translation; nothing is billed, but clients expect `billed_characters`."""
 
     detected_source_language: str
     text: str
@@ -204,7 +204,7 @@ class TextsAnswer(Body):
 
 
 class OfferedLanguage(Body):
-    """A language that some model reads, or writes."""
+    """A language that some model translates from, or into."""
 
     language: str
     name: str
@@ -212,22 +212,22 @@ class OfferedLanguage(Body):
 
 
 class FileRequest(_Asked):
-    """What comes with a file to translate."""
+    """The options sent with a file to translate."""
 
     target_lang: Language
     source_lang: Language | None = None
     filename: FileName
-    """The name that the file was sent under, or another one; its end says what the file is."""
+    """The name under which the file was sent, or another one; its suffix gives the kind of file."""
     output_format: str | None = None
-    """Of the translation: that of the file, in any case."""
+    """The format of the translation, which has to be that of the file."""
     glossary_id: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
-    """Whose terms the translation has."""
+    """The glossary whose terms the translation uses."""
     formality: Literal["default", "prefer_more", "prefer_less"] = "default"
-    """A wish that no model of ours knows; to insist on it is an error."""
+    """A preference, which no model here takes into account; DeepL's strict values are refused."""
 
 
 class FileHandle(Body):
-    """By which a client asks for a file again; nobody else knows the key."""
+    """The id and the key by which a client asks for a file again; nobody else knows the key."""
 
     document_id: str
     document_key: str
@@ -240,19 +240,19 @@ class FileKeyRequest(Body):
 
 
 class FileStatus(Body):
-    """What has become of a file."""
+    """The state of a file."""
 
     document_id: str
     status: Literal["queued", "translating", "done", "error"]
     seconds_remaining: int | None = None
-    """While it is translated, by the sentences that are."""
+    """While the file is being translated: an estimate from the sentences done so far."""
     billed_characters: int | None = None
     error_message: str | None = None
 
 
 class Usage(Body):
-    """Characters are not counted here: limits are in sentences per minute, and told by 429."""
+    """The usage, for clients that ask: characters are not counted, but sentences per minute limited (status 429)."""
 
     character_count: int = 0
     character_limit: int = 10**12
-    """What DeepL says where there is none."""
+    """DeepL's value for no limit."""

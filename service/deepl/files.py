@@ -1,4 +1,4 @@
-"""What DeepL's clients are told of the files that they send."""
+"""Check the files that DeepL's clients send, and report their state."""
 
 from service.deepl.bodies import FileRequest, FileStatus
 from service.errors import InvalidInputError
@@ -8,10 +8,10 @@ from service.store.files import FileKey, FileState
 
 
 def check_format(request: FileRequest) -> None:
-    """Refuse what would become a file of another kind.
+    """Refuse a request to convert a file to another format.
 
     Raises:
-        InvalidInputError: it would, or it is of a kind that is not read.
+        InvalidInputError: it asks for that, or the file is of a kind that is not read.
     """
     kind = kind_of(request.filename)
     if request.output_format is not None and kind_of(f"file.{request.output_format}") != kind:
@@ -19,7 +19,7 @@ def check_format(request: FileRequest) -> None:
 
 
 def status(key: FileKey, state: FileState) -> FileStatus:
-    """What has become of a file."""
+    """Report the state of a file."""
     return FileStatus(
         document_id=key.id,
         status=state.status,

@@ -1,4 +1,4 @@
-"""DeepL's glossaries, as its clients make and read them: lines of terms with a tab or a comma between."""
+"""Glossaries as DeepL's clients make and read them: lines of two terms, separated by a tab or a comma."""
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ from service.texts.term_lines import rows_of_tsv, terms_of_rows
 from service.threads import beside_others
 
 _COLUMNS = {2, 4}
-"""Of a line of CSV: both terms, and perhaps both languages."""
+"""How many columns a line of CSV may have: both terms, and perhaps both languages."""
 _Read = tuple[GlossaryPair, Sequence[GlossaryTerm]]
 
 
@@ -39,10 +39,10 @@ async def keep(
     models: Iterable[Model],
     limits: Limits,
 ) -> KeptGlossary:
-    """Keep the glossary that a client has made.
+    """Store the glossary that a client has made.
 
     Raises:
-        InvalidInputError: its entries are none, or too many, or of languages that are not served.
+        InvalidInputError: its entries are invalid, missing or too many, or for languages that are not served.
         AntecedentError: see `Glossaries.keep`.
     """
     terms = await _read(request.dictionaries, models, limits)
@@ -62,10 +62,10 @@ async def change(
     *,
     anew: bool = False,
 ) -> KeptGlossary:
-    """Give a glossary another name, or terms, which come to those of their languages; or, `anew`, instead of them.
+    """Rename a glossary, or add terms to those of their languages; with `anew`, replace these.
 
     Raises:
-        InvalidInputError: entries are none, or with those that are there too many, or of languages that are not served.
+        InvalidInputError: entries are invalid, missing, too many with the existing ones, or for unserved languages.
         AntecedentError: see `Glossaries.change`.
     """
     new = await _read(request.dictionaries, models, limits)
@@ -83,7 +83,7 @@ async def change(
 
 
 async def remove(glossaries: Glossaries, tenant: str, glossary_id: str, pair: GlossaryPair) -> None:
-    """Forget the terms of a glossary for a pair of languages.
+    """Remove the terms of a glossary for a pair of languages.
 
     Raises:
         GlossaryNotFoundError: it has none, or there is no such glossary.
@@ -99,10 +99,10 @@ async def remove(glossaries: Glossaries, tenant: str, glossary_id: str, pair: Gl
 
 
 def dictionary_of(glossary: KeptGlossary, pair: GlossaryPair) -> KeptDictionary:
-    """What there is to know of a glossary's terms for a pair of languages.
+    """Return the dictionary of a glossary for a pair of languages: their codes, and the number of terms.
 
     Raises:
-        GlossaryNotFoundError: it has none.
+        GlossaryNotFoundError: the glossary has none.
     """
     for each in glossary.dictionaries:
         if each.pair == _named(pair):
@@ -111,7 +111,7 @@ def dictionary_of(glossary: KeptGlossary, pair: GlossaryPair) -> KeptDictionary:
 
 
 def only_one(glossary: KeptGlossary) -> KeptDictionary:
-    """The only pair of languages of a glossary: version 2 of the interface knows of no glossary that has several.
+    """Return the only dictionary of a glossary: to version 2 of the interface, those with several do not exist.
 
     Raises:
         GlossaryNotFoundError: it has several, or none.
@@ -122,7 +122,7 @@ def only_one(glossary: KeptGlossary) -> KeptDictionary:
 
 
 def shown(glossary: KeptGlossary) -> GlossaryAnswer:
-    """A glossary of one pair of languages as a client of version 2 reads it.
+    """Show a glossary for one pair of languages to a client of version 2.
 
     Raises:
         GlossaryNotFoundError: it has several, or none.
@@ -139,7 +139,7 @@ def shown(glossary: KeptGlossary) -> GlossaryAnswer:
 
 
 def shown_whole(glossary: KeptGlossary) -> MultilingualAnswer:
-    """A glossary as a client of version 3 reads it."""
+    """Show a glossary to a client of version 3."""
     return MultilingualAnswer(
         glossary_id=glossary.id,
         name=glossary.name,
@@ -149,24 +149,24 @@ def shown_whole(glossary: KeptGlossary) -> MultilingualAnswer:
 
 
 def shown_dictionary(dictionary: KeptDictionary) -> DictionaryAnswer:
-    """One of its pairs of languages, likewise."""
+    """Show one of its pairs of languages to a client of version 3."""
     return DictionaryAnswer(
         source_lang=dictionary.source_lang, target_lang=dictionary.target_lang, entry_count=dictionary.terms
     )
 
 
 def as_lines(terms: str) -> str:
-    """Terms as they are kept, one on each line, with a tab between."""
+    """Write stored terms on lines, with a tab between source and target."""
     return "\n".join(f"{term.source}\t{term.target}" for term in terms_of(terms))
 
 
 def pair_of(source_lang: str, target_lang: str) -> GlossaryPair:
-    """Languages without their regions, as a glossary has them."""
+    """Return a pair of languages without their regions, as a glossary has them."""
     return GlossaryPair(source_lang=primary(source_lang), target_lang=primary(target_lang))
 
 
 def pairs(models: Iterable[Model]) -> list[GlossaryPair]:
-    """The languages that are served, without their regions, as those of a glossary are."""
+    """Return the pairs of languages that are served, without their regions, as a glossary has them."""
     found = sorted({(primary(model.pair[0]), primary(model.pair[1])) for model in models})
     return [GlossaryPair(source_lang=source, target_lang=target) for source, target in found]
 
@@ -174,10 +174,10 @@ def pairs(models: Iterable[Model]) -> list[GlossaryPair]:
 async def named_terms(
     glossaries: Glossaries, tenant: str, glossary_id: str | None, pair: tuple[str, str]
 ) -> list[GlossaryTerm]:
-    """The terms of the glossary that a request for a pair of languages names; none where it names none.
+    """Return the terms, for a pair of languages, of the glossary that a request names; none if it names none.
 
     Raises:
-        InvalidInputError: it is of other languages.
+        InvalidInputError: the glossary is for other languages.
         AntecedentError: see `Glossaries.find`.
     """
     if glossary_id is None:

@@ -1,4 +1,4 @@
-"""What DeepL's clients ask for, in terms of texts and sessions."""
+"""Map the requests of DeepL's clients to texts and sessions."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
@@ -16,18 +16,18 @@ from service.texts.reading import Asked, ReadText
 from service.texts.tagged import Markup
 
 _VARIANTS: Final = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}
-"""Targets without a region that DeepL's own client refuses before it asks; the model is the same."""
+"""Variants to offer for targets that DeepL's own client refuses without a region; the model is the same for both."""
 
 
 def offered(models: Iterable[Model], *, as_source: bool) -> list[OfferedLanguage]:
-    """The languages that some model reads, or writes."""
+    """Return the languages that some model translates from, or into."""
     codes = {model.pair[0 if as_source else 1].upper() for model in models}
     named = chain.from_iterable((code,) if as_source else _VARIANTS.get(code, (code,)) for code in sorted(codes))
     return [OfferedLanguage(language=code, name=name_of(code)) for code in named]
 
 
 def asked_for(request: TextsRequest, source_lang: str, glossary: Sequence[GlossaryTerm]) -> Asked:
-    """A request, with what has been found out about it."""
+    """Combine a request with its source language and the terms of its glossary."""
     return Asked(
         request.text,
         source_lang,
@@ -52,9 +52,9 @@ def _markup(request: TextsRequest) -> Markup | None:
 
 
 async def named(sessions: Sessions, tenant: str, request: TextsRequest, asked: Asked) -> DocumentKey:
-    """The document that a client of this tenant calls so; it begins, if it is not there yet or has expired.
+    """Return the document that a tenant's client names with `document_id`; begin it if it is new or has expired.
 
-    With another glossary it is another document.
+    With another glossary, it is another document.
 
     Raises:
         AntecedentError: see `Sessions.create`.
@@ -66,11 +66,11 @@ async def named(sessions: Sessions, tenant: str, request: TextsRequest, asked: A
 
 
 async def append(sessions: Sessions, document: DocumentKey, texts: Sequence[ReadText], target_lang: str) -> list[str]:
-    """The translations of texts, whose sentences are the next of a document; or its last already, in a repeated call.
+    """Translate texts as the next sentences of a document, or its last ones already if the call is repeated.
 
     Raises:
-        InvalidInputError: they are more than a document keeps, so a repeated call could not be told from a new one.
-        AntecedentError: see `Sessions.read` and `Sessions.translate`; those before stay in the document.
+        InvalidInputError: they have more sentences than a document keeps: a repeated call would not be recognised.
+        AntecedentError: see `Sessions.read` and `Sessions.translate`; sentences before the failed one stay.
     """
     sentences = [sentence for text in texts for sentence in text.sentences]
     if len(sentences) > KEPT_POSITIONS:
@@ -85,9 +85,9 @@ async def append(sessions: Sessions, document: DocumentKey, texts: Sequence[Read
 
 
 def _place(state: State, sentences: Sequence[str]) -> int:
-    """Where sentences belong: behind the last, unless they begin with the last ones.
+    """Return the position of the first sentence: after the last one, unless the last ones are the first of these.
 
-    DeepL's clients repeat by themselves a call whose answer was lost, and have nothing by which to know it again.
+    DeepL's clients automatically repeat a call whose answer was lost, and send nothing to recognise it by.
     """
     kept = {entry.position: entry.source for entry in state.entries}
     for place in range(max(0, state.next_position - len(sentences)), state.next_position):
@@ -98,5 +98,5 @@ def _place(state: State, sentences: Sequence[str]) -> int:
 
 
 def translated(text: str, source_lang: str, translation: str) -> TranslatedText:
-    """A translation as a client reads it."""
+    """Show a translation to a client."""
     return TranslatedText(detected_source_language=source_lang.upper(), text=translation, billed_characters=len(text))
