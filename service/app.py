@@ -1,4 +1,4 @@
-"""The application: which parts there are, and in which order they start and end. Wiring only."""
+"""The application: its parts, and the order in which they start and end. Wiring only."""
 
 import secrets
 import time
@@ -61,11 +61,11 @@ _NO_NATIVE_TELEMETRY: Final[TelemetryConfig] = {
     "logs": False,
     "auto_configure": False,
 }
-"""FastAPI's own spans hold the path, so the ids of sessions, and its records the messages of exceptions."""
+"""FastAPI's own spans contain paths, and with them ids of sessions; its log records, messages of exceptions."""
 
 
 def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Tracer = NO_TRACER) -> FastAPI:
-    """The application; everything that it needs starts and ends with its lifespan.
+    """Create the application; everything that it needs starts and ends with its lifespan.
 
     `translator` is the function, as `module:name`, that loads a bundle in a worker.
     """
@@ -109,11 +109,11 @@ def create_app(settings: Settings, *, translator: str = TRANSLATOR, tracer: Trac
 
 @asynccontextmanager
 async def running(settings: Settings, metrics: Metrics, tracer: Tracer, translator: str) -> AsyncIterator[Services]:
-    """Start Redis, where it is the service's own, and the workers; end them afterwards.
+    """Start the workers, and Redis if it is the service's own; end them afterwards.
 
     Raises:
         BundleError, StartupError: one of them cannot be started.
-        KeyStorageError: there should be keys, and there are none to be read.
+        KeyStorageError: API keys are configured, but cannot be read.
     """
     async with AsyncExitStack() as stack:
         commands = await stack.enter_async_context(open_redis(settings, metrics, tracer))
@@ -191,5 +191,5 @@ def _limiter(redis: Commands, settings: Settings) -> Limiter:
 
 
 def _new_id() -> str:
-    """22 characters that nobody can guess."""
+    """Return 22 characters that nobody can guess."""
     return secrets.token_urlsafe(16)

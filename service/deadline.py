@@ -1,4 +1,4 @@
-"""Deadlines that a request brings along: when its answer is of no use any more, nobody goes on working for it."""
+"""Deadlines set by requests: once an answer is of no more use, the work on it is cancelled."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,13 +8,13 @@ from service.errors import OwnDeadlineError
 
 
 def moment_in(seconds: float | None) -> float | None:
-    """The loop's time so many seconds from now; none without any."""
+    """Return the event loop's time so many seconds from now; None for None."""
     return None if seconds is None else asyncio.get_running_loop().time() + seconds
 
 
 @asynccontextmanager
 async def until(moment: float | None) -> AsyncIterator[None]:
-    """Cancel what is awaited within at that moment, if there is one.
+    """Cancel what is awaited in the block at `moment`, if that is not None.
 
     Raises:
         OwnDeadlineError: it has been cancelled.

@@ -1,4 +1,4 @@
-"""`python -m service.demo`: a Japanese document, whole and sentence by sentence, with context and without.
+"""`python -m service.demo`: translate a Japanese document, whole and sentence by sentence, with and without context.
 
 Starts the service with a Redis of its own, in a folder that is removed afterwards, and uses it as any client would.
 """
@@ -40,7 +40,7 @@ def main() -> int:
     console = Console()
     sentences = sample()
     try:
-        # A proxy that the environment names has no business between two processes of one machine.
+        # trust_env=False: a proxy named in the environment must not come between two processes of one machine.
         with (
             running_service() as address,
             httpx.Client(base_url=address, timeout=_TIMEOUT_SECONDS, trust_env=False) as client,
@@ -53,19 +53,19 @@ def main() -> int:
 
 
 def sample() -> list[str]:
-    """A document about a woman, a temple and a man, whose sentences mostly leave the subject out."""
+    """Return the sentences of a document about a woman, a temple and a man, most of which omit the subject."""
     return files("service").joinpath("samples", "ja.txt").read_text(encoding="utf-8").splitlines()
 
 
 def show(console: Console, client: httpx.Client, sentences: Sequence[str]) -> None:
-    """Translate the document in three ways and print what comes back, with timings.
+    """Translate the document in three ways, and print the results with timings.
 
     Raises:
-        DemoError: the service refused something.
-        httpx.HTTPError: it could not be reached.
+        DemoError: the service refused a request.
+        httpx.HTTPError: the service could not be reached.
     """
     for strategy in ("direct", "sentence"):
-        translate(client, sentences, strategy)  # not timed: the first pays for what workers load when they need it
+        translate(client, sentences, strategy)  # not timed: the first request pays for what workers load lazily
     with_context, seconds = timed(lambda: translate(client, sentences, "direct"))
     without, seconds_without = timed(lambda: translate(client, sentences, "sentence"))
     live, seconds_live = timed(lambda: converse(client, sentences))
@@ -102,13 +102,13 @@ def converse(client: httpx.Client, sentences: Sequence[str]) -> list[str]:
 
 @contextmanager
 def running_service() -> Iterator[str]:
-    """Start the service on a free port of loopback; gives its address.
+    """Start the service on a free loopback port, and yield its address.
 
     Raises:
-        DemoError: it does not start; its own words.
+        DemoError: it does not start; the message quotes its output.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
-        # The Redis and the keys of a service that is run from the same shell are not for a demonstration.
+        # The shell may have settings for another service, whose Redis and keys must not be used here.
         theirs = (f"{PREFIX}REDIS_", f"{PREFIX}KEYS")
         others = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
         settings = {f"{PREFIX}PORT": "0", f"{PREFIX}REDIS_FOLDER": folder, f"{PREFIX}LOG_LEVEL": "error"}
@@ -132,7 +132,7 @@ def running_service() -> Iterator[str]:
 
 
 def timed(work: Callable[[], _T]) -> tuple[_T, float]:
-    """A result, and the seconds that it took."""
+    """Return the result of `work`, and the seconds that it took."""
     start = time.perf_counter()
     return work(), time.perf_counter() - start
 

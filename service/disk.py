@@ -1,4 +1,4 @@
-"""Reading from a disk that may not answer: it holds up nobody but who waits for what is read, and not for long."""
+"""Read from a disk that may not respond, without blocking anything but the caller, and that only for a limited time."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,21 +9,21 @@ from typing import Final, Generic, TypeVar
 _T = TypeVar("_T")
 
 READ_SECONDS: Final = 10.0
-"""That a disk may take for what is read at a time."""
+"""How long a disk may take for one read."""
 
 
 class DiskReader(Generic[_T]):
-    """Reads one thing at a time; a disk that does not answer is asked for nothing more until it does."""
+    """Does one read at a time; a disk that does not respond gets no further ones until it does."""
 
     def __init__(self) -> None:
         self._one_at_a_time = asyncio.Lock()
         self._reading: Future[_T] | None = None
 
     async def read(self, read: Callable[[], _T]) -> _T:
-        """What a function reads; what it raises is raised here.
+        """Call a function that reads from the disk, and return its result; its errors are raised here.
 
         Raises:
-            TimeoutError: the disk has not answered in time, or still owes what was read before; it says which.
+            TimeoutError: the disk has not responded in time, or not yet to an earlier read; the message says which.
         """
         async with self._one_at_a_time:
             if self._reading is not None and not self._reading.done():
@@ -37,7 +37,7 @@ class DiskReader(Generic[_T]):
 
 
 def _begin(read: Callable[[], _T]) -> Future[_T]:
-    """Start to read, in a thread of its own: what keeps one of asyncio's pool for good is in everybody's way."""
+    """Start a read in a thread of its own: one that hangs must not occupy a thread of asyncio's pool."""
     reading: Future[_T] = Future()
     reading.set_running_or_notify_cancel()
     Thread(target=_read_into, args=(reading, read), daemon=True).start()
@@ -47,5 +47,5 @@ def _begin(read: Callable[[], _T]) -> Future[_T]:
 def _read_into(reading: Future[_T], read: Callable[[], _T]) -> None:
     try:
         reading.set_result(read())
-    except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
+    except Exception as error:  # noqa: BLE001 - it is raised where the result is awaited
         reading.set_exception(error)

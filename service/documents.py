@@ -1,4 +1,4 @@
-"""The use case of whole documents."""
+"""The use case of translating whole documents."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -33,7 +33,7 @@ from service.threads import beside_others
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document that can be translated: within the limits, split, its model chosen, a place in the queue kept."""
+    """A document ready to be translated: within the limits, split, with its model and reserved places in the queue."""
 
     id: str
     request: DocumentRequest
@@ -60,11 +60,11 @@ class DocumentStream:
         self._position = 0
 
     def __aiter__(self) -> "DocumentStream":
-        """All that are left."""
+        """Iterate over the remaining sentences."""
         return self
 
     async def __anext__(self) -> StreamedSentence:
-        """The next sentence; see `DocumentQueue.__anext__`."""
+        """Return the next sentence; see `DocumentQueue.__anext__`."""
         translation = await anext(self._queue)
         before = self._separators[self._position]
         sentence = StreamedSentence(before=before, **self._members(self._position, translation))
@@ -72,16 +72,16 @@ class DocumentStream:
         return sentence
 
     async def ready(self, seconds: float) -> bool:
-        """Wait for the next sentence or the end, no longer than some seconds; see `DocumentQueue.ready`."""
+        """Wait for the next sentence or the end, but no longer than `seconds`; see `DocumentQueue.ready`."""
         return await self._queue.ready(seconds)
 
     def end(self) -> DocumentEnd:
-        """What comes after the last sentence."""
+        """Return what is sent after the last sentence."""
         sentences = len(self._prepared.sentences)
         return DocumentEnd(id=self._prepared.id, model=self._model, sentences=sentences, after=self._separators[-1])
 
     async def whole(self) -> DocumentAnswer:
-        """All sentences, once the last is translated; see `DocumentQueue.__anext__`."""
+        """Return all sentences, once the last is translated; see `DocumentQueue.__anext__`."""
         translations = [translation async for translation in self._queue]
         return DocumentAnswer(
             id=self._prepared.id,
@@ -106,11 +106,11 @@ class DocumentStream:
 
 
 class Documents:
-    """Whole documents: they need no Redis, and each is one flow of the queue.
+    """Translates whole documents, which need no Redis; each is one flow of the queue.
 
-    It is `bulk` but for a first sentence that somebody waits for: a reader of events, or whoever brings just one.
-    `concurrency` says how many of its sentences may be in the queue at a time, however much room there is,
-    `ping_seconds` and `idle_seconds` say how a document that is sent as events treats its reader.
+    Sentences have the priority `bulk`, except for a first one that somebody waits for: because the document is read as
+    events, or has just one sentence. `concurrency` is how many sentences of a document may be in the queue at a time,
+    however much room there is; `ping_seconds` and `idle_seconds` apply to readers of documents sent as events.
     """
 
     def __init__(
@@ -130,9 +130,9 @@ class Documents:
     ) -> AsyncIterator[PreparedDocument]:
         """Choose the model, split the text if it is not `segmented` yet, and check the limits; nothing is queued.
 
-        `find` stands for the request's memory, where that has been checked already.
+        `find` takes the place of the request's memory if that has been checked already.
 
-        The model is the document's until the end of the block, also if another one takes its place meanwhile.
+        The document keeps its model until the end of the block, even if that is replaced meanwhile.
 
         Raises:
             InvalidInputError, SentenceTooLongError: the document exceeds a limit.
@@ -158,10 +158,10 @@ class Documents:
     def stream(
         self, prepared: PreparedDocument, *, awaited: bool, among_others: bool = False
     ) -> Iterator[DocumentStream]:
-        """Queue the first sentences; at the end of the block, what still waits leaves the queue.
+        """Queue the first sentences; at the end of the block, those still waiting leave the queue.
 
-        `awaited` says whether somebody waits for the first one, and not for the whole document; `among_others`, whether
-        it is one of several that are awaited together, so that one of a single sentence is nothing apart.
+        `awaited` says whether somebody waits for the first sentence, not for the whole document; `among_others`,
+        whether several documents are awaited together, so that one of a single sentence gets no higher priority.
 
         Raises:
             AntecedentError: see `Batcher.enqueue`.
@@ -198,20 +198,20 @@ class Documents:
         )
 
     def _places(self, sentences: int) -> int:
-        """Of so many sentences, how many may be in the queue at a time."""
+        """Return how many of so many sentences may be in the queue at a time."""
         return min(sentences, self.concurrency)
 
     def _fewest(self, request: DocumentRequest) -> int:
-        """The number of sentences, or, before a text is split, how many it must have if none is too long."""
+        """Return the number of sentences; for a text, not split yet, the least it must have if none is too long."""
         if request.text is None:
             return len(request.sentences or ())
         return -(-len(request.text) // self._settings.max_sentence_characters)
 
     async def split(self, texts: Sequence[str], language: str, *, unwrap: bool = False) -> list[Segmented]:
-        """The sentences of each text, of which to `unwrap` means that paragraphs may be wrapped.
+        """Split each text into sentences; with `unwrap`, its paragraphs may be wrapped by hand.
 
         Raises:
-            InvalidInputError: they are, together, more than a document may have.
+            InvalidInputError: together, they are more than a document may have.
         """
         settings = self._settings
         longest, most = settings.max_sentence_characters, settings.max_document_sentences
@@ -249,7 +249,7 @@ class Documents:
         """Refuse more sentences, or longer ones, than are accepted.
 
         Raises:
-            InvalidInputError, SentenceTooLongError: says how many, or how long, they may be.
+            InvalidInputError, SentenceTooLongError: they exceed a limit, which the message states.
         """
         settings = self._settings
         check_number(len(sentences), settings.max_document_sentences)
@@ -262,25 +262,25 @@ class Documents:
 
 
 def _options(request: DocumentRequest, beam_size: int) -> Options:
-    """How a document is translated by a model with such a beam."""
+    """Return the options for a document, with a model of this beam size."""
     if request.drafts is not None:
         return Options("verify", request.beam_size)
     return options(request.strategy, request.beam_size, request.alternatives, beam_size)
 
 
 def _as_given(sentences: Sequence[str]) -> Segmented:
-    """The caller's sentences, one on each line."""
+    """Put the caller's sentences on lines of their own."""
     between = ("\n",) * (len(sentences) - 1)
     return Segmented(tuple(sentences), ("", *between, "") if sentences else ("",))
 
 
 def _there(translation: Translation) -> asyncio.Future[Translation]:
-    """A translation that nobody has to wait for."""
+    """Return a translation that is already there as a future."""
     future = asyncio.get_running_loop().create_future()
     future.set_result(translation)
     return future
 
 
 def _alone(position: int) -> tuple[int, int]:
-    """Where the model reads no context."""
+    """Return the window of a sentence that is translated without context."""
     return position, position + 1

@@ -12,28 +12,28 @@ from service.segmentation.splitting import parts
 from service.threads import beside_others
 
 Finder = Callable[[str], str | None]
-"""Gives the translation of a sentence, if that is known."""
+"""Returns the translation of a sentence; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """By sentences, as the document has them; of most there is nothing."""
+    """What is known, by sentences as the document has them; for most of them, nothing is."""
 
     parts: Mapping[str, tuple[str, ...]]
-    """Of the caller's sentences, what those consist of that are several; a text has been split."""
+    """The parts of a caller's sentence that is really several ones; not for texts, which are split by the service."""
     terms: Mapping[str, tuple[Term, ...]]
-    """Of the glossary, those that they may have."""
+    """The terms of the glossary that a sentence may contain."""
     translations: Mapping[str, str]
-    """Those that the client's memory has: nothing more is to be done for them."""
+    """The translations in the client's memory: these sentences need no model."""
 
     def told(self, sentence: TranslationRequest) -> TranslationRequest:
-        """A sentence with what it consists of, and its terms."""
+        """Add its parts and terms to a sentence."""
         inner, terms = self.parts.get(sentence.source), self.terms.get(sentence.source)
         return replace(sentence, parts=inner or (), terms=terms or ()) if inner or terms else sentence
 
 
 async def known_of(request: DocumentRequest, sentences: Sequence[str], find: Finder | None = None) -> Known:
-    """What is known of the sentences that a document is divided into; `find` stands for the request's memory."""
+    """Return what is known of a document's sentences; `find`, if given, takes the place of the request's memory."""
     given = request.sentences or ()
     terms: Mapping[str, tuple[Term, ...]] = {}
     translations: Mapping[str, str] = {}

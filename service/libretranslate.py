@@ -1,6 +1,6 @@
 """Bodies of requests and answers as LibreTranslate's clients send and read them.
 
-What we could not do as asked is no member here, and so refused by its name.
+Options that the service cannot honour are left out on purpose, and so refused by name.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from service.texts.language_names import name_of
 from service.texts.reading import Ranked
 
 MOST_TEXTS = 50
-"""Of a request, as with DeepL's clients."""
+"""The most texts of a request, as with DeepL's clients."""
 _UNLIKELY: Final = 0.01
 
 
@@ -27,7 +27,7 @@ def _listed(q: Any) -> Any:  # noqa: ANN401 - what a client has sent
 def _said(source: Any) -> Any:  # noqa: ANN401 - likewise
     if isinstance(source, str) and source.lower() == "auto":
         return None
-    return "" if source is None else source  # which is no language
+    return "" if source is None else source  # "" is refused as a language
 
 
 def _counted(number: Any) -> Any:  # noqa: ANN401 - likewise
@@ -37,12 +37,12 @@ def _counted(number: Any) -> Any:  # noqa: ANN401 - likewise
 
 
 def _or(otherwise: str | int) -> BeforeValidator:
-    """Takes what is empty for what is not said, as LibreTranslate does."""
+    """Treat an empty value as missing, as LibreTranslate does."""
     return BeforeValidator(lambda value: otherwise if value is None or value == "" else value)
 
 
 class LibreRequest(Body):
-    """A text to translate, or several, each of them a document of its own."""
+    """A text to translate, or several, each a document of its own."""
 
     q: Annotated[Texts, BeforeValidator(_listed), Field(min_length=1, max_length=MOST_TEXTS)]
     source: Annotated[Language | None, BeforeValidator(_said)]
@@ -56,40 +56,40 @@ class LibreRequest(Body):
 
     @property
     def is_in_target(self) -> bool:
-        """Whether the texts are said to be in the language that is asked for: they come back as they are."""
+        """Whether source and target language are the same, so that the texts are returned as they are."""
         return self.source is not None and self.source.lower() == self.target.lower()
 
 
 class DetectRequest(Body):
-    """A text whose language is asked for."""
+    """A text, or several, whose language is to be detected."""
 
     q: Annotated[Texts, BeforeValidator(_listed), Field(min_length=1, max_length=MOST_TEXTS)]
 
 
 class SourceLanguage(Body):
-    """In which language a text was taken to be, and how sure that is, in percent; 0 where there was no choice."""
+    """The language that a text was taken to be in, with a confidence in percent; 0 if there was no choice."""
 
     confidence: float
     language: str
 
     @classmethod
     def of(cls, found: Detected) -> Self:
-        """What was detected, as such clients read it."""
+        """Convert a detected language to the form that these clients read."""
         return cls(confidence=round(100 * found.confidence, 1), language=found.language)
 
 
 class LibreAnswer(Body):
-    """The translation, or as many as there were texts, in their order."""
+    """The translation of a text, or those of several texts in their order."""
 
     translatedText: str | list[str]  # noqa: N815 - its clients' own name
     detectedLanguage: SourceLanguage | list[SourceLanguage] | None = None  # noqa: N815 - likewise
     """Only where the source was `auto`."""
     alternatives: Sequence[str] | Sequence[Sequence[str]] | None = None
-    """Other translations of the text, or of each; only where some were asked for."""
+    """Other translations of the text, or of each text; only if some were requested."""
 
 
 class LibreLanguage(Body):
-    """A language that some model reads or writes, and those that are written for it, if any."""
+    """A language that some model translates from or into, and its target languages, if it has any."""
 
     code: str
     name: str
@@ -97,7 +97,7 @@ class LibreLanguage(Body):
 
 
 def languages_of(pairs: Iterable[tuple[str, str]]) -> list[LibreLanguage]:
-    """The languages of models' pairs."""
+    """Return the languages in the models' pairs, each with its targets."""
     served: dict[str, set[str]] = {}
     for source, target in pairs:
         served.setdefault(source, set()).add(target)
@@ -106,14 +106,14 @@ def languages_of(pairs: Iterable[tuple[str, str]]) -> list[LibreLanguage]:
 
 
 def likely(found: Sequence[Detected]) -> list[SourceLanguage]:
-    """Languages that are likelier than one in a hundred; or the only one, of which that says nothing."""
+    """Return the languages with a probability above 1%; a single candidate gets confidence 0, as it had no rivals."""
     if len(found) == 1:
         return [SourceLanguage(confidence=0, language=found[0].language)]
     return [SourceLanguage.of(each) for each in found if each.confidence > _UNLIKELY]
 
 
 def answer_to(asked: LibreRequest, source: Detected, translations: Sequence[Ranked], *, single: bool) -> LibreAnswer:
-    """The answer with the translations: with the one alone, if a `single` text came and not a list."""
+    """Make the answer with the translations; for a `single` text, which did not come in a list, just one."""
     several = LibreAnswer(
         translatedText=[each.best for each in translations],
         detectedLanguage=[SourceLanguage.of(source)] * len(translations) if asked.source is None else None,

@@ -1,4 +1,4 @@
-"""What a request may have at most, beyond what its schema says."""
+"""Limits of requests, beyond those in their schemas."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,16 +10,16 @@ from service.schemas import GlossaryTerm, Limits, MemorySegment
 from service.settings import Settings
 
 _WITH_TAGS: Final = 4
-"""How often as much there may be with tags as without, which nobody reads but which are kept."""
+"""A sentence with its tags may be so many times as long as the limit for its text: tags are kept, but not read."""
 
 
 def check_length(sentence: str, most: int, which: str, **extras: int) -> None:
-    """Refuse a sentence with more characters than are accepted; tags count only where they are most of it.
+    """Refuse a sentence with more characters than are accepted; tags count only if they are most of it.
 
-    `which` names it in the message, and `extras`, such as its position, in the problem.
+    `which` identifies it in the message, and `extras`, such as its position, in the problem.
 
     Raises:
-        SentenceTooLongError: says how long it is and may be.
+        SentenceTooLongError: it is too long; the message states its length and the limit.
     """
     if len(sentence) <= most:
         return
@@ -29,10 +29,10 @@ def check_length(sentence: str, most: int, which: str, **extras: int) -> None:
 
 
 def check_terms(terms: Sequence[GlossaryTerm], limits: Limits | Settings) -> None:
-    """Refuse a glossary with more terms, or longer ones, than are accepted.
+    """Refuse a glossary with more terms, or more characters in all, than are accepted.
 
     Raises:
-        InvalidInputError: says how many there may be, or characters.
+        InvalidInputError: it has too many; the message states the limit.
     """
     if len(terms) > (most := limits.max_glossary_terms):
         raise InvalidInputError(f"the glossary has more than {most} terms, which is the maximum")
@@ -45,7 +45,7 @@ def check_segments(segments: Sequence[MemorySegment], limits: Limits | Settings)
     """Refuse a translation memory with more segments, or longer translations, than are accepted.
 
     Raises:
-        InvalidInputError, SentenceTooLongError: says how many there may be, or characters.
+        InvalidInputError, SentenceTooLongError: it exceeds a limit, which the message states.
     """
     if len(segments) > (most := limits.max_memory_segments):
         raise InvalidInputError(f"the memory has more than {most} segments, which is the maximum")
@@ -54,10 +54,10 @@ def check_segments(segments: Sequence[MemorySegment], limits: Limits | Settings)
 
 
 def check_alternatives(sentences: int, alternatives: int, most: int) -> None:
-    """Refuse more translations than of the largest document, each alternative counted: an answer has them all.
+    """Refuse more translations, including alternatives, than the largest document has: an answer contains them all.
 
     Raises:
-        InvalidInputError: says how many sentences there may be.
+        InvalidInputError: there would be too many; the message states the limit in sentences.
     """
     if sentences * (1 + alternatives) > most:
         raise InvalidInputError(
@@ -69,7 +69,7 @@ def check_number(sentences: int, most: int) -> None:
     """Refuse a document with more sentences than are accepted.
 
     Raises:
-        InvalidInputError: says how many there may be.
+        InvalidInputError: it has too many; the message states the limit.
     """
     if sentences > most:
         raise InvalidInputError(f"the document has more than {most} sentences, which is the maximum")

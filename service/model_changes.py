@@ -1,7 +1,7 @@
-"""The use case of an administrator, who changes the models while they serve; every replica follows.
+"""The use case of an administrator who changes models while the service runs; all replicas follow.
 
-What all replicas shall serve is a record in Redis. The replica that an administrator's call reaches loads the model
-first, then writes the record, then serves the model. Without a record, what the settings name is served.
+A record in Redis says what all replicas should serve. The replica that an administrator's call reaches first loads the
+model, then writes the record, then serves the model. Without a record, the models named in the settings are served.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from service.store.model_record import KEY, ModelRecord, ModelRecords, WantedMod
 from service.telemetry.logs import get_logger
 
 RETRY_SECONDS = 60.0
-"""After which a replica tries again to load what it could not."""
+"""After this time, a replica tries again to load models that it could not load."""
 
 _log = get_logger(__name__)
 
@@ -45,9 +45,9 @@ _N = TypeVar("_N", bound=_Named)
 
 @dataclass(frozen=True, slots=True)
 class NotLoaded:
-    """A model that all replicas shall serve and that this one could not load; why, as the code of the error.
+    """A model that all replicas should serve, but this one could not load; `code` is that of the error.
 
-    By the record's name, all of them: it cannot be read.
+    If `name` is that of the record, it could not be read, and stands for all models.
     """
 
     name: str
@@ -56,14 +56,14 @@ class NotLoaded:
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """What was wanted when not all of it could be loaded, and when, in the loop's time, to try that again."""
+    """The wanted models when some could not be loaded, and when, in the event loop's time, to try again."""
 
     wanted: tuple[WantedModel, ...]
     again_at: float
 
 
 class Models:
-    """Changes what this replica serves, and follows what others were told; `can_change` if there is a bundle root."""
+    """Changes the models of this replica, and follows changes by others; `can_change` if there is a bundle root."""
 
     def __init__(
         self, catalogue: Catalogue, fleet: Fleet, records: ModelRecords, folders: BundleFolders, *, can_change: bool
@@ -75,18 +75,18 @@ class Models:
         self._can_change = can_change
         self._changing = asyncio.Lock()
         self._taking_over: asyncio.Task[None] | None = None
-        """What holds the lock to follow others, and may be interrupted."""
+        """The task that holds the lock to follow others; it may be interrupted."""
         self._configured: tuple[WantedModel, ...] = ()
         self._failed = _Failed((), 0.0)
         self.not_loaded: tuple[NotLoaded, ...] = ()
-        """What is wanted and missing here; an older bundle of the same name may be served in its place."""
+        """The models that are wanted, but missing here; older bundles of the same names may be served instead."""
 
     @asynccontextmanager
     async def serving(self, refresh_seconds: float) -> AsyncIterator[None]:
-        """Serve what the record says, as far as it can be loaded, else what the settings say, and follow the record.
+        """Serve the record's models as far as they can be loaded, else those of the settings, and follow the record.
 
         Raises:
-            BundleError: one of the settings' bundles cannot be served, or two have one name.
+            BundleError: one of the settings' bundles cannot be served, or two have the same name.
             ModelRecordError: the record cannot be read.
         """
         following: list[asyncio.Task[None]] = []
@@ -102,23 +102,23 @@ class Models:
             await self._fleet.close()
 
     def batchers(self) -> Collection[Batcher[Any]]:
-        """Of all models that run, those that only finish what they have included."""
+        """Return the batchers of all running models, including those that only finish their work."""
         return self._fleet.batchers()
 
     async def abandon(self) -> None:
-        """Answer everybody who still waits for a translation with ShuttingDownError."""
+        """Fail all translations that are still waited for with ShuttingDownError."""
         await self._fleet.abandon()
 
     async def catch_up(self) -> None:
-        """Serve what is wanted now, unless it is served already or could not be loaded a moment ago.
+        """Serve the wanted models, unless they are served already, or recently could not be loaded.
 
         Raises:
-            ModelRecordError, StoreUnavailableError: what is wanted cannot be read.
+            ModelRecordError, StoreUnavailableError: the record of wanted models cannot be read.
         """
         before = self.catalogue.models
         wanted = await self._wanted(await self._records.read())
         if self._changing.locked() or self.catalogue.models is not before:
-            return  # an administrator's call has come in between
+            return  # an administrator's call has intervened
         if wanted == tuple(map(_wanted_of, before)):
             self.not_loaded = ()
             return
@@ -127,11 +127,11 @@ class Models:
                 await self._until_interrupted(self._take_over(wanted, one_by_one=True))
 
     async def load(self, bundle: str) -> Model:
-        """Serve a bundle beside the others, or in place of the one of its name; what is served already stays.
+        """Serve a bundle in addition to the others, or in place of one of the same name; one already served stays.
 
         Raises:
-            ModelChangesDisabledError, ModelChangeInProgressError: not here, not now.
-            BundleNotFoundError, BundleError: there is none, or it cannot be served; the old one goes on.
+            ModelChangesDisabledError, ModelChangeInProgressError: changes are disabled, or another one is in progress.
+            BundleNotFoundError, BundleError: there is none, or it cannot be served; the old one stays.
             StoreUnavailableError: the other replicas cannot be told, so nothing has changed.
         """
         async with self._change() as record:
@@ -150,10 +150,10 @@ class Models:
             return model
 
     async def unload(self, name: str) -> None:
-        """Serve a model no longer; what it has been given it finishes.
+        """Stop serving a model; it finishes the work that it has been given.
 
         Raises:
-            ModelChangesDisabledError, ModelChangeInProgressError: not here, not now.
+            ModelChangesDisabledError, ModelChangeInProgressError: changes are disabled, or another one is in progress.
             ModelNotFoundError: there is none of that name.
             LastModelError: it is the only one.
             StoreUnavailableError: the other replicas cannot be told, so nothing has changed.
@@ -169,12 +169,12 @@ class Models:
             self._fleet.serve(models)
 
     async def for_session(self, name: str, fingerprint: str) -> Model:
-        """The model that a session began with; see `Catalogue.for_session`.
+        """Return the model that a session began with; see `Catalogue.for_session`.
 
         Raises:
-            SessionModelNotLoadedError: it is not loaded any more.
-            ModelNotReadyError: another replica has it already, and this one will.
-            StoreUnavailableError, ModelRecordError: which of the two cannot be known.
+            SessionModelNotLoadedError: it is no longer loaded.
+            ModelNotReadyError: another replica already has it, and this one will soon.
+            StoreUnavailableError, ModelRecordError: it is not known which of the two applies.
         """
         try:
             return self.catalogue.for_session(name, fingerprint)
@@ -184,14 +184,14 @@ class Models:
             raise
 
     async def _is_wanted(self, name: str, fingerprint: str) -> bool:
-        """Whether all replicas shall serve it."""
+        """Return whether all replicas should serve a model."""
         wanted = await self._stated(await self._records.read())
         return (name, fingerprint) in {(each.name, each.fingerprint) for each in wanted}
 
     async def _begin(self) -> None:
         record = None
         if self._can_change:
-            with suppress(StoreUnavailableError):  # it is followed once Redis is back
+            with suppress(StoreUnavailableError):  # the record is followed once Redis is back
                 record = await self._records.read()
         if record is not None:
             await self._take_over(record.models, one_by_one=False)
@@ -209,12 +209,12 @@ class Models:
                 self._miss(self._folders.named, error)
             except ModelRecordError as error:
                 self._miss((KEY,), error)
-            except Exception:  # noqa: BLE001 - whatever it was, the next look may find better
+            except Exception:  # noqa: BLE001 - whatever it was, the next attempt may succeed
                 _log.exception("models_not_followed")
 
     @asynccontextmanager
     async def _change(self) -> AsyncIterator[ModelRecord | None]:
-        """One change at a time, of the record that it gives."""
+        """Allow one change at a time, and yield the record to be changed."""
         if not self._can_change:
             raise ModelChangesDisabledError
         if self._changing.locked() and not self._interrupt():
@@ -234,7 +234,10 @@ class Models:
             task.result()
 
     def _interrupt(self) -> bool:
-        """Whether what is under way only follows others: an administrator need not wait for what may never load."""
+        """Cancel a change that only follows others, and return whether there was one.
+
+        An administrator should not have to wait for a model that may never load.
+        """
         task, self._taking_over = self._taking_over, None
         return task is not None and task.cancel()
 
@@ -243,7 +246,7 @@ class Models:
             raise ModelChangeInProgressError  # at another replica
 
     async def _take_over(self, wanted: tuple[WantedModel, ...], *, one_by_one: bool) -> None:
-        """Serve what is wanted, as far as it can be loaded; what cannot keeps the older bundle of its name."""
+        """Serve the wanted models as far as they can be loaded; for others, an older bundle of the same name stays."""
         launched: list[Model] = []
         try:
             self.not_loaded = tuple(await self._launch_all(wanted, launched, one_by_one=one_by_one))
@@ -260,7 +263,7 @@ class Models:
     async def _launch_all(
         self, wanted: Sequence[WantedModel], launched: list[Model], *, one_by_one: bool
     ) -> list[NotLoaded]:
-        """Add to `launched` what is not served yet; gives what cannot be."""
+        """Add the models that are not served yet to `launched`, and return those that cannot be loaded."""
         not_loaded = []
         for each in wanted:
             if self._served(each) is not None:
@@ -282,25 +285,28 @@ class Models:
         return await self._by_settings() if record is None else record.models
 
     async def _stated(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:
-        """What is wanted; nothing, where there is no record and the settings name bundles that are gone."""
+        """Return the wanted models; none if there is no record, and bundles named in the settings are gone."""
         try:
             return await self._wanted(record)
         except (BundleError, BundleNotFoundError):
             return ()
 
     async def _known(self, record: ModelRecord | None) -> tuple[WantedModel, ...]:
-        """What an administrator changes: what is wanted, or what is served where nobody knows any more."""
+        """Return the models to be changed by an administrator: the wanted ones or, if not known, the served ones."""
         return await self._stated(record) or tuple(map(_wanted_of, self.catalogue.models))
 
     def _miss(self, names: Sequence[str], error: AntecedentError) -> None:
-        """Go on with what is served, and say what would not be there after a restart; once it is, look at all anew."""
+        """Go on with what is served, but note and log what would be missing after a restart.
+
+        Once it is there, everything is checked anew.
+        """
         missing = tuple(NotLoaded(name, error.code) for name in names)
         if missing != self.not_loaded:
             _log.error("model_not_loaded", bundles=names, reason=str(error))
         self.not_loaded, self._failed = missing, _Failed((), 0.0)
 
     async def _by_settings(self) -> tuple[WantedModel, ...]:
-        """As the bundles were when first asked for: later changes in their folders are no administrator's."""
+        """Return the settings' bundles as first read: later changes in their folders are not an administrator's."""
         if not self._configured:
             described = tuple([await self._described(bundle) for bundle in self._folders.named])
             names = [each.name for each in described]
@@ -322,7 +328,7 @@ def _wanted_of(model: Model) -> WantedModel:
 
 
 def _with(things: Sequence[_N], new: _N) -> tuple[_N, ...]:
-    """In the place of the one of its name, or last."""
+    """Replace the thing of the same name, or append the new one."""
     return tuple({each.name: each for each in (*things, new)}.values())
 
 

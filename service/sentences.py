@@ -1,7 +1,7 @@
-"""How a sentence of a session comes to its answer: it is translated, or waited for where somebody else translates it.
+"""Get the answer for a sentence of a session: translate it, or wait while somebody else does.
 
-Who translates a sentence has its lease. A replica that dies leaves its leases behind; whoever asks for such a sentence,
-or needs its translation as context, takes it over once the lease has run out.
+Whoever translates a sentence holds its lease. If a replica dies, its leases remain until they expire; then whoever asks
+for such a sentence, or needs its translation as context, takes it over.
 """
 
 import asyncio
@@ -38,17 +38,17 @@ _T = TypeVar("_T")
 
 
 class Notices:
-    """Wakes those of this process who wait for a sentence; those of others look again after a while."""
+    """Wakes callers in this process that wait for a sentence; those in other processes look again after a while."""
 
     def __init__(self) -> None:
         self._events: WeakValueDictionary[tuple[DocumentKey, int], asyncio.Event] = WeakValueDictionary()
         self._closed = False
 
     async def wait(self, document: DocumentKey, position: int, seconds: float) -> None:
-        """Wait until something has become of a sentence, but not for longer than `seconds`.
+        """Wait until the state of a sentence changes, but no longer than `seconds`.
 
         Raises:
-            ShuttingDownError: nobody is to wait any longer.
+            ShuttingDownError: the service is shutting down.
         """
         event = self._events.setdefault((document, position), asyncio.Event())
         with suppress(TimeoutError):
@@ -58,13 +58,13 @@ class Notices:
             raise ShuttingDownError
 
     def tell(self, document: DocumentKey, position: int) -> None:
-        """Something has become of it."""
+        """Wake those waiting for a sentence, since its state has changed."""
         event = self._events.pop((document, position), None)
         if event is not None:
             event.set()
 
     def close(self) -> None:
-        """Have nobody wait any longer."""
+        """End all waiting, now and later."""
         self._closed = True
         for event in list(self._events.values()):
             event.set()
@@ -72,7 +72,7 @@ class Notices:
 
 @dataclass(frozen=True, slots=True)
 class _Leased:
-    """A sentence that is this caller's to translate."""
+    """A sentence whose lease this caller holds, in order to translate it."""
 
     document: DocumentKey
     session: Session
@@ -81,7 +81,7 @@ class _Leased:
 
 
 class Sentences:
-    """Brings sentences that are in their place to their answers; `lease_seconds` is how long a lease lasts."""
+    """Gets the answers for sentences that have their place in a session; a lease lasts `lease_seconds`."""
 
     def __init__(self, models: Models, store: ContextStore, new_token: Callable[[], str], lease_seconds: float) -> None:
         self._models = models
@@ -91,17 +91,17 @@ class Sentences:
         self._notices = Notices()
 
     def lease(self) -> Lease:
-        """A lease of one's own."""
+        """Make a new lease."""
         return Lease(self._new_token(), self._lease_seconds)
 
     async def answer(
         self, document: DocumentKey, appended: Appended, lease: Lease, idempotency_key: str | None
     ) -> Answer:
-        """The answer of a sentence that was appended with a lease; without one, the sentence is given back.
+        """Get the answer for a sentence that was appended with a lease; if that fails, give the sentence back.
 
         Raises:
-            SentenceFailedError: workers died over it for another caller, or one before it, whose translation it needs,
-                could not be translated.
+            SentenceFailedError: workers died over it for another caller, or an earlier sentence, whose translation it
+                needs, could not be translated.
             AntecedentError: see `Models.for_session`, `Batcher.submit` and `ContextStore`.
         """
         send_again = partial(
@@ -116,20 +116,20 @@ class Sentences:
         return await self._bring(document, appended.position, lease, send_again, appended)
 
     async def take_back(self, document: DocumentKey, appending: Awaitable[Appended], lease: Lease) -> None:
-        """Give back a sentence that is on its way into its place, for a caller who has left."""
+        """Give back a sentence that is just being appended, for a caller that has left."""
         with suppress(ServiceError):
             appended = await appending
             await self._store.withdraw(document, appended.position, lease.token)
             self._notices.tell(document, appended.position)
 
     async def correct(self, document: DocumentKey, position: int, translation: str) -> Entry:
-        """Put a translation in the place of whatever is there; see `ContextStore.correct`."""
+        """Put a translation at a position, whatever is there; see `ContextStore.correct`."""
         entry = await self._store.correct(document, position, Answer(translation, None, 0))
         self._notices.tell(document, position)
         return entry
 
     def close(self) -> None:
-        """Have whoever waits wait no longer; they get ShuttingDownError."""
+        """End all waiting; those who wait get ShuttingDownError."""
         self._notices.close()
 
     async def _bring(
@@ -140,7 +140,7 @@ class Sentences:
         look: Callable[[], Awaitable[Appended]],
         seen: Appended | None = None,
     ) -> Answer:
-        """Bring a sentence to its answer; `look` tells how it stands, and gives its lease where nobody else has it."""
+        """Get the answer for a sentence; `look` returns its state, and takes the lease if nobody else holds it."""
         pauses = _pauses()
         async with self._given_back_on_failure(document, position, lease):
             appended = seen or await look()
@@ -159,7 +159,7 @@ class Sentences:
         return appended.answer
 
     async def _finish_before(self, document: DocumentKey, entry: Entry) -> None:
-        """Have a sentence finished that others need as their context."""
+        """Finish a sentence that later ones need as context."""
         lease = self.lease()
         look = partial(self._store.claim, document, entry.position, entry.source, lease)
         try:
@@ -191,10 +191,10 @@ class Sentences:
         return stored
 
     async def _while_leased(self, leased: _Leased, work: Coroutine[Any, Any, _T]) -> _T | Answer:
-        """Do the work, renewing the lease as long as it takes; a sentence that goes meanwhile ends the work.
+        """Do some work, and renew the lease until it is done; if the sentence is removed meanwhile, the work ends.
 
-        So does one that gets an answer meanwhile, as by a correction: then that is given. To renew keeps the session,
-        too, which may be forgotten sooner than the lease runs out.
+        It also ends if the sentence gets an answer meanwhile, such as a correction, which is then returned. Renewing
+        the lease also keeps the session alive, which may expire sooner than the lease.
         """
         document, appended, lease = leased.document, leased.appended, leased.lease
         task = asyncio.create_task(work)
@@ -214,7 +214,7 @@ class Sentences:
     async def _given_back_on_failure(self, document: DocumentKey, position: int, lease: Lease) -> AsyncIterator[None]:
         try:
             yield
-        except BaseException as error:  # a client that has left as much as a full queue
+        except BaseException as error:  # also the cancellation when a client has left
             with suppress(ServiceError):
                 await self._store.withdraw(document, position, lease.token, _failure(error))
             self._notices.tell(document, position)
@@ -222,9 +222,9 @@ class Sentences:
 
 
 def _context(model: Model, appended: Appended) -> tuple[Entry, ...]:
-    """Of the sentences before it, those with words that the model reads: a block may begin later than the window.
+    """Return the preceding sentences with words that the model reads: its block may begin later than the window.
 
-    One without words takes up its place in the window all the same: Redis gives a fixed range of positions.
+    A sentence without words still takes up a place in the window: Redis returns a fixed range of positions.
     """
     if not has_words(appended.source):
         return ()
@@ -233,7 +233,7 @@ def _context(model: Model, appended: Appended) -> tuple[Entry, ...]:
 
 
 def _last_unfinished(model: Model, read: tuple[Entry, ...]) -> Entry | None:
-    """The sentence to wait for: those before it are what it waits for itself."""
+    """Return the sentence to wait for, if any: the last unfinished one, which itself waits for those before it."""
     if not model.manifest.reads_target_context:
         return None
     return next((entry for entry in reversed(read) if entry.answer is None), None)
@@ -244,12 +244,12 @@ def _sentence(entry: Entry) -> Sentence:
 
 
 def _failure(error: BaseException) -> str:
-    """Why a sentence will fail again, whoever translates it; empty where it need not."""
+    """Return the code of an error that will occur again, whoever translates the sentence; empty for any other."""
     return error.code if isinstance(error, AntecedentError) and _is_final(error) else ""
 
 
 def _is_final(error: AntecedentError) -> bool:
-    """Whether it is about the sentence itself, and no other attempt will help."""
+    """Return whether an error is due to the sentence itself, so that another attempt will not help."""
     return isinstance(error, RequestError | WorkerDiedError)
 
 

@@ -1,4 +1,4 @@
-"""The use case of documents that grow sentence by sentence."""
+"""The use case of sessions: documents that grow sentence by sentence."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from service.telemetry.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A sentence that has its place in a document; whoever placed it sees to its answer."""
+    """A sentence that has its place in a document; whoever placed it has to get its answer."""
 
     document: DocumentKey
     appended: Appended
@@ -37,7 +37,7 @@ class Placed:
 
 
 class Sessions:
-    """Documents that grow: the preceding sentences are in Redis, so every replica can serve every sentence."""
+    """Translates documents that grow: their sentences are in Redis, so that any replica can serve any sentence."""
 
     def __init__(
         self,
@@ -59,14 +59,14 @@ class Sessions:
     async def create(self, tenant: str, request: SessionRequest, idempotency_key: str | None) -> SessionCreated:
         """Begin a document, or find the one that the tenant has begun with this key.
 
-        Without a key, nobody can guess the document's id. With one, a document that is there is found though its model
-        is gone by now, or the queue is full.
+        Without a key, the document's id cannot be guessed. With a key, an existing document is found even if its model
+        is gone, or the queue is full.
 
         Raises:
-            InvalidInputError: a time-to-live longer than allowed, or a glossary.
-            SessionConflictError: what the tenant has begun with this key is another document.
+            InvalidInputError: the time-to-live is longer than allowed, or the glossary exceeds a limit.
+            SessionConflictError: the document that the tenant has begun with this key is a different one.
             SessionsNotServedError: the model translates whole documents only.
-            QueueFullError: sessions that are under way need the queue.
+            QueueFullError: the queue is needed for sessions that are under way.
             AntecedentError: see `Catalogue.choose` and `ContextStore`.
         """
         ttl = request.ttl_seconds or self._settings.session_ttl_seconds
@@ -93,7 +93,7 @@ class Sessions:
         return None
 
     def _session(self, request: SessionRequest, ttl: int) -> Session:
-        """What a new document is to be, if there is a model for it, and room."""
+        """Describe a new document, if there are a model and room in the queue for it."""
         model = self._models.catalogue.choose(request.source_lang, request.target_lang, request.model)
         if not model.manifest.serves_sessions:
             raise SessionsNotServedError(model.name)
@@ -113,7 +113,7 @@ class Sessions:
     async def translate(
         self, document: DocumentKey, text: str, *, position: int | None, idempotency_key: str | None
     ) -> TranslatedSentence:
-        """Translate the next sentence of a document, or give the answer of an earlier one again.
+        """Translate the next sentence of a document, or return the answer of an earlier one again.
 
         Raises:
             AntecedentError: see `place` and `answer`.
@@ -129,12 +129,12 @@ class Sessions:
         idempotency_key: str | None = None,
         least: int = 0,
     ) -> Placed:
-        """Give the next sentence of a document its place, or find an earlier one in its own.
+        """Give the next sentence of a document its place, or find an earlier one in its place.
 
-        Without a position the place is `least` or a later one.
+        Without a position, the place is `least` or a later one.
 
         Raises:
-            SentenceTooLongError: more characters than accepted.
+            SentenceTooLongError: it has more characters than accepted.
             AntecedentError: see `Admission.reserve` and `ContextStore.append`.
         """
         check_length(text, self._settings.max_sentence_characters, "the sentence")
@@ -154,12 +154,12 @@ class Sessions:
         return Placed(document, appended, lease, idempotency_key)
 
     async def answer(self, placed: Placed) -> TranslatedSentence:
-        """Translate a sentence that has its place, or give the answer that it has.
+        """Translate a sentence that has its place, or return the answer that it already has.
 
-        A sentence that cannot be translated is taken out of the document, if it is the last.
+        A sentence that cannot be translated is removed from the document if it is the last one.
 
         Raises:
-            DeadlineError: it took too long.
+            DeadlineError: the translation took too long.
             AntecedentError: see `Sentences.answer`.
         """
         try:
@@ -179,25 +179,25 @@ class Sessions:
         )
 
     async def correct(self, document: DocumentKey, position: int, translation: str) -> Entry:
-        """Have a translation of the client's own stand at a position; see `ContextStore.correct`.
+        """Put the client's own translation at a position; see `ContextStore.correct`.
 
         Raises:
-            SentenceTooLongError: more characters than accepted.
+            SentenceTooLongError: it has more characters than accepted.
             AntecedentError: see `ContextStore.correct`.
         """
         check_length(translation, self._settings.max_translation_characters, "the translation")
         return await self._sentences.correct(document, position, translation)
 
     async def read(self, document: DocumentKey) -> State:
-        """The document as it stands; see `ContextStore.read`."""
+        """Return the current state of a document; see `ContextStore.read`."""
         return await self._store.read(document)
 
     def close(self) -> None:
-        """Have whoever waits for the sentence of another replica wait no longer; they get ShuttingDownError."""
+        """End all waiting for sentences of other replicas; those who wait get ShuttingDownError."""
         self._sentences.close()
 
     async def resume(self, document: DocumentKey) -> State:
-        """The document as it stands, if it can grow here.
+        """Return the current state of a document, if this replica has the model to continue it.
 
         Raises:
             AntecedentError: see `ContextStore.read` and `Models.for_session`.
@@ -207,12 +207,12 @@ class Sessions:
         return state
 
     async def delete(self, document: DocumentKey) -> None:
-        """Forget the document at once; see `ContextStore.delete`."""
+        """Delete a document at once; see `ContextStore.delete`."""
         await self._store.delete(document)
 
 
 def _asked_for(found: Session, request: SessionRequest) -> bool:
-    """Whether a session is what a request would begin; what it leaves open may have been decided otherwise then."""
+    """Return whether a session matches a request; options that the request leaves open match anything."""
     return (
         (found.source_lang, found.target_lang) == (request.source_lang, request.target_lang)
         and request.model in (None, found.model)

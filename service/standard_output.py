@@ -1,4 +1,4 @@
-"""Lines on standard output, which may be a file on a disk that is full, or a pipe that nobody reads any more."""
+"""Print to standard output, which may be a file on a full disk, or a pipe that nobody reads any more."""
 
 import os
 import sys
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def say(line: str) -> None:
-    """Print a line at once.
+    """Print a line, and flush it.
 
     Raises:
-        OSError: it cannot be written, and is dropped: the end of the process would fail on it once more.
+        OSError: it cannot be written. It is dropped, or flushing it at the end of the process would fail again.
     """
     try:
         print(line, flush=True)

@@ -1,4 +1,4 @@
-"""JSON in the strict sense (RFC 8259, I-JSON), read within limits or refused with what is wrong with it."""
+"""Parse strict JSON (RFC 8259, I-JSON) within limits, or refuse it with the reason."""
 
 import json
 import math
@@ -8,29 +8,29 @@ from typing import Any, NoReturn
 _OBJECTS_AS_ARRAYS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _MOST_DIGITS = 19
-"""Of an integer; none that any schema accepts has more."""
+"""The most digits of an integer; none that any schema accepts has more."""
 _MOST_NAMES = 64
-"""Of an object; none that any schema accepts has as many, and each that it does not know costs an error."""
+"""The most names in an object: no schema accepts as many, and each unknown name costs an error."""
 
 
 class NotStrictJsonError(Exception):
-    """What is wrong with a text, to be said of it: "is nested more than 16 deep"; repeats nothing of it."""
+    """A predicate saying what is wrong with a text, such as "is nested more than 16 deep"; it quotes nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLimits:
-    """How deep arrays and objects may be nested in a text, and how many values it may have."""
+    """How deeply arrays and objects may be nested in a text, and how many values it may have."""
 
     depth: int
     values: int
 
 
 def parse(text: bytes, limits: JsonLimits) -> Any:  # noqa: ANN401 - any JSON value
-    """The value of a JSON text within the limits; a text beyond them costs no more than a look at its bytes.
+    """Parse a JSON text within the limits; a text that exceeds them costs only a scan of its bytes.
 
     Raises:
-        NotStrictJsonError: the text is not UTF-8 or no JSON, is nested deeper or has more values, has a name twice in
-            an object or very many names, or a number that is no finite one of ordinary size.
+        NotStrictJsonError: the text is not UTF-8 or not JSON, is nested too deeply or has too many values, has an
+            object with a duplicate name or very many names, or a number that is not finite or is too large.
     """
     structure = outside_strings(text)
     if depth(structure, limits.depth) > limits.depth:
@@ -52,16 +52,17 @@ def parse(text: bytes, limits: JsonLimits) -> Any:  # noqa: ANN401 - any JSON va
 
 
 def outside_strings(text: bytes) -> bytes:
-    """A JSON text without its strings."""
+    """Return a JSON text without its strings."""
     unescaped = text.replace(rb"\\", b"").replace(rb"\"", b"")
     return b"".join(unescaped.split(b'"')[::2])
 
 
 def depth(structure: bytes, most: int) -> int:
-    """How deep the arrays and objects of a JSON text are nested; where deeper than `most`, some number above it.
+    """Return how deeply the arrays and objects of a JSON text are nested; if deeper than `most`, some number above it.
 
-    Of a text that is no JSON, at least as deep as a parser gets before it notices. Quick on whatever it is given: from
-    the text without its strings it takes the innermost brackets, `most` times, each time in one pass.
+    If the text is not JSON, the result is at least the depth that a parser reaches before it notices. The time is small
+    for any input: the innermost brackets are removed from the text without its strings at most `most` times, each time
+    in one pass.
     """
     brackets = structure.translate(_OBJECTS_AS_ARRAYS, delete=_NO_BRACKETS)
     levels = 0
