@@ -1,1 +1,1 @@
-"""What serving computes on a CPU without torch: loops in Python, compiled by Numba, on the memory of tensors."""
+"""What serving computes on a CPU without torch: Python loops compiled by Numba, which work on the memory of tensors."""

@@ -1,4 +1,4 @@
-"""Functions of single numbers, for many at once: written for LLVM directly, which makes no vectors of a branch."""
+"""Activation functions, for many numbers at once; written for LLVM directly, which does not vectorize branches."""
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # ruff: noqa: ANN001, ANN201, ANN202, ANN401 - what Numba compiles has the types that it is called with
@@ -27,7 +27,7 @@ _COEFFICIENTS: Final = 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.2
 
 @part
 def activate(rows, activation):
-    """Put one of these functions of x in place of each x of rows (R, D)."""
+    """Apply one of the functions above to rows (R, D), in place."""
     for row in rows:
         if activation == RELU:
             _relu(row, len(row))
@@ -41,7 +41,7 @@ def activate(rows, activation):
 
 @part
 def squash(rows):
-    """Put sigmoid(x) in place of each x of rows (R, D)."""
+    """Apply the sigmoid to rows (R, D), in place."""
     for row in rows:
         _sigmoid(row, len(row))
 
@@ -54,7 +54,7 @@ squash_all: Final = compiled(_squash_all)
 
 
 def _in_place(function: Callable[[ir.IRBuilder, Any], Any]) -> Any:
-    """For Numba's functions: the function in place of the first numbers of an array; what is no number stays none."""
+    """Return an operation for Numba's functions that applies a function to an array's first numbers; NaN stays NaN."""
 
     @intrinsic
     def operation(_typing: object, numbers: Any, count: Any) -> Any:
@@ -73,10 +73,10 @@ def _relu_of(builder: ir.IRBuilder, x: Any) -> Any:
 
 
 def _gelu_of(builder: ir.IRBuilder, x: Any) -> Any:
-    """The number times the tail of the normal distribution beyond -x.
+    """X times the tail of the normal distribution beyond -x.
 
-    That beyond |x| is (1 - erf(|x| / sqrt(2))) / 2, by Abramowitz and Stegun 1964, 7.1.26: with t = 1 / (1 + p |x| /
-    sqrt(2)) it is t (a1 + a2 t + ... + a5 t^4) e^(-x^2 / 2) / 2, right to 1e-7.
+    The tail beyond |x| is (1 - erf(|x| / sqrt(2))) / 2. By Abramowitz and Stegun 1964, 7.1.26, with t = 1 / (1 + p |x|
+    / sqrt(2)), it is t (a1 + a2 t + ... + a5 t^4) e^(-x^2 / 2) / 2, accurate to 1e-7.
     """
     one = number(1.0)
     t = builder.fdiv(one, added(builder, call(builder, "fabs", x), number(_P / 2**0.5), one))
@@ -90,7 +90,7 @@ def _gelu_of(builder: ir.IRBuilder, x: Any) -> Any:
 
 
 def _sigmoid_of(builder: ir.IRBuilder, x: Any) -> Any:
-    """1 / (1 + e^-|x|) where x is not below nought, else the rest to one."""
+    """1 / (1 + e^-|x|) where x >= 0, else one minus that."""
     one, small = number(1.0), power(builder, builder.fneg(call(builder, "fabs", x)))
     share = builder.select(builder.fcmp_ordered(">=", x, nought()), one, small)
     return builder.fdiv(share, builder.fadd(one, small))

@@ -1,8 +1,8 @@
-"""Attention on a CPU whose result for a row depends on nothing else in its batch, to the bit.
+"""Attention on a CPU whose result for a row is the same to the bit, whatever else is in its batch.
 
-Matrix products add in an order that changes with their shapes, so padding moves a result by a millionth; where the
-next layer rounds to 8 bits, that is now and then another integer. Here every sum has one order: over the width of a
-head, and over the keys that are seen, without those that are not. For one query, as in decoding, it is also faster.
+Matrix products add in an order that depends on their shapes, so padding changes a result by a millionth; where the
+next layer rounds to 8 bits, that is now and then another integer. Here every sum has a fixed order: over the width of a
+head, and over the visible keys only. For one query, as in decoding, this is also faster.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -21,25 +21,25 @@ from models.kernels.reductions import largest, total
 from models.kernels.views import tail
 
 HIDDEN: Final = -1e30
-"""What is added to the score of a key that is not seen is below this."""
+"""A key is hidden if less than this is added to its score."""
 
 ALL_SEEN: Final[NDArray[np.float32]] = np.empty((0, 0), np.float32)
-"""In place of a mask: every key is seen."""
+"""Passed in place of a mask if every key is visible."""
 _IN_PLACE: Final = np.empty((0, 0), np.int64)
 
 
 def attend(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, columns: Tensor | None = None
 ) -> Tensor:
-    """Multi-head attention, softmax(q k / sqrt(D/H)) v.
+    """Compute multi-head attention, softmax(q k / sqrt(D/H)) v.
 
     Args:
-        queries: (B, H, N, D/H), float32; like keys and values in any layout whose last dimension is contiguous.
-        keys: (B, H, S, D/H), float32 or bits of float16; any number of columns in place of B, with `columns`.
-        values: as the keys.
-        mask: (B, 1, 1, S), what is added to the scores: nought, or less than `HIDDEN`.
-        causal: the last query sees all keys, each before it one less.
-        columns: (B, S or more), contiguous: where each row's keys and values are; without it, each in its own.
+        queries: (B, H, N, D/H), float32; queries, keys and values may have any layout with a contiguous last dimension.
+        keys: (B, H, S, D/H), float32 or bits of float16; with `columns`, any number of columns in place of B.
+        values: like the keys.
+        mask: (B, 1, 1, S), added to the scores: zero, or less than `HIDDEN`.
+        causal: whether each query sees one key less than the next one, and the last query sees all.
+        columns: (B, S or more), contiguous: the column of each of a row's keys and values; by default the row itself.
 
     Returns:
         (B, N, H, D/H).
@@ -54,7 +54,7 @@ def attend(
 
 
 def flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
-    """The memory from the first element on, and the strides of batch, head and place."""
+    """Return a flat view of the memory from the first element on, and the strides of batch, head and place."""
     (batch, heads, places, width), (to_row, to_head, to_place, _) = tensor.shape, tensor.stride()
     length = (batch - 1) * to_row + (heads - 1) * to_head + (places - 1) * to_place + width
     return tensor.as_strided((length,), (1,)).numpy(), (to_row, to_head, to_place)
@@ -62,9 +62,9 @@ def flat(tensor: Tensor) -> tuple[NDArray[np.float32], tuple[int, int, int]]:
 
 @part
 def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidden, result, length, first):
-    """Attention of queries to the first `length` keys; the last arguments as in `attend`, tensors as `flat` has them.
+    """Compute the attention of queries to the first `length` keys, given tensors as by `flat`; the rest as in `attend`.
 
-    The first query sees the keys before `first`, each further one a key more. `result` is (B, N, H, D/H).
+    The first query sees the keys before `first`, each further query one key more. `result` is (B, N, H, D/H).
     """
     batch, count, heads, width = result.shape
     room = length + KEYS
@@ -77,7 +77,7 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
             column = columns[b, seen[s]] if columns.size else b
             key_at[s] = column * to_key[0] + seen[s] * to_key[2]
             value_at[s] = column * to_value[0] + seen[s] * to_value[2]
-        for s in range(visible, visible + KEYS):  # scored with the others, and not used
+        for s in range(visible, visible + KEYS):  # scored with the others, but not used
             key_at[s], value_at[s] = key_at[visible - 1], value_at[visible - 1]
         for h in range(heads):
             own_keys, own_values = tail(keys, h * to_key[1]), tail(values, h * to_value[1])
@@ -105,7 +105,7 @@ def attend_rows(queries, to_query, keys, to_key, values, to_value, columns, hidd
 
 @inlined
 def _see(hidden, b, length, seen):
-    """Which keys a row sees; the first one, if none: nobody reads what comes of it."""
+    """Find the keys that a row sees; if it sees none, take the first, since its result is never used."""
     visible = 0
     for s in range(length):
         if hidden.size == 0 or hidden[b, s] > HIDDEN:
@@ -119,7 +119,7 @@ def _see(hidden, b, length, seen):
 
 @inlined
 def soften(scores, count, scale):
-    """Put e^(scale (score - max)) in place of each of `count` scores; gives one over their sum."""
+    """Replace each of `count` scores by e^(scale (score - max)); return one over their sum."""
     exponentials(scores, count, largest(scores, count), scale)
     return np.float32(1) / total(scores, count)
 

@@ -1,4 +1,4 @@
-"""What search takes of the scores of a step, as one piece with the step, where a GPU does both again and again."""
+"""How search chooses from the scores of a step, so that a GPU can replay the step and the choice as one piece."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,29 +8,29 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What was taken of the scores of a step, of R = B x N hypotheses."""
+    """What was chosen from the scores of a step, for R = B x N hypotheses."""
 
     found: tuple[Tensor, ...]
-    """For search to look at later, (..., B, K)."""
+    """(..., B, K) results for search to look at later."""
     tokens: Tensor
-    """(R,) that come next."""
+    """(R,) the next tokens."""
     totals: Tensor
-    """(B, N) log-probabilities of the hypotheses with them."""
+    """(B, N) log-probabilities of the hypotheses including these tokens."""
     rows: Tensor | None = None
-    """(R,) hypotheses that they continue; None where each goes on from itself."""
+    """(R,) the hypotheses that the tokens continue; None if each continues its own."""
 
 
 class Choice(Protocol):
-    """Takes something of the scores of a step, without waiting for the device; equal ones take the same."""
+    """Chooses from the scores of a step without waiting for the device; equal choices choose the same."""
 
     def __call__(self, logits: Tensor, totals: Tensor, said: Tensor) -> Chosen:
         """Choose.
 
         Args:
-            logits: (R, V) of the next token; those of ends that come too early are overwritten, and no others.
+            logits: (R, V), for the next token; only those of sentence ends that come too early are overwritten.
             totals: (B, N) log-probabilities of the hypotheses so far, float32.
-            said: (R,) tokens of each hypothesis so far.
+            said: (R,) how many tokens each hypothesis has so far.
         """
 
     def __hash__(self) -> int:
-        """Of equal ones the same."""
+        """Return the same hash for equal choices."""

@@ -1,4 +1,4 @@
-"""Loops in Python as machine code, by Numba: compiled when first called, half a minute for all, then kept on disk."""
+"""Python loops compiled by Numba on their first call (half a minute for all of them), then cached on disk."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,48 +14,48 @@ from numba.core.caching import IndexDataCacheFile
 from models.kernels.machine import TILES
 
 _EXACT: Final[dict[str, Any]] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-"""What is done in floats is done in the order in which it is written: the same bits wherever it is compiled into."""
+"""Float operations keep the order in which they are written, so the bits are the same wherever they are inlined."""
 
 inlined: Final = njit(inline="always", **_EXACT)
-"""A function that is put where others call it."""
+"""Decorator: the function is inlined where others call it."""
 part: Final = njit(**_EXACT | {"no_cpython_wrapper": True})
-"""A function that only compiled ones may call: what takes arguments from Python is not compiled, and is long.
+"""Decorator: only compiled functions may call it; the wrapper for calls from Python, slow to compile, is left out.
 
-A process that calls it from Python dies.
+A process that calls such a function from Python dies.
 """
 
 _SOURCES: Final = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
-"""What is kept on disk is worth nothing once one of these has changed."""
+"""A hash of all kernels' sources; the cache on disk is out of date once one of them has changed."""
 
 
 def compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """A function of arrays, compiled for their types, and kept where there is a place for it.
+    """Compile a function of arrays for their types, and cache it on disk if there is a place for it.
 
     Args:
         function: writes its results into its arguments.
     """
     try:
         kernel: Any = njit(cache=True, **_EXACT)(function)
-        # Numba looks at the file of a function alone, and not at those of the functions that it calls. The names tell
-        # them apart, too: an index that is written before its machine code must not lead to what was there before.
+        # Numba checks only the file of the function itself, not those of the functions it calls, hence the hash of all.
+        # It is in the file names as well: an index that is written before its machine code must not lead to old code.
         cache = kernel._cache  # noqa: SLF001
-        # CPUs of several kinds may share a folder, and numbers of files in it: each kind has names of its own.
-        # Nor may a process that was refused tiles load what one that has them has compiled.
+        # CPUs of several kinds may share a cache folder, so each kind has its own file names: Numba's numbers of files
+        # could clash. Nor may a process that was refused tiles load what a process that has them compiled.
         cpu = sha256(repr((kernel.targetctx.codegen().magic_tuple(), TILES)).encode()).hexdigest()
         name = f"{cache._impl.filename_base}-{_SOURCES[:16]}-{cpu[:8]}"  # noqa: SLF001
         cache._cache_file = IndexDataCacheFile(cache.cache_path, name, _SOURCES)  # type: ignore[no-untyped-call]  # noqa: SLF001
-    except RuntimeError:  # no folder that can be written to
+    except RuntimeError:  # there is no writable folder
         kernel = njit(**_EXACT)(function)
 
     @wraps(function)
     def call(*arguments: object) -> None:
         try:
             kernel(*arguments)
-        except OSError:  # the disk has no room to keep it, or what is kept may not be read
+        except OSError:  # the disk is full, or the cache may not be read
             kernel._cache.disable()  # noqa: SLF001
             kernel(*arguments)
-        except (EOFError, UnpicklingError):  # a loss of power has cut what is kept
-            with suppress(OSError):  # else the next process finds it as it is
+        except (EOFError, UnpicklingError):  # a power loss has truncated the cache
+            with suppress(OSError):  # otherwise the next process finds it damaged, too
                 kernel._cache.flush()  # noqa: SLF001
             kernel._cache.disable()  # noqa: SLF001
             kernel(*arguments)

@@ -1,4 +1,4 @@
-"""A step of search: the likeliest next token, or the best of all continuations of a beam, without a table of them."""
+"""A step of search: the likeliest next token, or a beam's best continuations without a table of all of them."""
 
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Numba compiles has the types that it is called with
@@ -16,29 +16,29 @@ from models.kernels.reductions import largest, total_of_exponentials
 
 Tokens = tuple[int, int]
 _BLOCK: Final = 64
-"""Tokens of which the best one says whether the others are looked at."""
+"""Tokens in a block; a block is searched only if its best token is good enough."""
 
 
 def unpacked(packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Log-probabilities, float32, the hypotheses that are continued, and tokens of what is one tensor, int32."""
+    """Split one int32 tensor into log-probabilities (float32), the hypotheses that are continued, and tokens."""
     return packed[0].view(torch.float32), packed[1], packed[2]
 
 
 def choose(
     logits: Tensor, totals: Tensor, never: Tokens, forbidden: Sequence[tuple[int, int]], end: int
 ) -> tuple[Tensor, Tensor]:
-    """The 2N best continuations of N hypotheses, and those N that go on.
+    """Return the 2N best continuations of N hypotheses, and the N of them that go on.
 
     Args:
-        logits: (B x N, V), float32, of the next token; overwritten.
+        logits: (B x N, V), float32, for the next token; overwritten.
         totals: (B, N), float32: log-probabilities of the hypotheses so far.
-        never: tokens that are not taken; what they have of the probability, they keep.
-        forbidden: rows, and a token of each that is not taken there.
+        never: tokens that are never chosen; they still count in the sum of probabilities.
+        forbidden: pairs of a row and a token that is not chosen there.
         end: the token that ends a sentence.
 
     Returns:
-        The best, (3, B, 2N), best first, of equal ones the hypothesis and the token with the lowest number; and the
-        first N of them, (3, B, N), but in place of those that end the next ones that do not. See `unpacked`.
+        (3, B, 2N), best first, with ties going to the lowest hypothesis and token number; and (3, B, N), the first N of
+        them, where each that ends is replaced by the next that does not. For the format, see `unpacked`.
     """
     sentences, size = totals.shape
     best, going = (np.empty((3, sentences, count), np.int32) for count in (2 * size, size))
@@ -48,12 +48,12 @@ def choose(
 
 
 def likeliest(logits: Tensor, never: Tokens, forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
-    """The next token of each row, of equal ones the lowest, and its log-probability.
+    """Return the likeliest next token of each row (the lowest of equals), and its log-probability.
 
     Args:
         logits: (R, V), float32; overwritten.
-        never: as of `choose`.
-        forbidden: as of `choose`.
+        never: as for `choose`.
+        forbidden: as for `choose`.
 
     Returns:
         (R,) each.
@@ -104,14 +104,14 @@ def _likeliest(logits, never, forbidden, tokens, values):
 
 @inlined
 def _normalize(row):
-    """The largest logit, and the logarithm of what the probabilities sum to after it is taken from all."""
+    """Return the largest logit, and the logarithm of the sum of exponentials once it is subtracted from all."""
     most = largest(row, len(row))
     return most, np.log(total_of_exponentials(row, len(row), most))
 
 
 @inlined
 def _hide(row, number, never, forbidden):
-    """Let no token be taken that may not."""
+    """Keep the tokens that may not be chosen from being chosen."""
     for token in never:
         row[token] = -np.inf
     for f in range(len(forbidden)):
@@ -121,7 +121,7 @@ def _hide(row, number, never, forbidden):
 
 @inlined
 def _take(row, most, rest, before, origin, scores, origins, tokens, found):
-    """Put a hypothesis's continuations among the best, of which so many are there; gives how many there are then."""
+    """Insert a hypothesis's continuations into the best, of which `found` exist; return how many exist then."""
     for first in range(0, len(row), _BLOCK):
         count = min(_BLOCK, len(row) - first)
         if found == len(scores) and not (largest(row[first:], count) - most) - rest + before > scores[-1]:

@@ -1,8 +1,8 @@
-"""Products of 8-bit integers, summed: written for LLVM directly, with the instructions that CPUs have for them.
+"""Sums of products of 8-bit integers, written for LLVM directly, with the instructions that CPUs have for them.
 
-Such an instruction adds four neighbouring products in each of its lanes. So a matrix of weights lies in panels: a panel
-has as many outputs as there are lanes, and of each the next four weights side by side. Four numbers of an input go to
-all lanes, every lane sums an output of its own, and what has been read serves several inputs and panels.
+Such an instruction adds four neighbouring products in each of its lanes. So a weight matrix is stored in panels, which
+have as many outputs as there are lanes, and keep each output's next four weights side by side. Four numbers of an input
+are copied to all lanes, every lane sums one output, and what has been read is used for several inputs and panels.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from models.kernels.vectors import fetch
 
 PANELS: Final = 4
-"""Panels at once, and what the number of a matrix's panels is a multiple of."""
+"""Panels that are multiplied at once; a matrix has a multiple of this number."""
 DEEP: Final = 64
-"""Numbers of an input in a tile (`tiles`), which are read together."""
+"""Numbers of an input in a row of a tile (`tiles`)."""
 LINE: Final = 64
-"""Bytes of a line of the processor's cache."""
+"""Bytes in a cache line."""
 FOUR: Final = 4
 """Neighbouring products that an instruction adds."""
 _BYTE, _HALF, _WHOLE, _PLACE = (ir.IntType(bits) for bits in (8, 16, 32, 64))
@@ -33,20 +33,20 @@ _FLOAT = ir.FloatType()
 
 
 def lanes(*, vnni: bool) -> int:
-    """Sums of 32 bits in a register: of AVX-512, or of AVX2."""
+    """Return how many 32-bit sums a register holds: of AVX-512, or else of AVX2."""
     return 16 if vnni else 8
 
 
 def in_panels(weight: NDArray[np.int8], *, vnni: bool) -> NDArray[np.int8]:
-    """A matrix as `dots` takes it, filled up with zeros.
+    """Rearrange a matrix as `dots` takes it, padded with zeros.
 
     Args:
         weight: (O, I).
         vnni: as in `dots`.
 
     Returns:
-        (P, I / 4, lanes, 4), P a multiple of `PANELS`; with `vnni`, I filled up to a multiple of `DEEP`. It begins
-        with a line of the cache: where each register comes from two of them, a product takes twice as long.
+        (P, I / 4, lanes, 4), P a multiple of `PANELS`; with `vnni`, I is padded to a multiple of `DEEP`. The array is
+        aligned to a cache line: a product takes twice as long if each register is read from two lines.
     """
     width, long = lanes(vnni=vnni), DEEP if vnni else FOUR
     filled = np.pad(weight, [(0, -len(weight) % (PANELS * width)), (0, -weight.shape[1] % long)])
@@ -59,21 +59,21 @@ def in_panels(weight: NDArray[np.int8], *, vnni: bool) -> NDArray[np.int8]:
 
 
 def dots(rows: int, *, vnni: bool) -> Any:
-    """An operation for Numba's functions: some rows of x times `PANELS` panels of w, brought to their size.
+    """Return an operation for Numba's functions: some rows of x times `PANELS` panels of w, scaled back to floats.
 
     It puts (x w - excess) scale unit + bias into `result`. Its arguments:
 
-    - x: (R, I) in uint8, I as w has it, filled up,
+    - x: (R, I) in uint8, with I padded as in w,
     - units: (R,) in float32,
-    - layer: w as `in_panels` gives it, and as long as all its panels: excess in int32, scales and bias in float32;
-      what else it has is not read,
-    - result: (R, PANELS x lanes or more) in float32, of which as many columns are written,
-    - the first row, of x and `result`, the first panel, and the first column of `result`.
+    - layer: w as `in_panels` returns it; for all outputs of its panels, excess in int32, and scales and bias in
+      float32; further elements are not read,
+    - result: (R, PANELS x lanes or more) in float32, of which PANELS x lanes columns are written,
+    - the first row of x and of `result`, the first panel, and the first column of `result`.
 
     Args:
-        rows: of x.
-        vnni: by the instruction of AVX-512 that adds four products in 32 bits; else by those of AVX2, which add two
-            in 16 bits first, so that x has to be below 128.
+        rows: how many rows of x.
+        vnni: use the instruction of AVX-512 that adds four products in 32 bits; else those of AVX2, which first add
+            two in 16 bits, so that x must be below 128.
     """
     width = lanes(vnni=vnni)
 
@@ -99,7 +99,7 @@ def dots(rows: int, *, vnni: bool) -> Any:
 def unpacked(
     context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, count: int
 ) -> tuple[list[Any], list[Any]]:
-    """The arrays that an operation is given, w and what goes with it in the layer's place, and so many numbers."""
+    """Return the arrays that an operation is given, with the layer unpacked, and the next `count` numbers."""
     kinds = [*signature.args[:2], *signature.args[2].types[:4], signature.args[3]]
     values = [*arguments[:2], *cgutils.unpack_tuple(builder, arguments[2])[:4], arguments[3]]
     arrays = [context.make_array(kind)(context, builder, value) for kind, value in zip(kinds, values, strict=True)]
@@ -112,8 +112,8 @@ def bring_to_size(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first
 
     Args:
         builder: of the function.
-        sums: of `PANELS` panels, a vector each.
-        arrays: units, excess, scales, bias and result, as of `dots`.
+        sums: one vector for each of `PANELS` panels.
+        arrays: units, excess, scales, bias and result, as for `dots`.
         first: the row, the first panel, and the first column of the result.
     """
     (units, *of_outputs, result), (row, panel, column), width = arrays, first, sums[0].type.count
@@ -133,7 +133,7 @@ def bring_to_size(builder: ir.IRBuilder, sums: Sequence[Any], arrays: Any, first
 
 
 def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: int) -> list[list[Any]]:
-    """Where the sums of products are, of each row and each panel; `first` ends with how many fours an input has."""
+    """Build the sums for each row and panel; return where they are. `first` ends with an input's number of fours."""
     row, panel, fours = first
     lane_sums, lane_bytes = ir.VectorType(_WHOLE, width), ir.VectorType(_BYTE, FOUR * width)
     inputs = [_from(builder, x, _WHOLE, builder.mul(builder.add(row, _place(m)), fours), 1)[0] for m in range(rows)]
@@ -146,7 +146,7 @@ def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: i
     ahead = builder.mul(fours, _place(PANELS))
     with cgutils.for_range(builder, fours, intp=_PLACE) as loop:
         others = [builder.load(builder.gep(each, [loop.index]), align=1) for each in weights]
-        for each in weights if rows > 1 else ():  # a row alone is through with what it has before that comes
+        for each in weights if rows > 1 else ():  # one row is done before the prefetch arrives
             fetch(builder, builder.gep(each, [builder.add(loop.index, ahead)]))
         for given, of_row in zip(inputs, totals, strict=True):
             four = _to_all_lanes(builder, builder.load(builder.gep(given, [loop.index]), align=1), width)
@@ -157,7 +157,7 @@ def _sums(builder: ir.IRBuilder, x: Any, w: Any, first: Any, rows: int, width: i
 
 
 def _from(builder: ir.IRBuilder, data: Any, kind: Any, first: Any, count: int) -> list[Any]:
-    """Where so many of a kind are, one after the other, counted from the first of all."""
+    """Return the addresses of `count` consecutive values of a kind, from number `first` on."""
     start = builder.bitcast(data, kind.as_pointer())
     return [builder.gep(start, [builder.add(first, _place(n))]) for n in range(count)]
 
@@ -168,7 +168,7 @@ def _to_all_lanes(builder: ir.IRBuilder, number: Any, width: int) -> Any:
 
 
 def _add_products(builder: ir.IRBuilder, total: Any, x: Any, w: Any) -> Any:
-    """The total of each lane, and the four products of its bytes."""
+    """Add to the total of each lane the four products of its bytes."""
     if total.type.count == lanes(vnni=True):
         return _call(builder, "llvm.x86.avx512.vpdpbusd.512", total.type, total, x, w)
     halves = ir.VectorType(_HALF, 2 * total.type.count)

@@ -1,4 +1,4 @@
-"""Vectors of tokens, scaled, with those of their places added: four calls of torch for a few rows of a table."""
+"""Scaled token embeddings plus position embeddings, in place of four calls of torch for a few rows of a table."""
 
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN202 - what Numba compiles has the types that it is called with
@@ -9,7 +9,7 @@ from models.kernels.compiled import compiled, part
 
 
 def _embed(tokens, table, scale, positions, places, result):
-    """Of tokens (R, T) at `places`, (R, T) or (1, T) for all rows alike, (R, T, D); beyond the last place, there."""
+    """Embed tokens (R, T) at `places` (R, T), or (1, T) for all rows, into (R, T, D); places are capped at the last."""
     last, alike = len(positions) - 1, len(places) == 1
     for r in range(tokens.shape[0]):
         for t in range(tokens.shape[1]):
@@ -20,4 +20,4 @@ def _embed(tokens, table, scale, positions, places, result):
 
 embed: Final = compiled(_embed)
 embed_part: Final = part(_embed)
-"""For functions that are compiled themselves (`steps`)."""
+"""`embed` for functions that are compiled themselves (`steps`)."""

@@ -1,4 +1,4 @@
-"""e^x for many numbers at once, which the library's function is not computed for; written for LLVM directly."""
+"""e^x for many numbers at once, where the library's function takes one; written for LLVM directly."""
 
 # mypy: disable-error-code="no-untyped-call"
 # ruff: noqa: ANN401 - neither package says what its types are
@@ -22,13 +22,13 @@ _POLYNOMIAL: Final = (
     5.0000001201e-1,
 )
 _LOG2: Final = 0.693359375, -2.12194440e-4
-"""The logarithm of 2 as a number of few digits, and the rest."""
+"""The natural logarithm of 2 in two parts: a number of few digits, and the rest."""
 
 
 def _exponentials(_typing: object, numbers: Any, count: Any, largest: Any, scale: Any) -> Any:
     """For Numba's functions: put `e^(scale (x - largest))` in place of the first `count` of float32 `numbers` x.
 
-    None of them is larger than `largest`; what is no number stays none.
+    No number may be larger than `largest`; NaN stays NaN.
     """
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
@@ -47,9 +47,9 @@ exponentials: Final[Any] = intrinsic(_exponentials)
 
 
 def power(builder: ir.IRBuilder, x: Any) -> Any:
-    """e^x of a vector, and e^-87 below that.
+    """Build e^x for each lane of a vector; e^-87 for anything below.
 
-    e^x = 2^n e^r with r within log(2) / 2 of nought, where a polynomial (Cephes, `expf`) is right but for the last bit.
+    e^x = 2^n e^r with |r| <= log(2) / 2, where a polynomial (Cephes, `expf`) is exact except for the last bit.
     """
     x = call(builder, "maximum", x, number(-87.0))
     n = call(builder, "floor", added(builder, x, number(1.4426950408889634), number(0.5)))

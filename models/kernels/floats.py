@@ -1,7 +1,7 @@
-"""Sums of products of floats, written for LLVM directly: over the width of a head, and over what is attended to.
+"""Sums of products of floats, written for LLVM directly: over the width of a head, and over the keys attended to.
 
-Each sum has one order, whoever asks for it and whatever else is computed: by lanes over the width, which are then added
-by halves; over keys one after the other.
+Each sum has a fixed order, whatever else is computed: over the width lane by lane, with the lanes then added by halves;
+over keys one after the other.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -38,19 +38,19 @@ from models.kernels.vectors import (
 KEYS: Final = 4
 """Keys that are scored at once."""
 QUERIES: Final = 4 if LANES == 16 else 2
-"""Queries that look at the same keys at once: as many as leave their sums in registers, of which there are 32 or 16."""
+"""Queries that read the same keys at once: as many as can keep their sums in the 32 or 16 registers."""
 
 
 def _score(_typing: object, query: Any, keys: Any, at: Any, count: Any, width: Any, scores: Any) -> Any:
     """For Numba's functions: `scores[s] = query . keys[at[s] : at[s] + width]`.
 
     Args:
-        query: at least (width,) float32, in one piece, as all arrays here.
+        query: at least (width,) float32; contiguous, like all arrays here.
         keys: float32, or the bits of float16 as int16.
-        at: int64; what stands after the last key up to a multiple of `KEYS` is read like it, and scored.
-        count: of the keys.
+        at: int64, the offset of each key; entries beyond the last, up to a multiple of `KEYS`, are scored like keys.
+        count: the number of keys.
         width: of a head.
-        scores: float32, as long as what is read of `at`.
+        scores: float32, as long as the part of `at` that is read.
     """
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
@@ -64,7 +64,7 @@ def _score(_typing: object, query: Any, keys: Any, at: Any, count: Any, width: A
 def _score_and_fetch(
     _typing: object, query: Any, keys: Any, at: Any, count: Any, width: Any, scores: Any, coming: Any, to_come: Any
 ) -> Any:
-    """The same, and what is read next is brought closer to the processor: `coming`, where `to_come` says, like `at`."""
+    """The same, and prefetch what is read next: `coming` at the offsets `to_come`, which are like `at`."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         arrays, (number, wide) = given(context, builder, signature, arguments, (0, 1, 2, 5, 6, 7), (3, 4))
@@ -88,7 +88,7 @@ def _score_several(
     coming: Any,
     to_come: Any,
 ) -> Any:
-    """The same for `QUERIES` queries, each `to_query` after the one before, and their scores: each key is read once."""
+    """The same for `QUERIES` queries, `to_query` apart, with scores `to_scores` apart: each key is read once."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         arrays, numbers = given(context, builder, signature, arguments, (0, 2, 3, 6, 8, 9), (1, 4, 5, 7))
@@ -125,7 +125,7 @@ def _mix_and_fetch(
     coming: Any,
     to_come: Any,
 ) -> Any:
-    """The same, and what is read next is brought closer, as in `score_and_fetch`."""
+    """The same, and prefetch what is read next, as in `score_and_fetch`."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         arrays, (number, wide) = given(context, builder, signature, arguments, (0, 2, 3, 6, 7, 8), (4, 5))
@@ -151,7 +151,7 @@ def _mix_several(
     coming: Any,
     to_come: Any,
 ) -> Any:
-    """The same for `QUERIES` rows of weights, each `to_weights` after the one before, and as many results."""
+    """The same for `QUERIES` rows of weights, `to_weights` apart, with as many results, `to_result` apart."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         arrays, numbers = given(context, builder, signature, arguments, (0, 2, 3, 4, 7, 9, 10), (1, 5, 6, 8))
@@ -193,14 +193,14 @@ halve: Final[Any] = intrinsic(_halve)
 
 
 def _every(builder: ir.IRBuilder, first: Any, distance: Any) -> list[Any]:
-    """Where each of `QUERIES` arrays begins."""
+    """Return where each of `QUERIES` arrays begins."""
     return [builder.gep(first, [builder.mul(distance, constant(n))]) for n in range(QUERIES)]
 
 
 def _build_scores(
     builder: ir.IRBuilder, queries: Sequence[Any], known: Any, scores: Sequence[Any], following: Sequence[Any] = ()
 ) -> None:
-    """Of each query with each key; a score is the same sum in the same order, however many are computed at once."""
+    """Build the scores of each query with each key; the order of a sum does not depend on how many are computed."""
     keys, at, count, width = known
     whole = whole_vectors(builder, width)
     totals = [[cgutils.alloca_once(builder, VECTOR) for _ in range(KEYS)] for _ in queries]
@@ -230,7 +230,7 @@ def _build_scores(
 
 
 def _places(builder: ir.IRBuilder, at: Any, first: Any) -> list[Any]:
-    """Where `KEYS` keys begin."""
+    """Return the offsets of `KEYS` keys."""
     return [builder.load(builder.gep(at, [builder.add(first, constant(n))])) for n in range(KEYS)]
 
 
@@ -242,7 +242,7 @@ def _build_mixtures(
     results: Sequence[Any],
     following: Sequence[Any] = (),
 ) -> None:
-    """Of the values by each row of weights."""
+    """Build the sum of the values, weighted by each row of weights."""
     width = known[-1]
     wider, whole = builder.and_(width, constant(-SIDE_BY_SIDE * LANES)), whole_vectors(builder, width)
     for first, end, kind, beside in (
@@ -256,7 +256,7 @@ def _build_mixtures(
 def _build_columns(
     builder: ir.IRBuilder, rows: Any, known: Any, following: Sequence[Any], bounds: Any, kind: Any, beside: int
 ) -> None:
-    """Some columns of the mixtures, so many of a kind at a time."""
+    """Build some columns of the mixtures: `beside` vectors or floats at a time."""
     (weights, shares, results), (values, at, count, _) = rows, known
     size = LANES if kind is VECTOR else 1
     totals = [[cgutils.alloca_once(builder, kind) for _ in range(beside)] for _ in weights]

@@ -1,4 +1,4 @@
-"""Whether a device has the kernels of `models.kernels.gpu`, which a build of torch for CUDA brings along."""
+"""Whether a device can use the kernels of `models.kernels.gpu`, which need Triton, part of torch's builds for CUDA."""
 
 import logging
 from functools import cache
@@ -10,9 +10,9 @@ _log: Final = logging.getLogger(__name__)
 
 
 def has_fused_kernels(device: torch.device) -> bool:
-    """Whether those of decoding can be used there: each is compiled, for which Triton needs a C compiler.
+    """Return whether the kernels for decoding work there; each is tried, since Triton needs a C compiler.
 
-    Without them everything is computed all the same, by torch and by more kernels, which is said once.
+    Without them, torch computes the same with more kernels, and a warning is logged once.
 
     Raises:
         torch.OutOfMemoryError: the device has no memory to try them in.
@@ -21,7 +21,7 @@ def has_fused_kernels(device: torch.device) -> bool:
 
 
 def has_fused_losses(device: torch.device) -> bool:
-    """The same of those of training; errors as there."""
+    """Return the same for the kernels for training; raises the same errors."""
     return device.type == "cuda" and _can_be_used("training", _index(device))
 
 

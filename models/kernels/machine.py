@@ -1,4 +1,4 @@
-"""What this machine's CPU can do with integers of 8 bits."""
+"""What this machine's CPU can do with 8-bit integers."""
 
 import ctypes
 import sys
@@ -9,12 +9,12 @@ from numba import config
 
 
 def supports_int8() -> bool:
-    """Whether there are kernels for this CPU: an x86 with AVX2, and with F16C, which goes with it.
+    """Return whether the kernels can run here: on an x86 CPU with AVX2 and F16C, which comes with it.
 
-    And whether it is this one that Numba compiles for: told of another, it would end the process over instructions
+    Numba must also compile for this very CPU: configured for another one, it would end the process over instructions
     which that one lacks.
     """
-    told = vars(config)  # Numba defines them while it is imported, from the environment
+    told = vars(config)  # Numba sets these from the environment on import
     return bool(
         _has("avx2")
         and _has("f16c")
@@ -25,15 +25,15 @@ def supports_int8() -> bool:
 
 
 def has_vnni() -> bool:
-    """Whether this CPU adds products of 8-bit integers in 32 bits at once, 64 of them (AVX-512 VNNI)."""
+    """Return whether this CPU can add 64 products of 8-bit integers into 32-bit sums at once (AVX-512 VNNI)."""
     return _has("avx512vnni")
 
 
 def has_tiles() -> bool:
-    """Whether this CPU multiplies tiles of 8-bit integers (AMX), and this process may.
+    """Return whether this CPU multiplies tiles of 8-bit integers (AMX), and whether this process may use them.
 
-    Linux lets a process use the registers, eight kilobytes to be kept for each of its threads, once it has asked for
-    them: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA), see its Documentation/arch/x86/xstate.rst.
+    The tile registers add eight kilobytes to the state of each thread, so Linux lets a process use them only once it
+    has asked: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA), see its Documentation/arch/x86/xstate.rst.
     """
     if not (has_vnni() and _has("amx-int8") and _has("amx-tile") and sys.platform == "linux"):
         return False
@@ -42,13 +42,13 @@ def has_tiles() -> bool:
 
 
 def _has(feature: str) -> bool:
-    """Whether LLVM, which compiles for it, knows the CPU to have this."""
+    """Return whether LLVM, which compiles for this CPU, reports the feature."""
     return bool(get_host_cpu_features().get(feature, False))
 
 
 VNNI: Final = has_vnni()
 TILES: Final = has_tiles()
 LEVELS: Final = 127 if VNNI else 63
-"""The largest integer of an activation: without VNNI two products are added in 16 bits, which holds 7 bits times 8."""
+"""The largest integer for an activation; without VNNI, two products are added in 16 bits, so it has 7 bits, not 8."""
 LANES: Final = 16 if _has("avx512f") else 8
-"""Floats in a register: of AVX-512, or of AVX2."""
+"""Floats in a register of AVX-512, or else of AVX2."""

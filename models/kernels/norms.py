@@ -1,4 +1,4 @@
-"""Layer norm, and what stands around a sub-layer: a norm before or after it, and the residual connection."""
+"""Layer norm, and the frame of a sub-layer: a norm before or after it, and the residual connection."""
 
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN201, ANN202 - what Numba compiles has the types that it is called with
@@ -16,9 +16,9 @@ PRE: Final = 1
 POST: Final = 2
 
 Norm = tuple[NDArray[np.float32], NDArray[np.float32], np.float32]
-"""Weight (D,), bias (D,), and what is added to a variance."""
+"""Weight (D,), bias (D,), and the epsilon that is added to a variance."""
 Frame = tuple[int, NDArray[np.float32], NDArray[np.float32], np.float32]
-"""What stands around a sub-layer: nothing (`BARE`), or a residual connection with a norm before it or after it."""
+"""What surrounds a sub-layer: nothing (`BARE`), or a residual connection with a norm before it or after it."""
 
 _NOTHING: Final = np.empty(0, np.float32)
 NO_FRAME: Final[Frame] = BARE, _NOTHING, _NOTHING, np.float32(0)
@@ -26,13 +26,13 @@ NO_FRAME: Final[Frame] = BARE, _NOTHING, _NOTHING, np.float32(0)
 
 @part
 def rows_of(x):
-    """Vectors (..., D) as rows (R, D)."""
+    """Return vectors (..., D) as rows (R, D)."""
     return x.reshape(-1, x.shape[-1])
 
 
 @part
 def norm_rows(x, weight, bias, epsilon, result):
-    """Layer norm of rows (R, D), into other ones or in their place."""
+    """Put the layer norm of rows (R, D) into `result`, which may be the rows themselves."""
     width = x.shape[1]
     for r in range(len(x)):
         row, normed = x[r], result[r]
@@ -44,7 +44,7 @@ def norm_rows(x, weight, bias, epsilon, result):
 
 @part
 def enter(x, frame):
-    """What a sub-layer in a frame reads, given rows x (R, D)."""
+    """Return what a sub-layer in a frame reads, given rows x (R, D)."""
     order, weight, bias, epsilon = frame
     if order != PRE:
         return x
@@ -55,7 +55,7 @@ def enter(x, frame):
 
 @part
 def leave(x, frame, result):
-    """Make of what a sub-layer gave, in `result`, what leaves its frame."""
+    """Turn a sub-layer's output, in `result`, into the output of its frame."""
     if frame[0] == BARE:
         return
     for r in range(len(x)):
@@ -66,7 +66,7 @@ def leave(x, frame, result):
 
 @part
 def close(frame, result):
-    """The norm of a frame that has it after the sum of stream and sub-layer, which is in `result`."""
+    """Apply a frame's norm to `result`, the sum of stream and sub-layer, if the norm comes after it."""
     order, weight, bias, epsilon = frame
     if order == POST:
         norm_rows(result, weight, bias, epsilon, result)

@@ -1,4 +1,4 @@
-"""Sentences of a batch without their padding: a sub-layer computes the words that there are, side by side."""
+"""Sentences of a batch without their padding: a sub-layer computes only real words, side by side."""
 
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN201 - what Numba compiles has the types that it is called with
@@ -12,16 +12,16 @@ from models.kernels.compiled import part
 from models.kernels.views import copy, tail
 
 ALL_REAL: Final[NDArray[np.bool_]] = np.empty((0, 0), np.bool_)
-"""In place of a mask: nothing is padding."""
+"""Passed in place of a mask if nothing is padding."""
 
 
 @part
 def find(real):
-    """Where words are, given a mask (B, S) that is true where one is.
+    """Find the words, given a mask (B, S) that is true where there is one.
 
     Returns:
-        Of each sentence how many words it has, (B,), and of each word in which row of the batch it stands; both empty,
-        if nothing is padding, or all of it, which nobody reads.
+        The number of words of each sentence, (B,), and the row of each word among the batch's (B x S). Both are empty
+        if nothing is padding, or if everything is, since the result is then never used.
     """
     counts = np.empty(len(real), np.int64)
     total = 0
@@ -42,7 +42,7 @@ def find(real):
 
 @part
 def gather(rows, places):
-    """The rows (R, D) that are words, side by side (X, D); all of them, as they are, if nothing is padding."""
+    """Return the rows (R, D) that are words, side by side (X, D); the rows themselves if nothing is padding."""
     if not len(places):
         return rows
     gathered = np.empty((len(places), rows.shape[1]), np.float32)
@@ -53,13 +53,13 @@ def gather(rows, places):
 
 @part
 def room(rows, places):
-    """Where what is computed of words is put until it is scattered: in place, if nothing is padding."""
+    """Return an array for the words' results until they are scattered: the rows themselves if nothing is padding."""
     return np.empty((len(places), rows.shape[1]), np.float32) if len(places) else rows
 
 
 @part
 def scatter(found, places, rows):
-    """Put what is in the `room` where it belongs, and nought into the padding."""
+    """Move results from the `room` to their rows, and fill the padding with zeros."""
     if not len(places):
         return
     rows[:] = 0

@@ -1,7 +1,6 @@
-"""What `Int8Linear` computes: rows are brought to integers, multiplied with integers, and get their size back.
+"""What `Int8Linear` computes: rows are quantized, multiplied as integers, and scaled back to floats.
 
-A row gives the same alone and among others, to the bit: the sums are of integers, and what is done in floats is done
-in one order.
+A row gives the same bits alone and in a batch: the sums are of integers, and float operations have a fixed order.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,17 +17,17 @@ from models.kernels.tiles import ROWS, begin, dots_of_tiles, end
 from models.kernels.views import copy, tail
 
 NOUGHT: Final = LEVELS + 1
-"""The integer that stands for nought: bytes have no sign."""
+"""The integer that stands for zero: bytes are unsigned."""
 BLOCK: Final = 64
-"""Rows of which the integers stay close to the processor."""
+"""Rows that are quantized together: their integers stay in the cache."""
 _ROWS: Final = 4 if VNNI else 3
-"""Rows at once: as many as leave their sums, four panels wide, in registers."""
+"""Rows at once: as many as can keep their sums, four panels wide, in registers."""
 _COLUMNS: Final = PANELS * lanes(vnni=VNNI)
 _LEVELS: Final = np.float32(LEVELS)
 _SMALLEST: Final = np.float32(1e-30)
-"""A row without a larger element counts as zeros: what it would have to be multiplied by may be no number."""
+"""A row without a larger element counts as zeros: its scaling factor might not be finite."""
 _MOST_BY_VECTORS: Final = 4
-"""Rows that are left to vectors: a tile takes as long for few rows as for all."""
+"""Up to so many rows are multiplied by vectors: a tile takes as long for few rows as for all."""
 _dots_of_rows: Final = dots(_ROWS, vnni=VNNI)
 _dots_of_two: Final = dots(2, vnni=VNNI)
 _dots_of_one: Final = dots(1, vnni=VNNI)
@@ -83,15 +82,15 @@ def product(x, layer, result):
 
     Args:
         x: (R, I).
-        layer: W in int8 as `dots.in_panels` gives it; what `NOUGHT` adds to the sums of each output, the scales, and b,
-            each as long as there are outputs in all panels; O.
+        layer: W in int8 as `dots.in_panels` returns it; what `NOUGHT` adds to the sum of each output, the scales, and
+            b, each with one entry for every output of all panels; O.
         result: (R, O).
     """
-    most = min(BLOCK, -(-len(x) // ROWS) * ROWS)  # a tile reads all its rows, however few of them count
+    most = min(BLOCK, -(-len(x) // ROWS) * ROWS)  # a tile reads all its rows, however few are used
     width, long, outputs = x.shape[1], 4 * layer[0].shape[1], result.shape[1]
     room, units = np.empty(most * long + LINE, np.uint8), np.empty(most, np.float32)
     first = -room.ctypes.data % LINE
-    whole = room[first : first + most * long].reshape(most, long)  # beyond `width` is anything, times weights of nought
+    whole = room[first : first + most * long].reshape(most, long)  # anything beyond `width` meets zero weights
     edge_at = outputs // _COLUMNS * _COLUMNS
     edge = np.empty((most if edge_at < outputs else 0, _COLUMNS), np.float32)
     for top in range(0, len(x), BLOCK):
@@ -110,7 +109,7 @@ def product(x, layer, result):
 
 @inlined
 def _round(row, count, whole, unit):
-    """Bring so many numbers to integers; `unit` (1,) is what a one stands for."""
+    """Quantize the first `count` numbers of a row; set `unit` (1,) to what the integer 1 stands for."""
     factor = _scale(row, count, unit)
     for i in range(count):
         whole[i] = np.uint8(np.int32(np.rint(row[i] * factor)) + np.int32(NOUGHT))
@@ -118,7 +117,7 @@ def _round(row, count, whole, unit):
 
 @inlined
 def _scale(row, count, unit):
-    """What they are multiplied by, and in `unit` its inverse; found by bits, where "no number" is larger than any."""
+    """Return the factor of a row, and put its inverse in `unit`; bits are compared, so that NaN is the largest."""
     bits, largest = row.view(np.int32), np.int32(0)
     for i in range(count):
         largest = max(largest, np.int32(bits[i] & np.int32(0x7FFFFFFF)))

@@ -1,6 +1,6 @@
-"""What becomes of many floats, written for LLVM directly, with one order wherever it is compiled into.
+"""Reductions of many floats to one, written for LLVM directly, in the same order wherever they are inlined.
 
-Four vectors are filled side by side, then brought together by halves.
+Four vectors are accumulated side by side, then combined by halves.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -35,11 +35,11 @@ from models.kernels.vectors import (
 )
 
 _Take = Callable[[Any, Any], Any]
-"""What was found so far becomes with some more; of vectors, lane by lane."""
+"""Combines what was found so far with more numbers; for vectors, lane by lane."""
 
 
 def _largest(_typing: object, numbers: Any, count: Any) -> Any:
-    """For Numba's functions: the largest of the first `count` of float32 `numbers`; none, if one of them is none."""
+    """For Numba's functions: the largest of the first `count` of float32 `numbers`; NaN if one of them is NaN."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         def larger(one: Any, other: Any) -> Any:
@@ -61,7 +61,7 @@ def _total(_typing: object, numbers: Any, count: Any) -> Any:
 
 
 def _deviation(_typing: object, numbers: Any, count: Any, mean: Any) -> Any:
-    """For Numba's functions: the sum of the squares of what the first `count` of float32 `numbers` are from `mean`."""
+    """For Numba's functions: the sum of `(x - mean)^2` over the first `count` of float32 `numbers` x."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         middle = context.cast(builder, arguments[2], signature.args[2], types.float32)
@@ -77,7 +77,7 @@ def _deviation(_typing: object, numbers: Any, count: Any, mean: Any) -> Any:
 
 
 def _total_of_exponentials(_typing: object, numbers: Any, count: Any, most: Any) -> Any:
-    """For Numba's functions: the sum of `e^(x - most)` of the first `count` of float32 `numbers` x, at most `most`."""
+    """For Numba's functions: the sum of `e^(x - most)` over the first `count` of float32 `numbers` x <= `most`."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         top = context.cast(builder, arguments[2], signature.args[2], types.float32)
@@ -103,15 +103,15 @@ def _array(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) 
 
 
 def _reduced(builder: ir.IRBuilder, data: Any, count: Any, start: float, take: _Take, join: _Take) -> Any:
-    """One float of many.
+    """Build the reduction of an array to one float.
 
     Args:
         builder: to build with.
-        data: where they are.
-        count: how many.
-        start: what stands for none of them.
-        take: what is found becomes with some more of them.
-        join: what was found of some becomes with what was found of others.
+        data: where the array begins.
+        count: how many numbers it has.
+        start: the result for no numbers.
+        take: combines a partial result with more numbers.
+        join: combines two partial results.
     """
     four = [cgutils.alloca_once(builder, VECTOR) for _ in range(SIDE_BY_SIDE)]
     for found in four:
@@ -130,7 +130,7 @@ def _reduced(builder: ir.IRBuilder, data: Any, count: Any, start: float, take: _
 
 
 def _joined(builder: ir.IRBuilder, parts: list[Any], join: _Take) -> Any:
-    """What is in all lanes of some vectors, as many as a power of two."""
+    """Combine all lanes of some vectors, whose number is a power of two."""
     while len(parts) > 1:
         parts = [join(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
     vector = parts[0]

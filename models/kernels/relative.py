@@ -1,8 +1,8 @@
-"""Attention that knows distances, by the rules of `kernels.attention`: a result depends on nothing else in its batch.
+"""Attention with relative positions; as in `kernels.attention`, a result depends on nothing else in its batch.
 
-The score of a key at distance d from query q is ((q + u) k + (q + v) p_d + m) / sqrt(D/H), as `network.transformer_xl`
-has it, with m for a memory's keys alone. Keys are those of a memory, which the hypotheses of a sentence share, and then
-those of the words so far.
+The score of a key at distance d from query q is ((q + u) k + (q + v) p_d + m) / sqrt(D/H), as in
+`network.transformer_xl`, where only keys of the memory have m. The keys are those of the memory, which the hypotheses
+of a sentence share, followed by those of the words so far.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -22,10 +22,10 @@ from models.kernels.floats import KEYS, mix, score
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """What a model has learnt of distances, each float32 and in one piece."""
+    """A model's parameters for distances, all float32 and contiguous."""
 
     table: Tensor
-    """(distances, H, D/H): p_d, from 0 on, of as many as there are keys."""
+    """(distances, H, D/H): p_d from d = 0 on, one for each key."""
     content_bias: Tensor
     """(H, D/H): u."""
     position_bias: Tensor
@@ -49,14 +49,14 @@ class Remembered:
 def attend_relative(
     queries: Tensor, keys: Tensor, values: Tensor, starts: Tensor, distances: Distances, memory: Remembered | None
 ) -> Tensor:
-    """Attention of the last T words to themselves, to those before them, and to the memory.
+    """Compute the attention of the last T words to themselves, to the words before them, and to the memory.
 
     Args:
         queries: (R, H, T, D/H), float32, as all floats here.
         keys: (R, H, L, D/H), of all words so far.
-        values: as the keys.
-        starts: (R,) the first word of each hypothesis.
-        distances: what is known of them.
+        values: like the keys.
+        starts: (R,) the position of each hypothesis's first word.
+        distances: the parameters for distances.
         memory: of R or fewer sentences.
 
     Returns:
@@ -145,7 +145,7 @@ def _attend_relative(
 
 @inlined
 def _find_old(real, place, at, width, apart, to_distance):
-    """Where the words of a memory are, and their distances from a place in the sentence; gives how many there are."""
+    """Find the offsets of a memory's words and their distances from a place in the sentence; return their number."""
     count = 0
     for m in range(len(real)):
         if real[m]:
@@ -158,7 +158,7 @@ def _find_old(real, place, at, width, apart, to_distance):
 
 @inlined
 def _add(scores, by_place, count, old, memory_bias):
-    """Scores of content and of position, and what the memory's have beside them."""
+    """Add the scores of position to those of content, and the memory's bias to the scores of the memory."""
     for s in range(count):
         scores[s] += by_place[s]
     for s in range(old):
@@ -167,7 +167,7 @@ def _add(scores, by_place, count, old, memory_bias):
 
 @inlined
 def _go_on(at, count):
-    """Let what is read beyond the last key be that key: `score` takes several at once."""
+    """Repeat the last key beyond the end: `score` reads several at once."""
     for s in range(count, count + KEYS if count else 0):
         at[s] = at[count - 1]
 

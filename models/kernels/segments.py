@@ -1,4 +1,4 @@
-"""Attention over the sentences of a block (`network.segment_attention`), by the rules of `kernels.attention`."""
+"""Attention over the sentences of a block (`network.segment_attention`), with fixed sums as in `kernels.attention`."""
 
 # mypy: disable-error-code="no-untyped-def"
 # ruff: noqa: ANN001, ANN202 - what Numba compiles has the types that it is called with
@@ -19,18 +19,18 @@ from models.kernels.views import copy, tail
 def attend_segments(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, rows: Tensor, tables: tuple[Tensor, Tensor] | None
 ) -> Tensor:
-    """Attention of N sentences of each of G blocks to its K sentences.
+    """Compute the attention of N sentences of each of G blocks to the K sentences of the block.
 
     Args:
         queries: (G, N, S, H, D/H), float32.
         keys: (G, K, H, M, D/H), float32.
-        values: as the keys.
-        mask: (G, N, K, M), true where a key may be seen.
-        rows: (G, N, K), where in the tables the distance from query to key is.
+        values: like the keys.
+        mask: (G, N, K, M), true where a key is visible.
+        rows: (G, N, K), the rows of the tables for the distances from query to key.
         tables: what is added to keys and to values, (distances, D/H) each, if anything is.
 
     Returns:
-        (G, N, S, H, D/H); nought, where nothing may be seen.
+        (G, N, S, H, D/H); zero where no key is visible.
     """
     nothing = queries.new_empty(0, queries.size(-1))
     of_keys, of_values = tables or (nothing, nothing)
@@ -58,7 +58,7 @@ def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, resu
                 first = (g * sentences * heads + h) * length * width
                 known = tail(keys, first), tail(values, first), at, begins
                 for s in range(0, words, QUERIES):
-                    together = min(QUERIES, words - s)  # in the place of others is what was there before
+                    together = min(QUERIES, words - s)  # missing queries hold leftovers of earlier ones
                     for q in range(together):
                         copy(queries[g, n, s + q, h], width, tail(own, q * width))
                     _attend(own, known, (of_keys, of_values, table_at), rooms, mixed)
@@ -68,7 +68,7 @@ def _attend_segments(queries, keys, values, mask, rows, of_keys, of_values, resu
 
 @inlined
 def _attend(queries, known, tables, rooms, mixed):
-    """What `QUERIES` queries find, whose keys are each read once."""
+    """Compute the attention of `QUERIES` queries, reading each key once."""
     keys, values, at, begins = known
     of_keys, of_values, table_at = tables
     weights, by_distance, added, shares = rooms
@@ -92,7 +92,7 @@ def _attend(queries, known, tables, rooms, mixed):
 
 @inlined
 def _add(by_sentence, begins, weights):
-    """To the weights of each sentence."""
+    """Add a number per sentence to the weights of its keys."""
     for k in range(len(begins) - 1):
         for i in range(begins[k], begins[k + 1]):
             weights[i] += by_sentence[k]
@@ -100,14 +100,14 @@ def _add(by_sentence, begins, weights):
 
 @inlined
 def _sum(weights, begins, by_sentence):
-    """Of each sentence."""
+    """Sum the weights of each sentence."""
     for k in range(len(begins) - 1):
         by_sentence[k] = total(tail(weights, begins[k]), begins[k + 1] - begins[k])
 
 
 @inlined
 def _find(mask, to_sentence, width, at, begins):
-    """Where the keys are that may be seen, and which is the first of each sentence; gives how many there are."""
+    """Find the offsets of visible keys, and each sentence's first one; return the number of visible keys."""
     count = 0
     for k in range(mask.shape[0]):
         begins[k] = count

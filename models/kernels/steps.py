@@ -1,7 +1,7 @@
-"""A decoder's step for one more word a row, in one call: for few rows, going from call to call takes longer.
+"""A decoder's step for one more word per row, in one call: for few rows, calls take longer than computing.
 
-It gives what its parts give one by one, to the bit: they are the same functions. Arrays of all layers come as
-tables of where they begin, so that a decoder of any depth is the same code; whoever makes a table keeps the arrays.
+It returns the same bits as its parts one by one, since they are the same functions. The arrays of all layers are passed
+as tables of addresses, so that the same code serves a decoder of any depth; whoever makes a table keeps the arrays.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -23,41 +23,41 @@ from models.kernels.sublayers import attend_fixed_part, attend_past_part, feed_f
 from models.kernels.views import copy, pointer
 
 LINEARS: Final = 10
-"""Linear layers of a decoder layer, of which the last four are those of its context sub-layer."""
+"""Linear layers of a decoder layer; the last four belong to its context sub-layer."""
 _PLACES: Final = [np.int64(place) for place in range(LINEARS)]
-"""Not of Python's kind, for each of which Numba would compile what it is given to once more."""
+"""NumPy integers: Numba would compile a function again for each Python integer that is passed to it."""
 _JOINED, _SELF_OUTPUT, _QUERY, _OUTPUT, _INNER, _OUTER, _CONTEXT_QUERY, _CONTEXT_OUTPUT, _OF_X, _OF_Y = _PLACES
 _SELF, _SOURCE, _FEED, _CONTEXT = _PLACES[:4]
 """Norms of a decoder layer."""
 _LANES: Final = lanes(vnni=VNNI)
 
 Known = tuple[tuple[int, ...], NDArray[np.float32]]
-"""Shape (B, H, S, W) of keys and values, and what is added to scores, (B, S) or nothing."""
+"""The shape (B, H, S, W) of keys and values, and what is added to their scores, (B, S) or empty."""
 
 
 class Stack(NamedTuple):
     """All layers of a decoder, and what they read."""
 
     tables: NDArray[np.int64]
-    """(L, 4 LINEARS + 8): of each layer where the four arrays of its linear layers begin, in their order above, and the
-    weights and biases of its norms; what belongs to a context is not read where there is none."""
+    """(L, 4 LINEARS + 8): for each layer, the addresses of its linear layers' four arrays, in the order above, and of
+    the weights and biases of its norms. Those of the context sub-layer are not read if there is no context."""
     shapes: NDArray[np.int64]
-    """(LINEARS, 3) of linear layers: panels, a fourth of a panel's inputs, and outputs."""
+    """(LINEARS, 3), for each linear layer: panels, a quarter of a panel's inputs, and outputs."""
     kind: tuple[int, np.float32, int, int]
-    """Where norms stand, what is added to a variance, the activation, and the number of heads."""
+    """The place of norms (`norms.PRE` or `POST`), the epsilon of variances, the activation, and the number of heads."""
     past: NDArray[np.int64]
-    """(L, 2): where keys and values of the words so far begin."""
+    """(L, 2): addresses of the keys and values of the words so far."""
     past_shape: tuple[int, ...]
-    """Theirs: (room, columns, D)."""
+    """(room, columns, D), the shape of each."""
     position: int
-    """Like the two after it as in `sublayers.attend_past`."""
+    """This and the next two are as in `sublayers.attend_past`."""
     columns: NDArray[np.int64]
     unseen: NDArray[np.float32]
     fixed: NDArray[np.int64]
-    """(L, 4): where keys and values of the source, and of the context, begin."""
+    """(L, 4): addresses of the keys and values of the source, then of the context."""
     source: Known
     context: Known
-    """Of no words, if there is none."""
+    """Of no words if there is no context."""
 
 
 @part
@@ -81,14 +81,14 @@ def _frame(table, width, which, order, epsilon):
 
 @part
 def _keys_values(addresses, first, shape):
-    """Both in the bits of float16."""
+    """Return the arrays of keys and values, as bits of float16."""
     keys = carray(pointer(addresses[first]), shape, np.int16)
     return keys, carray(pointer(addresses[first + 1]), shape, np.int16)
 
 
 @part
 def _through(here, there, stack):
-    """What the last layer gives of rows (R, D), in one of these two, both of which are overwritten; see `Stack`."""
+    """Run all layers on rows `here` (R, D); return `here` or `there`, both of which are overwritten. See `Stack`."""
     tables, shapes, kind, past, past_shape, position, columns, unseen, fixed, source, context = stack
     order, epsilon, activation, heads = kind
     source_shape, source_hidden = source
@@ -149,21 +149,20 @@ def _through(here, there, stack):
 
 
 def _decode_layers(x, stack, result):
-    """What the last layer gives for one more word each, (R, 1, D), embedded in x (R, 1, D)."""
+    """Put the last layer's output for one more word each, embedded in x (R, 1, D), in `result` (R, 1, D)."""
     last, rows = _through(rows_of(x).copy(), np.empty((len(x), x.shape[2]), np.float32), stack), rows_of(result)
     for r in range(len(rows)):
         copy(last[r], len(last[r]), rows[r])
 
 
 def _score_next(words, stack, closing, output, result):
-    """Scores of the next word (R, V), after one more each.
+    """Read one more word per row, and compute the scores of the next one, (R, V).
 
     Args:
-        words: tokens (R, 1), and what else `embeddings.embed` takes.
+        words: tokens (R, 1), and the other inputs of `embeddings.embed`.
         stack: see `Stack`.
-        closing: weight and bias of the norm that closes the decoder, and what is added to a variance; no weight, if
-            there is no such norm.
-        output: the output projection, as of `products.product`.
+        closing: weight, bias and epsilon of the norm at the end of the decoder; an empty weight if it has none.
+        output: the output projection, as for `products.product`.
         result: (R, V).
     """
     tokens, table, scale, positions, places = words

@@ -1,8 +1,8 @@
-"""Sub-layers as one function each: for few rows, torch and Python take longer to go from step to step than to compute.
+"""Sub-layers as one function each: for few rows, torch and Python spend longer between operations than on computing.
 
-Each gives what its steps give one by one, to the bit: products as in `products`, attention by the same code. Where
-they read whole sentences and are told what is padding, they leave it out (`padding`), which in a batch of unlike
-sentences is most of it: `real` is a mask (B, S), and nought comes out where it is false.
+Each returns the same bits as its operations one by one: products as in `products`, attention by the same code.
+Sub-layers that read whole sentences skip padding if they are given it (see `padding`); where sentences differ in
+length, that is most of a batch. `real` is a mask (B, S), and the result is zero where it is false.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -22,7 +22,7 @@ from models.kernels.products import BLOCK, product
 
 
 def _feed_forward(x, real, inner, outer, activation, frame, result):
-    """W_2 f(W_1 x + b_1) + b_2 of vectors (..., D), where f is one of `activations`."""
+    """W_2 f(W_1 x + b_1) + b_2 for vectors (..., D), where f is one of `activations`."""
     _, places = find(real)
     rows = gather(rows_of(x), places)
     read, left = enter(rows, frame), room(rows_of(result), places)
@@ -37,7 +37,7 @@ def _feed_forward(x, real, inner, outer, activation, frame, result):
 
 
 def _keys_values(memory, real, layer, keys, values):
-    """Keys and values (B, H, S, W) of vectors (B, S, D), in the bits of float16; nought where there is padding."""
+    """Keys and values (B, H, S, W) of vectors (B, S, D), as bits of float16; zero where there is padding."""
     _, heads, words, width = keys.shape
     _, places = find(real)
     rows = gather(rows_of(memory), places)
@@ -56,7 +56,7 @@ def _keys_values(memory, real, layer, keys, values):
 
 
 def _attend_fixed(x, query, output, keys, values, hidden, frame, result):
-    """Attention of vectors (R, T, D) to keys and values (B, H, S, W) in the bits of float16; R is a multiple of B."""
+    """Attention of vectors (R, T, D) to keys and values (B, H, S, W), as bits of float16; R is a multiple of B."""
     rows, left = rows_of(x), rows_of(result)
     _look_up(enter(rows, frame), np.empty(0, np.int64), query, output, keys, values, hidden, left)
     leave(rows, frame, left)
@@ -64,7 +64,7 @@ def _attend_fixed(x, query, output, keys, values, hidden, frame, result):
 
 @part
 def _look_up(x, counts, query, output, keys, values, hidden, result):
-    """Attention of rows to what their sentence knows: `counts` of each sentence, or as many of each."""
+    """Attention of rows to their sentence's keys: `counts` rows for each sentence, or equally many if it is empty."""
     sentences, heads, total, width = keys.shape
     inner = heads * width
     queries, mixed = np.empty((len(x), inner), np.float32), np.empty((len(x), inner), np.float32)
@@ -102,7 +102,7 @@ def _attend_itself(x, joined, output, heads, real, frame, result):
     first = 0
     for b in range(sentences):
         count = counts[b] if len(counts) else words
-        if count == 0:  # attention to nothing has no room for a score
+        if count == 0:  # `attend_rows` needs at least one key
             continue
         flat = projected[first : first + count].reshape(-1)
         attend_rows(
@@ -125,7 +125,7 @@ def _attend_itself(x, joined, output, heads, real, frame, result):
 
 
 def _attend_past(x, joined, output, heads, past, position, columns, hidden, frame, result):
-    """Self-attention of one more word (R, 1, D), put into `past`: (room, columns, D) twice, in bits of float16."""
+    """Self-attention of one more word (R, 1, D), added to `past`: twice (room, columns, D), as bits of float16."""
     keys, values = past
     rows, left, inner = rows_of(x), rows_of(result), keys.shape[2]
     width = inner // heads
@@ -153,7 +153,7 @@ def _attend_past(x, joined, output, heads, past, position, columns, hidden, fram
 
 
 def _let_context_in(x, real, query, output, keys, values, hidden, of_x, of_y, frame, result):
-    """Of vectors x (R, T, D) and what attention finds for them, y: x + (1 - g) y, or the norm of g x + (1 - g) y."""
+    """Mix attention y into vectors x (R, T, D): x + (1 - g) y, or the norm of g x + (1 - g) y without a norm before."""
     counts, places = find(real)
     rows = gather(rows_of(x), places)
     read, left = enter(rows, frame), room(rows_of(result), places)
@@ -175,7 +175,7 @@ def _open_gate(x, y, of_x, of_y, result):
 
 @part
 def _open(x, y, of_x, of_y, result):
-    """sigmoid(W_x x + W_y y) of rows (R, D)."""
+    """sigmoid(W_x x + W_y y) for rows (R, D)."""
     other = np.empty(result.shape, np.float32)
     product(x, of_x, result)
     product(y, of_y, other)
@@ -194,7 +194,7 @@ let_context_in: Final = compiled(_let_context_in)
 open_gate: Final = compiled(_open_gate)
 
 feed_forward_part: Final = part(_feed_forward)
-"""Like the following ones, for functions that are compiled themselves (`steps`)."""
+"""This and the following are for functions that are compiled themselves (`steps`)."""
 attend_fixed_part: Final = part(_attend_fixed)
 attend_past_part: Final = part(_attend_past)
 let_context_in_part: Final = part(_let_context_in)

@@ -1,7 +1,7 @@
-"""Products of 8-bit integers, summed, by the matrix unit of CPUs that have one (AMX): sixteen rows at once.
+"""Sums of products of 8-bit integers by the matrix unit of CPUs that have one (AMX): sixteen rows at once.
 
-It multiplies tiles: registers of sixteen rows of 64 bytes. A panel of weights, as `dots` has them, is one tile below
-the other, and the sums are the same integers. So what is computed here has the bits that `dots` gives.
+It multiplies tiles: registers of sixteen rows of 64 bytes. A panel of weights, as laid out in `dots`, is a stack of
+tiles, and the sums are the same integers. So the results have the same bits as those of `dots`.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -17,9 +17,9 @@ from numba.extending import intrinsic
 from models.kernels.dots import DEEP, LINE, PANELS, bring_to_size, lanes, unpacked
 
 ROWS: Final = 16
-"""Rows at once."""
+"""Rows that are multiplied at once."""
 _LANES: Final = lanes(vnni=True)
-"""Outputs of a panel, whose sums are a row of a tile."""
+"""Outputs of a panel; their sums are a row of a tile."""
 _SUMS: Final = range(PANELS)
 _INPUT: Final = PANELS
 _WEIGHTS: Final = range(PANELS + 1, 8)
@@ -29,7 +29,7 @@ _ALL: Final = bytes([1, *[0] * 15, *[DEEP, 0] * 8, *[0] * 16, *[ROWS] * 8, *[0] 
 
 
 def _begin(_typing: object) -> Any:
-    """For Numba's functions: set the unit up; before `dots_of_tiles`."""
+    """For Numba's functions: set up the matrix unit; call this before `dots_of_tiles`."""
 
     def generate(context: Any, builder: ir.IRBuilder, _signature: Any, _arguments: Any) -> Any:
         settings = cgutils.global_constant(builder, "tiles", cgutils.make_bytearray(_ALL))
@@ -40,7 +40,7 @@ def _begin(_typing: object) -> Any:
 
 
 def _end(_typing: object) -> Any:
-    """For Numba's functions: give the unit back, since what is in it is one more thing to keep for this thread."""
+    """For Numba's functions: release the unit, so that its registers need not be saved when the thread is switched."""
 
     def generate(context: Any, builder: ir.IRBuilder, _signature: Any, _arguments: Any) -> Any:
         _call(builder, "tilerelease")
@@ -52,7 +52,7 @@ def _end(_typing: object) -> Any:
 def _dots_of_tiles(
     _typing: object, x: Any, units: Any, layer: Any, result: Any, row: Any, panel: Any, column: Any, count: Any
 ) -> Any:
-    """As an operation of `dots`, of `count` rows, at most `ROWS`; x must have `ROWS` from there on, even so."""
+    """Like an operation of `dots`, for `count` <= `ROWS` rows; x must still have `ROWS` rows from `row` on."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         (x, units, w, *of_layer, result), (first, *of_result, rows) = unpacked(
@@ -74,7 +74,7 @@ dots_of_tiles: Final[Any] = intrinsic(_dots_of_tiles)
 
 
 def _sums(builder: ir.IRBuilder, x: Any, w: Any, row: Any, panel: Any) -> list[Any]:
-    """Where the sums of products of each panel are, (ROWS, _LANES) each."""
+    """Build the sums of products for each panel; return where they are, (ROWS, _LANES) each."""
     length = builder.mul(cgutils.unpack_tuple(builder, w.shape)[1], _place(4))
     inputs = builder.gep(x, [builder.mul(row, length)])
     weights = builder.bitcast(w.data, _BYTE.as_pointer())

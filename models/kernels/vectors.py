@@ -1,7 +1,7 @@
-"""What loops over floats are made of when they are written for LLVM directly: vectors of as many lanes as the CPU has.
+"""Building blocks of loops over floats, written for LLVM directly, with vectors of as many lanes as the CPU has.
 
-Numba's own loops begin with looking at how long they are and where they read, and have another order of their sums
-wherever they are compiled into.
+Numba's own loops first check their length and what they read, and the order of their sums depends on where they are
+inlined.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -30,7 +30,7 @@ SIDE_BY_SIDE: Final = 4
 def given(
     context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any, arrays: Sequence[int], numbers: Sequence[int]
 ) -> tuple[list[Any], list[Any]]:
-    """Where arrays begin, and numbers in 64 bits."""
+    """Return where the given arrays begin, and the given numbers in 64 bits."""
     kinds = signature.args
     data = [context.make_array(kinds[n])(context, builder, arguments[n]).data for n in arrays]
     return data, [context.cast(builder, arguments[n], kinds[n], types.intp) for n in numbers]
@@ -38,14 +38,14 @@ def given(
 
 @contextmanager
 def rest(builder: ir.IRBuilder, first: Any, end: Any) -> Iterator[Any]:
-    """What is built inside is done if something is left that fills no vector; gives which lanes it is in."""
+    """Run what is built inside if a part of a vector is left over; yield which lanes it fills."""
     with builder.if_then(builder.icmp_signed("<", first, end)):
         left = everywhere(builder, builder.sub(end, first), _PLACES)
         yield builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LANES))), left)
 
 
 def load_some(builder: ir.IRBuilder, data: Any, index: Any, lanes: Any) -> Any:
-    """Some lanes of a vector of an array, noughts in the others, which may be beyond its end."""
+    """Load some lanes of a vector; the others, which may lie beyond the end of the array, are zero."""
     kinds = [VECTOR.as_pointer(), _INDEX, lanes.type, VECTOR]
     function = ir.FunctionType(VECTOR, kinds)
     name = f"llvm.masked.load.v{LANES}f32.p0"
@@ -54,7 +54,7 @@ def load_some(builder: ir.IRBuilder, data: Any, index: Any, lanes: Any) -> Any:
 
 
 def store_some(builder: ir.IRBuilder, numbers: Any, data: Any, index: Any, lanes: Any) -> None:
-    """Put some lanes of a vector into an array."""
+    """Store some lanes of a vector in an array."""
     function = ir.FunctionType(ir.VoidType(), [VECTOR, VECTOR.as_pointer(), _INDEX, lanes.type])
     name = f"llvm.masked.store.v{LANES}f32.p0"
     given = numbers, pointer_to(builder, data, index, VECTOR), ir.Constant(_INDEX, 4), lanes
@@ -63,18 +63,18 @@ def store_some(builder: ir.IRBuilder, numbers: Any, data: Any, index: Any, lanes
 
 @contextmanager
 def loop(builder: ir.IRBuilder, first: Any, end: Any, step: int) -> Iterator[Any]:
-    """What is built inside is done for every so many numbers."""
+    """Run what is built inside for every `step`-th index from `first` up to `end`; yield the index."""
     with cgutils.for_range_slice(builder, first, end, constant(step), _PLACE) as (i, _):
         yield i
 
 
 def whole_vectors(builder: ir.IRBuilder, width: Any) -> Any:
-    """How many of so many floats fill vectors."""
+    """Round a number of floats down to whole vectors."""
     return builder.and_(width, constant(-LANES))
 
 
 def replace(builder: ir.IRBuilder, data: Any, total: Any, of: Callable[[Any], Any]) -> None:
-    """Put what is made of a vector, lane by lane, in the place of each of so many numbers of an array."""
+    """Replace the first `total` numbers of an array by a lane-wise function of them."""
     whole = whole_vectors(builder, total)
     with loop(builder, constant(0), whole, LANES) as i:
         found = of(load(builder, data, i))
@@ -84,7 +84,7 @@ def replace(builder: ir.IRBuilder, data: Any, total: Any, of: Callable[[Any], An
 
 
 def load(builder: ir.IRBuilder, data: Any, index: Any, kind: Any = VECTOR) -> Any:
-    """A vector, or one float, of an array of floats, or of their bits in half precision (int16)."""
+    """Load a vector, or one float, from an array of floats or of the bits of half-precision floats (int16)."""
     if data.type.pointee != _BITS:
         return builder.load(pointer_to(builder, data, index, kind), align=4)
     halves = HALVES.element if kind is FLOAT else HALVES
@@ -92,12 +92,12 @@ def load(builder: ir.IRBuilder, data: Any, index: Any, kind: Any = VECTOR) -> An
 
 
 def pointer_to(builder: ir.IRBuilder, data: Any, index: Any, kind: Any) -> Any:
-    """Where a vector, or one float, of an array is."""
+    """Return the address of a vector, or of one float, in an array."""
     return builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
 
 
 def fetch(builder: ir.IRBuilder, place: Any) -> None:
-    """Have a line of memory closer to the processor soon; where there is none, nothing happens."""
+    """Prefetch a line of memory into the cache; an invalid address does no harm."""
     kind = ir.FunctionType(ir.VoidType(), [place.type, _INDEX, _INDEX, _INDEX])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     to_read, into_second_cache, of_data = (ir.Constant(_INDEX, number) for number in (0, 2, 1))
@@ -105,7 +105,7 @@ def fetch(builder: ir.IRBuilder, place: Any) -> None:
 
 
 def everywhere(builder: ir.IRBuilder, number: Any, kind: Any = VECTOR) -> Any:
-    """A vector that has a number in every lane; the number itself, if it is to be one float."""
+    """Return a vector with a number in every lane, or the number itself if the kind is one float."""
     if kind is FLOAT:
         return number
     vector = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(_INDEX, 0))
@@ -113,12 +113,12 @@ def everywhere(builder: ir.IRBuilder, number: Any, kind: Any = VECTOR) -> Any:
 
 
 def added(builder: ir.IRBuilder, a: Any, b: Any, total: Any) -> Any:
-    """The product added to the total, rounded once."""
+    """Return a b + total, rounded once."""
     return call(builder, "fma", a, b, total)
 
 
 def call(builder: ir.IRBuilder, name: str, *numbers: Any) -> Any:
-    """What one of LLVM's own functions gives for floats, or lane by lane for vectors."""
+    """Call an LLVM intrinsic on floats, or lane by lane on vectors."""
     kind = numbers[0].type
     of_kind = f"llvm.{name}.f32" if kind is FLOAT else f"llvm.{name}.v{kind.count}f32"
     function = ir.FunctionType(kind, [kind] * len(numbers))
@@ -126,7 +126,7 @@ def call(builder: ir.IRBuilder, name: str, *numbers: Any) -> Any:
 
 
 def summed(builder: ir.IRBuilder, four: Sequence[Any]) -> Any:
-    """The sums of all lanes of four vectors, side by side: of halves, down to eight lanes, then twice of pairs."""
+    """Return the lane sums of four vectors, side by side: halves are added down to eight lanes, then pairs twice."""
     while four[0].type.count > 8:
         four = [builder.fadd(*halves(builder, each)) for each in four]
     pairs = (0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15)
@@ -135,13 +135,13 @@ def summed(builder: ir.IRBuilder, four: Sequence[Any]) -> Any:
 
 
 def halves(builder: ir.IRBuilder, vector: Any) -> Sequence[Any]:
-    """The lower and the upper lanes of a vector."""
+    """Return the lower and the upper half of a vector."""
     half = vector.type.count // 2
     return _lanes(builder, vector, vector, (range(half), range(half, 2 * half)))
 
 
 def _lanes(builder: ir.IRBuilder, a: Any, b: Any, lanes: Sequence[Sequence[int]]) -> Sequence[Any]:
-    """Some lanes of two vectors, and as many others; those of `b` are counted on from `a`."""
+    """Return vectors of the given lanes of two vectors, where the lanes of `b` are numbered after those of `a`."""
     kinds = [ir.VectorType(_INDEX, len(each)) for each in lanes]
     return [
         builder.shuffle_vector(a, b, ir.Constant(kind, list(each))) for kind, each in zip(kinds, lanes, strict=True)
@@ -149,15 +149,15 @@ def _lanes(builder: ir.IRBuilder, a: Any, b: Any, lanes: Sequence[Sequence[int]]
 
 
 def nought(kind: Any = VECTOR) -> Any:
-    """0 as a vector, or as one float."""
+    """Return 0 as a vector, or as one float."""
     return ir.Constant(kind, 0.0) if kind is FLOAT else number(0.0)
 
 
 def number(value: float) -> Any:
-    """A number in every lane."""
+    """Return a constant vector with a number in every lane."""
     return ir.Constant(VECTOR, [value] * LANES)
 
 
 def constant(number: int) -> Any:
-    """A number that indices are counted with."""
+    """Return a constant index (64 bits)."""
     return ir.Constant(_PLACE, number)

@@ -1,6 +1,6 @@
-"""Parts of arrays that are only looked at, and copied.
+"""Views of arrays without a reference count, and a copy without checks.
 
-A slice of Numba's counts who uses its memory, by two instructions that lock it, and there were several of them for
+Numba's slices count the references to their memory with two locked instructions each, and there were several slices for
 each head of each row.
 """
 
@@ -19,10 +19,10 @@ from models.kernels.compiled import inlined
 
 
 def _tail(_typing: object, array: Any, first: Any) -> Any:
-    """For Numba's functions: what is in an array, read row by row, from an element on: (its size - first,).
+    """For Numba's functions: a flat view of an array from element `first` on, of shape (size - first,).
 
-    The array has to be in one piece, and not to end before. Numba frees an array after its last use, whatever looks at
-    it: it must be one of the caller's, or used again after this part of it.
+    The array must be contiguous and have at least `first` elements. Numba frees an array after its last use even if it
+    has a view: the array must be one of the caller's, or be used again after the view.
     """
     if array.layout != "C":
         return None
@@ -50,7 +50,7 @@ tail: Final[Any] = intrinsic(_tail)
 
 
 def _pointer(_typing: object, address: Any) -> Any:
-    """For Numba's functions: an address, as `carray` takes it."""
+    """For Numba's functions: an address as a pointer, as `carray` takes it."""
 
     def generate(_context: Any, builder: ir.IRBuilder, _signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
@@ -63,10 +63,10 @@ pointer: Final[Any] = intrinsic(_pointer)
 
 @inlined
 def copy(numbers, count, to):
-    """Put so many numbers in the place of others.
+    """Copy the first `count` numbers to another array.
 
-    By a loop of our own: Numba's assignment looks at each index, and takes a tenth of the time in which all is compiled
-    to be able to say which shapes do not fit.
+    This is a loop of its own because Numba's assignment checks each index, and the code for its messages about shapes
+    that do not match takes a tenth of the time of compiling everything.
     """
     for i in range(count):
         to[i] = numbers[i]

@@ -1,1 +1,1 @@
-"""Kernels for CUDA, in Triton, which a build of torch for CUDA brings along: imported where there is a GPU alone."""
+"""Kernels for CUDA, written in Triton, which is part of torch's builds for CUDA; imported only where there is a GPU."""

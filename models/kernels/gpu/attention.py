@@ -1,8 +1,8 @@
-"""Attention of one word a row, a step of decoding, in one kernel in place of six.
+"""Attention of one word per row, as in a step of decoding, in one kernel instead of six.
 
-A step of a Transformer is hundreds of kernels that run for a microsecond or two each, and as long again passes between
-two of them: what a GPU needs for a step is the number of its kernels. Here softmax(q k / sqrt(D/H)) v is computed as
-the keys come, block by block (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"), in float32.
+A Transformer's step consists of hundreds of kernels that run for a microsecond or two each, with as long a pause
+between two of them, so the number of kernels decides how long a step takes. Here softmax(q k / sqrt(D/H)) v is computed
+in one pass over blocks of keys (Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"), in float32.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, import-untyped, import-not-found"
@@ -20,9 +20,9 @@ from models.kernels.attention import HIDDEN
 _WORDS: Final = 32
 """Keys that are read at once."""
 _HYPOTHESES: Final = 4
-"""Of a sentence, that read its keys together: with more, what a program holds would not be held in registers."""
+"""Hypotheses of a sentence that read its keys together; with more, a program would run out of registers."""
 _TILE: Final = 16
-"""Rows and columns that tensor cores multiply at least; what is beyond the hypotheses there are is padding."""
+"""The fewest rows and columns that tensor cores multiply; rows without a hypothesis are padding."""
 
 
 @triton.jit
@@ -128,7 +128,7 @@ def _fixed_kernel(
         there = words < length
         if MASKED:
             there = there & (tl.load(mask + sentence * to_mask + words, there, -float("inf")) > HIDDEN)
-        if tl.max(there.to(tl.int32), 0) > 0:  # most of what is padded is not read
+        if tl.max(there.to(tl.int32), 0) > 0:  # blocks of nothing but padding are not read
             places = base + words[:, None] * to_word + inside[None, :]
             known = there[:, None] & real[None, :]
             scores = _scored(query, tl.load(keys + places, known, 0.0), TILES) * scale
@@ -151,12 +151,12 @@ def attend_past(
     starts: Tensor,
     heads: int,
 ) -> Tensor:
-    """Self-attention of one more word each to itself and the words before, among which it then is.
+    """Compute the self-attention of one more word per row to itself and the words before, and add it to the past.
 
     Args:
-        new: queries, keys and values of the word, (R, 1, D) each, with one stride from row to row.
-        past: keys and values of all words, (room, R or more, D) each; those of the new one are put in.
-        columns: (R, room) in which column of the past each word of a row is; that of the new one is its own.
+        new: queries, keys and values of the word, (R, 1, D) each, with the same stride from row to row.
+        past: keys and values of all words, (room, R or more, D) each; those of the new word are added.
+        columns: (R, room) the column of the past in which each word of a row is; a new word is in its row's column.
         here: (1,) the place of the new word.
         starts: (R,) the place of the first word of each row.
         heads: H.
@@ -191,14 +191,13 @@ def attend_past(
 
 
 def attend_fixed(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-    """Attention of one word of each of the N hypotheses of B sentences to what these have, which is read once for all.
+    """Compute the attention of one word per hypothesis, N for each of B sentences, to the sentence's shared keys.
 
     Args:
         queries: (B x N, 1, D), contiguous.
         keys: (B, H, S, D/H).
-        values: as the keys, with the same strides.
-        mask: (B, 1, 1, S), what is added to the scores: nought, or less than `HIDDEN`. Where all is hidden, nought
-            comes out.
+        values: like the keys, with the same strides.
+        mask: (B, 1, 1, S), added to the scores: zero, or less than `HIDDEN`. Where all is hidden, the result is zero.
 
     Returns:
         (B x N, 1, D), without the output projection.

@@ -1,7 +1,7 @@
-"""A step of search on a GPU: as `models.kernels.continuations`, in two kernels in place of some thirty.
+"""A step of search on a GPU, like `models.kernels.continuations`: two kernels instead of some thirty.
 
-The first one goes over pieces of the scores and keeps the best of each, and what its probability sums to; the second
-one chooses among those. Nothing of the size of the scores is written.
+The first kernel reads the scores in pieces, and keeps the best of each piece and the sum of its exponentials; the
+second chooses among these. Nothing as large as the scores is written.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, import-untyped, import-not-found"
@@ -17,9 +17,9 @@ from torch import Tensor
 from models.kernels.continuations import Tokens, unpacked
 
 _BLOCK: Final = 1024
-"""Scores that are looked at together."""
+"""Scores that are read together."""
 _PROGRAMS: Final = 1024
-"""As many are at work at once, about; a row is cut into pieces while there are fewer."""
+"""About as many run at once; if there are fewer rows, they are cut into pieces."""
 _MOST_PIECES: Final = 8
 
 
@@ -50,7 +50,7 @@ def _pieces_kernel(
         own = first + tl.arange(0, BLOCK)
         some = tl.load(logits + row.to(tl.int64) * to_row + own, own < vocabulary, -float("inf")).to(tl.float32)
         above = tl.maximum(highest, tl.max(some, 0))
-        # Where nothing has a probability, no difference is a number.
+        # If all are -inf, a difference would be NaN.
         base = tl.where(above == -float("inf"), 0.0, above)
         total = total * tl.exp(highest - base) + tl.sum(tl.exp(some - base), 0)
         highest = above
@@ -59,7 +59,7 @@ def _pieces_kernel(
         while best > lowest:
             token = tl.min(tl.where(some == best, own, vocabulary), 0)
             some = tl.where(own == token, -float("inf"), some)
-            # Of equal ones the last, which has the highest number, makes room.
+            # Of equal candidates, the one with the highest token number makes room.
             low = (found == lowest) & (places < COUNT)
             last = tl.max(tl.where(low, found_tokens, -1), 0)
             worst = tl.max(tl.where(low & (found_tokens == last), places, -1), 0)
@@ -109,7 +109,7 @@ def _best_kernel(
     left = (rows < BEAM)[:, None] & (places < pieces * COUNT)[None, :]
     candidates = own[:, None] * (pieces * COUNT) + places[None, :]
     found = tl.load(values + candidates, left, -float("inf")) + spent[:, None]
-    found = tl.where(found == found, found, -float("inf"))  # noqa: PLR0124 - what is no number is not itself
+    found = tl.where(found == found, found, -float("inf"))  # noqa: PLR0124 - NaN is not equal to itself
     numbers = rows[:, None].to(tl.int64) * vocabulary + tl.load(tokens + candidates, left, 0)
     last = vocabulary.to(tl.int64) * BEAM - 1
     waiting = rows < 0
@@ -122,7 +122,7 @@ def _best_kernel(
         tl.store(origins + sentence * COUNT + k, origin)
         tl.store(chosen + sentence * COUNT + k, token)
         if END >= 0:
-            # One that ends leaves its place to the next one beyond the first N that does not.
+            # A hypothesis that ends leaves its place to the next one beyond the first N that does not end.
             place = tl.where(k < BEAM, k, tl.min(tl.where(waiting, rows, ROWS), 0))
             takes = (rows == place) & (token != END)
             waiting = tl.where(rows == place, token == END, waiting)
@@ -133,12 +133,12 @@ def _best_kernel(
 
 
 def choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int) -> tuple[Tensor, Tensor]:
-    """The 2N best continuations of N hypotheses, and those N that go on.
+    """Return the 2N best continuations of N hypotheses, and the N of them that go on.
 
     Args:
-        logits: (B x N, V) of the next token.
+        logits: (B x N, V), for the next token.
         so_far: (B, N), float32: log-probabilities of the hypotheses so far.
-        never: tokens that are not taken; what they have of the probability, they keep.
+        never: tokens that are never chosen; they still count in the sum of probabilities.
         end: the token that ends a sentence.
 
     Returns:
@@ -151,11 +151,11 @@ def choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int) -> tuple[Ten
 
 
 def likeliest(logits: Tensor, never: Tokens) -> tuple[Tensor, Tensor]:
-    """The next token of each row, of equal ones the lowest, and its log-probability; (R,) each.
+    """Return the likeliest next token of each row (the lowest of equals), and its log-probability; (R,) each.
 
     Args:
         logits: (R, V).
-        never: as of `choose`.
+        never: as for `choose`.
     """
     so_far = torch.zeros(len(logits), 1, device=logits.device)
     best = _room(so_far, 1)
@@ -212,7 +212,7 @@ def _choose(logits: Tensor, so_far: Tensor, never: Tokens, end: int, best: Tenso
 
 
 def _room(like: Tensor, count: int) -> Tensor:
-    """For so many continuations of each sentence (B, N): each part at 16 bytes, or Triton compiles once more."""
+    """Return room for `count` continuations per sentence; each part is aligned to 16 bytes, or Triton recompiles."""
     size = len(like) * count
     room = torch.empty(3, triton.cdiv(size, 4) * 4, dtype=torch.int32, device=like.device)
     packed: Tensor = room[:, :size].unflatten(1, (len(like), count))

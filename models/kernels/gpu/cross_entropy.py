@@ -1,7 +1,7 @@
-"""Cross-entropy on a GPU, each row in one go: torch reads and writes tensors of the size of all logits some ten times.
+"""Cross-entropy on a GPU, in one pass per row; torch reads and writes tensors of the logits' size some ten times.
 
-The logits are read once forward and once backward, where their gradient is written as they are; nothing else has their
-size.
+The logits are read once forward and once backward, where their gradient is written in the logits' own type; no other
+tensor is as large.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, import-untyped, import-not-found"
@@ -15,7 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 _BLOCK: Final = 2048
-"""Logits of a row that are looked at together."""
+"""Logits of a row that are read together."""
 
 
 @triton.jit
@@ -57,7 +57,9 @@ def _gradients_kernel(logits, to_row, vocabulary, expected, totals, scales, foun
 
 
 def losses(logits: Tensor, expected: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """As `models.training.cross_entropy`, of logits (N, V) whose rows are whole; and log sum exp of each row.
+    """Return the losses of `models.training.cross_entropy` for logits (N, V), and the log-sum-exp of each row.
+
+    The elements of a row must be contiguous.
 
     Returns:
         Both (N,), float32.
@@ -69,7 +71,7 @@ def losses(logits: Tensor, expected: Tensor, smoothing: float) -> tuple[Tensor, 
 
 
 def gradients(logits: Tensor, expected: Tensor, totals: Tensor, scales: Tensor, smoothing: float) -> Tensor:
-    """Of the losses of rows, each times its scale (N,), by the logits (N, V), with what `losses` gave."""
+    """Return the gradients (N, V) of the losses, each row times its scale (N,); `totals` are those of `losses`."""
     found = torch.empty_like(logits, memory_format=torch.contiguous_format)
     given = logits, logits.stride(0), logits.size(1), expected, totals, scales, found, smoothing
     _gradients_kernel[(len(logits),)](*given, BLOCK=_BLOCK)

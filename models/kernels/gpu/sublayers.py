@@ -1,4 +1,4 @@
-"""What stands around a sub-layer of one word a row, and around attention to the context, in one kernel each."""
+"""The operations around a sub-layer, and around attention to the context, for one word per row; one kernel each."""
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, import-untyped, import-not-found"
 # ruff: noqa: ANN001, ANN202, PLR0913, PLR0917 - what Triton compiles has the types that it is called with
@@ -9,7 +9,7 @@ import triton.language as tl
 from torch import Tensor, nn
 
 _ELEMENTS = 1024
-"""That a program of an element-wise kernel computes."""
+"""Elements per program of an element-wise kernel."""
 
 
 @triton.jit
@@ -39,12 +39,12 @@ def _let_in_kernel(x, found, gate, mixed, count, BLOCK: tl.constexpr):
 
 
 def enter(x: Tensor, norm: nn.LayerNorm, later: Tensor) -> tuple[Tensor, Tensor]:
-    """What a sub-layer with a norm before it reads, and what its last product is added to.
+    """Return what a sub-layer with a norm before it reads, and what its last product is added to.
 
     Args:
         x: (R, D), contiguous.
-        norm: of the sub-layer, with weight and bias.
-        later: (D,) the bias of its last product.
+        norm: the sub-layer's norm, with weight and bias.
+        later: (D,) the bias of the sub-layer's last product.
 
     Returns:
         The norm of x, and x + `later`, (R, D) each.
@@ -68,7 +68,7 @@ def enter(x: Tensor, norm: nn.LayerNorm, later: Tensor) -> tuple[Tensor, Tensor]
 
 
 def let_in(x: Tensor, found: Tensor, gate: Tensor) -> Tensor:
-    """The sum x + (1 - sigmoid(gate)) * found, of three contiguous tensors of one shape."""
+    """Return x + (1 - sigmoid(gate)) * found, for three contiguous tensors of one shape."""
     mixed = torch.empty_like(x)
     with torch.cuda.device_of(x):
         _let_in_kernel[triton.cdiv(x.numel(), _ELEMENTS),](x, found, gate, mixed, x.numel(), BLOCK=_ELEMENTS)
