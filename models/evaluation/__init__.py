@@ -1,1 +1,1 @@
-"""What translations are worth: against references, against wrong ones, with context and without."""
+"""How good translations are: compared with references, with wrong variants, and with and without context."""

@@ -1,4 +1,4 @@
-"""Translations of the same text by two systems, or with and without context: where they differ, and which is better."""
+"""Where two systems' translations of a text, or those with and without context, differ, and which is better."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,27 +15,26 @@ class Change:
 
     document: str
     position: int
-    """In its document, from 0."""
+    """Position in the document, from 0."""
     preceding: tuple[Sentence, ...]
-    """The sentences before it, the nearest last."""
+    """The sentences before it, nearest last."""
     sentence: Sentence
-    """With its reference."""
+    """The sentence with its reference."""
     baseline: str
     system: str
     gain: float
-    """How much nearer the system is to the reference: the difference of sentence chrF (Popovic 2015), between -100 and
-    100."""
+    """How much closer to the reference the system is: the difference in sentence chrF (Popovic 2015), -100 to 100."""
 
 
 def find_changes(
     documents: Sequence[Document], baseline: Sequence[str], system: Sequence[str], preceding: int
 ) -> list[Change]:
-    """Give all sentences whose translations differ, those that gain most first.
+    """Return all sentences whose translations differ, the largest gains first.
 
     Args:
         documents: the text, with references.
-        baseline: a translation of each of its sentences, in order.
-        system: another one.
+        baseline: a translation of each sentence, in order.
+        system: another translation of each sentence.
         preceding: how many sentences before each to show.
 
     Raises:

@@ -1,8 +1,8 @@
 """Contrastive evaluation: does the model find the right translation likelier than wrong ones?
 
-An item counts as right only where the right translation scores higher than every wrong one; a tie is no choice, and a
-score that is not a number wins against nothing (Müller et al. 2018). With ties to the first, a scorer that cannot tell
-variants apart would be right on sets that list the right one first.
+An item counts as right only if the right translation scores higher than every wrong one; a tie counts as wrong, and so
+does a NaN score (Müller et al. 2018). If ties went to the first variant, a scorer that cannot tell variants apart would
+be right on sets that list the right one first.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ from models.evaluation.metrics import Scorer
 
 Rule = Literal["last", "group"]
 """`last`: the log-probability of the last sentence, end of sentence included, not normalised (Voita et al. 2019).
-`group`: that of all sentences but the first, over their number of tokens.
+`group`: the log-probability of all sentences but the first, divided by their number of tokens.
 """
 
 
@@ -33,13 +33,13 @@ class ContrastiveScores:
     """Mean of the accuracies of the classes, so that a rare class counts as much as a common one."""
     by_class: dict[str, float]
     by_distance: dict[str, float]
-    """By how many sentences back that lies which decides; empty where the set does not say."""
+    """Accuracy by how many sentences back the deciding information lies; empty if the set does not say."""
     items: int
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether an item was right, and what it counts with."""
+    """Whether an item was right, and the groups that it counts for."""
 
     document: str
     label: str
@@ -50,14 +50,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A sentence of a variant of an item: what it is scored as, and in which context."""
+    """A sentence of an item's variant, as it is scored: its context and its translation."""
 
     window: Window
     target: str
 
     @property
     def sentence(self) -> Sentence:
-        """What is translated, and its translation."""
+        """The source sentence with this translation."""
         return Sentence(self.window.current.source, self.target)
 
 
@@ -70,18 +70,19 @@ def outcomes_of(
     count_tokens: Callable[[Sentence], int] = lambda sentence: len(sentence.target or ""),
     replacement: Replacement = REAL,
 ) -> list[Outcome]:
-    """Score all variants of all items in their contexts, and say of each item whether it is right.
+    """Score all variants of all items in their contexts, and decide for each item whether it is right.
 
     Args:
-        scorer: What is evaluated. It reads the translations of a variant as context of its later sentences.
-        items: Of one or more sets.
-        window: Which sentences around each one the scorer is given.
-        rule: What of a variant is compared.
-        count_tokens: Tokens of a sentence's translation as the scorer reads it, without its end; for `group`.
-        replacement: What stands in place of the context, the same for all variants of an item.
+        scorer: What is evaluated. It reads the translations of a variant as context for its later sentences.
+        items: Items of one or more sets.
+        window: Which sentences around each one the scorer is given as context.
+        rule: What part of a variant is compared.
+        count_tokens: Counts the tokens of a sentence's translation as the scorer reads it, without the end of
+            sentence; for `group`.
+        replacement: What is given in place of the context; the same for all variants of an item.
 
     Raises:
-        DataError: the replacement is `shuffled`, but all items are of one document.
+        DataError: the replacement is `shuffled`, but all items are from one document.
     """
     judged = [[_judged(item, variant, window, rule) for variant in (item.right, *item.wrong)] for item in items]
     if replacement.kind != "real":
@@ -97,19 +98,19 @@ def outcomes_of(
 def with_own_translations(
     translator: Translator, items: Sequence[ContrastiveItem], window: ContextWindow
 ) -> list[ContrastiveItem]:
-    """The items as users have them: preceded by what the model makes of those sentences, not by the set's translations.
+    """Return the items as in real use: with the model's own translations of the context in place of the set's.
 
     Args:
-        translator: what is evaluated; one that reads no translations translates nothing.
-        items: to be judged by their last sentences.
-        window: which sentences around each one the translator is given.
+        translator: what is evaluated; if it reads no translations, nothing is translated.
+        items: items that are to be judged by their last sentences.
+        window: which sentences around each one the translator is given as context.
 
     Raises:
-        DataError: the variants of an item differ before its last sentence alone.
+        DataError: the variants of an item differ only before its last sentence.
     """
     if not translator.reads_target:
         return list(items)
-    for item in items:  # before anything is translated, which takes a while
+    for item in items:  # check before translating, which takes a while
         if all(wrong[-1] == item.right[-1] for wrong in item.wrong):
             raise DataError(f"the variants of an item of document {item.document} do not differ in its last sentence")
     passages = list(dict.fromkeys(item.sources[:-1] for item in items))
@@ -120,10 +121,10 @@ def with_own_translations(
 
 
 def require_fitting(items: Sequence[ContrastiveItem], rule: Rule, fits: Callable[[Sentence], bool]) -> None:
-    """See to it that a model can score whatever of the items is scored.
+    """Check that a model can score every sentence of the items that is to be scored.
 
     Raises:
-        DataError: it cannot; names the item.
+        DataError: it cannot; the message names the item.
     """
     for item in items:
         for variant in (item.right, *item.wrong):
@@ -138,7 +139,7 @@ def _preceded(item: ContrastiveItem, translations: Translations) -> ContrastiveI
 
 
 def accuracies(outcomes: Sequence[Outcome]) -> ContrastiveScores:
-    """The share of the items that are right: of all, by class and by distance."""
+    """Return the share of right items: overall, by class and by distance."""
     by_class = _means((one.label, one.right) for one in outcomes)
     by_distance = _means((one.distance, one.right) for one in outcomes if one.distance is not None)
     accuracy = fmean(one.right for one in outcomes)
@@ -146,7 +147,7 @@ def accuracies(outcomes: Sequence[Outcome]) -> ContrastiveScores:
 
 
 def _judged(item: ContrastiveItem, variant: Translations, window: ContextWindow, rule: Rule) -> list[_Judged]:
-    """The sentences of a variant that are scored."""
+    """Return the sentences of a variant that are scored."""
     passage = tuple(map(Sentence, item.sources, variant))
     last = len(passage) - 1
     positions = range(last, last + 1) if rule == "last" else range(min(1, last), last + 1)
@@ -159,10 +160,10 @@ def _judged(item: ContrastiveItem, variant: Translations, window: ContextWindow,
 
 
 def _around(window: ContextWindow, at: int, sentences: int) -> tuple[int, int]:
-    """What a sentence of a passage is read with: the first one, and the one after the last.
+    """Return the range of sentences (first, end) that a sentence of a passage is read with.
 
-    A passage begins anywhere in its document. Its last block ends where it does, so that the sentence in question has
-    as much context as there is, and not what the length of the passage leaves it.
+    A passage may begin anywhere in its document. Blocks are aligned so that the last one ends with the passage: the
+    sentence in question then has a full block of context, whatever the length of the passage.
     """
     before = -sentences % (window.size + 1) if window.kind == "block" else 0
     first, end = window.around(before + at)
@@ -172,7 +173,7 @@ def _around(window: ContextWindow, at: int, sentences: int) -> tuple[int, int]:
 def _replaced(
     judged: Sequence[list[list[_Judged]]], items: Sequence[ContrastiveItem], replacement: Replacement
 ) -> list[list[list[_Judged]]]:
-    """Other contexts, for each sentence of an item the same in all of its variants."""
+    """Replace the contexts; a sentence of an item gets the same one in all variants."""
     rights = [(one.window, item.document) for item, (right, *_) in zip(items, judged, strict=True) for one in right]
     windows = iter(replacement.apply([window for window, _ in rights], [document for _, document in rights]))
     found = []
@@ -183,7 +184,7 @@ def _replaced(
 
 
 def _scores(scorer: Scorer, judged: Iterable[list[list[_Judged]]]) -> dict[_Judged, float]:
-    """The score of each sentence in its context; what several variants share is asked for once."""
+    """Score each sentence in its context; a sentence that several variants share is scored once."""
     asked = list(dict.fromkeys(one for variants in judged for variant in variants for one in variant))
     scores = scorer.score([one.window for one in asked], [one.target for one in asked])
     if len(scores) != len(asked):
@@ -200,7 +201,7 @@ def _total(
 
 
 def _is_right(scores: Sequence[float]) -> bool:
-    """Whether the first score is above all others; no comparison with NaN holds."""
+    """Return whether the first score is above all others; comparisons with NaN are false."""
     return all(scores[0] > wrong for wrong in scores[1:])
 
 

@@ -1,7 +1,7 @@
-"""Sets of contrastive items, in the three formats that the field has.
+"""Sets of contrastive items, in three formats.
 
-- lines of JSON, one item each: the pronoun sets of this project;
-- a list in JSON of passages of four sentences joined by ` _eos `: Voita et al. 2019;
+- JSON lines, one item each: the pronoun sets of this project;
+- a JSON list of passages of four sentences joined by ` _eos `: Voita et al. 2019;
 - a folder with `*.text.*`, `*.context.*` and `sentence_groups.txt`: ContraPro, Müller et al. 2018.
 """
 
@@ -21,15 +21,15 @@ SEPARATOR = " _eos "
 GROUPS = "sentence_groups.txt"
 _WORD = re.compile(r"\w+")
 _PRONOUNS = frozenset({"er", "sie", "es"})
-"""ContraPro's classes: what English `it` may be in German."""
+"""ContraPro's classes: the German translations of English `it`."""
 
 Translations = tuple[str, ...]
-"""Of a passage, one for each sentence."""
+"""The translations of a passage, one for each sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContrastiveItem:
-    """A passage whose last sentence is in question: its right translation, and wrong ones."""
+    """A passage with its right translation and wrong ones; its last sentence is the one in question."""
 
     document: str
     label: str
@@ -38,17 +38,17 @@ class ContrastiveItem:
     right: Translations
     wrong: tuple[Translations, ...]
     distance: str | None = None
-    """How many sentences back that lies which decides, where the set says so."""
+    """How many sentences back the deciding information lies, if the set says so."""
 
 
 def read_contrastive(path: Path) -> list[ContrastiveItem]:
-    """Read a set, whichever of the formats it has.
+    """Read a set in any of the formats.
 
     Wrong variants that equal the right translation, or each other, are left out.
 
     Raises:
-        DataError: the set is missing, has no item, or an item is malformed, has no wrong variant, or nothing where the
-            sentence in question or a translation of it should be.
+        DataError: the set is missing or has no items; or an item is malformed, has no wrong variant, or has an empty
+            sentence in question or an empty translation of it.
     """
     if path.is_dir():
         items = _read_contrapro(path)
@@ -122,7 +122,7 @@ def _of_passage(path: Path, number: int, passage: _Passage) -> ContrastiveItem:
 
 
 def _read_contrapro(folder: Path) -> list[ContrastiveItem]:
-    """Groups of lines, whose first is right; the class of a group is the word that its variants exchange."""
+    """Read groups of lines, of which the first is right; a group's class is the word in which its variants differ."""
     numbers = [line for line in _texts(folder / GROUPS) if line]
     if not all(number.isdecimal() for number in numbers):
         raise DataError("must have a line number on each line", folder / GROUPS)
@@ -131,7 +131,7 @@ def _read_contrapro(folder: Path) -> list[ContrastiveItem]:
     lengths = {len(side) for side in (source_text, target_text, source_context, target_context)}
     if len(lengths) > 1:
         raise DataError("its text and context files have different numbers of lines", folder)
-    if beyond := [number for number in numbers if int(number) > len(source_text)]:  # as published, the end is there too
+    if beyond := [number for number in numbers if int(number) > len(source_text)]:  # published sets list the end, too
         raise DataError(
             f"names line {beyond[0]} (from 0), but the text has only {len(source_text)} lines", folder / GROUPS
         )
@@ -150,7 +150,7 @@ def _read_contrapro(folder: Path) -> list[ContrastiveItem]:
 
 
 def _pair(folder: Path, kind: str) -> tuple[list[str], list[str]]:
-    """Source and target side: the file with the language that the folder's name begins with, and the other."""
+    """Read source and target side, in the order of the two languages with which the folder's name ends."""
     found = sorted(folder.glob(f"*.{kind}.*"))
     by_language = {path.name.split(f".{kind}.")[1].removesuffix(".gz"): path for path in found}
     languages = folder.name.split("-")[-2:]
@@ -169,7 +169,7 @@ def _texts(path: Path) -> list[str]:
 
 
 def _exchanged(right: str, wrong: str) -> str:
-    """The pronoun of the right variant for which the wrong one has another; words that agree with it may differ too."""
+    """Return the right variant's pronoun where the wrong one differs; words that agree with it may differ, too."""
     pairs = zip(*(_WORD.findall(text.lower()) for text in (right, wrong)), strict=False)
     return next((one for one, other in pairs if one != other and one in _PRONOUNS), "other")
 

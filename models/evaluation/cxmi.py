@@ -1,7 +1,8 @@
-"""How much each translation owes to its context: conditional cross-mutual information, sentence by sentence.
+"""How much the context helps each translation: conditional cross-mutual information, sentence by sentence.
 
-P-CXMI (Fernandes et al. 2023, eq. 2): log p(y | x, C) - log p(y | x), both by one model that was trained to do without
-context too; its mean over a corpus is the CXMI of Fernandes et al. 2021, eq. 3. Here y is a sentence's reference.
+P-CXMI (Fernandes et al. 2023, eq. 2) is log p(y | x, C) - log p(y | x), both from one model that was trained both with
+and without context; its mean over a corpus is the CXMI of Fernandes et al. 2021, eq. 3. Here y is a sentence's
+reference.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,14 +23,14 @@ def pointwise(
     fits: Callable[[Sentence], bool],
     advance: Callable[[int], object],
 ) -> list[list[float]]:
-    """The P-CXMI of each sentence of each document, in nats.
+    """Compute the P-CXMI of each sentence of each document, in nats.
 
     Args:
         scorer: the model.
         documents: sentences with their reference translations.
         reach: which sentences around each one are its context.
-        fits: whether the model can score a sentence; one that it cannot has 0, and is context all the same.
-        advance: told of each number of sentences that are done.
+        fits: whether the model can score a sentence; one that it cannot gets 0, but still serves as context.
+        advance: called with the number of sentences done since the last call.
 
     Raises:
         DataError: a sentence has no reference.
@@ -46,19 +47,19 @@ def pointwise(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Of the P-CXMI of a corpus."""
+    """Statistics of a corpus's P-CXMI."""
 
     sentences: int
     cxmi: float
-    """Mean of all sentences, in nats."""
+    """Mean over all sentences, in nats."""
     helped: float
-    """Share of the sentences whose translation the context makes likelier."""
+    """Share of the sentences whose translation is likelier with context."""
     helped_by_a_nat: float
-    """And of those that it makes likelier by more than a nat, that is, 2.7 times as likely."""
+    """Share of the sentences whose translation is likelier by more than a nat, that is, 2.7 times as likely."""
 
 
 def summary(values: Sequence[float]) -> Summary:
-    """What the values of sentences come to.
+    """Summarize the values of sentences.
 
     Raises:
         DataError: there is no sentence.

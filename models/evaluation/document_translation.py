@@ -1,4 +1,4 @@
-"""Whole documents through a translator, sentence by sentence where one reads the translations of those before it."""
+"""Translation of whole documents, one sentence after the other if the translator reads its earlier translations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from models.data.replacement import REAL, Replacement
 
 
 class Translated(Protocol):
-    """One translation; `models.engine.requests.Translation` is one."""
+    """One translation, such as `models.engine.requests.Translation`."""
 
     @property
     def text(self) -> str:
@@ -20,20 +20,20 @@ class Translated(Protocol):
 
     @property
     def tokens(self) -> int:
-        """Target tokens that were generated."""
+        """How many target tokens were generated."""
 
 
 class Translator(Protocol):
-    """What translates."""
+    """Translates sentences in their context."""
 
     @property
     def reads_target(self) -> bool:
         """Whether it reads the translations of the preceding sentences."""
 
     def translate(self, windows: Sequence[Window]) -> Sequence[Translated]:
-        """Translate the current sentence of each window: as many translations, in the same order.
+        """Translate the current sentence of each window; return as many translations, in the same order.
 
-        The preceding sentences have the translator's own translations where it reads them, and none otherwise; no
+        The preceding sentences have the translator's own translations if it reads them, and none otherwise, so that no
         reference can find its way into a translation.
         """
 
@@ -49,14 +49,14 @@ def translate_documents(
     """Translate every sentence of the documents.
 
     A translator that reads translations gets the first sentences of all documents together, then the second ones with
-    what it made of the first, and so on; any other gets all sentences at once.
+    its translations of the first, and so on; any other gets all sentences at once.
 
     Args:
         translator: what translates.
-        documents: whose targets, if they have any, are not read, unless they are drafts.
-        reach: which sentences around each one the translator is given.
-        replacement: what it is given in their place.
-        drafted: whether the targets are drafts: the translator is given each as the target of its current sentence.
+        documents: what is translated; targets, if there are any, are not read unless they are drafts.
+        reach: which sentences around each one the translator is given as context.
+        replacement: what it is given in place of that context.
+        drafted: whether the targets are drafts, each given to the translator as the target of its current sentence.
 
     Returns:
         A translation for each sentence, in order.
@@ -69,7 +69,7 @@ def translate_documents(
         given = [_window(documents[number], position, reach, own[number], drafted) for number, position in turn]
         numbers = [number for number, _ in turn]
         if replacement.kind != "real":
-            # What takes the place of a context may be of documents, too, that have no more to be translated.
+            # A replacement context may also come from documents that are already translated to their end.
             over = [n for n in sorted({*range(len(documents))} - {*numbers}) if documents[n].sentences]
             ended = [_window(documents[n], len(documents[n].sentences) - 1, reach, own[n], drafted) for n in over]
             given = replacement.apply([*given, *ended], [*numbers, *over])[: len(given)]
@@ -84,14 +84,14 @@ def translate_documents(
 def _constant(
     translator: Translator, documents: Sequence[Document], reach: ContextWindow, replacement: Replacement
 ) -> Sentence | None:
-    """One sentence of all documents, with what is made of it: a translator that reads translations needs that, too."""
+    """Draw one sentence of all documents and translate it: a translator that reads translations needs that, too."""
     places = [(document, at) for document in documents for at in range(len(document.sentences))]
     drawn = replacement.draw([_window(document, at, reach, None, drafted=False) for document, at in places])
     return drawn and Sentence(drawn.source, translator.translate([Window(Sentence(drawn.source))])[0].text)
 
 
 def _turns(documents: Sequence[Document], *, in_turn: bool) -> Iterator[list[tuple[int, int]]]:
-    """What can be translated together: document and position of each sentence, those of a document in order."""
+    """Yield what can be translated together: each sentence's document and position, those of a document in order."""
     everything = [(number, at) for number, document in enumerate(documents) for at in range(len(document.sentences))]
     if in_turn:
         by_position = groupby(sorted(everything, key=itemgetter(1)), key=itemgetter(1))
@@ -103,7 +103,7 @@ def _turns(documents: Sequence[Document], *, in_turn: bool) -> Iterator[list[tup
 def _window(
     document: Document, position: int, reach: ContextWindow, own: Sequence[Translated] | None, drafted: bool
 ) -> Window:
-    """A sentence in its context, with the translations that were made of it, if any, and never with a reference."""
+    """Return a sentence in its context, which has its own translations if any were made, and never references."""
     first, end = reach.around(position)
     sources = [sentence.source for sentence in document.sentences[first:end]]
     targets = repeat(None) if own is None else [translation.text for translation in own[first:position]]
@@ -115,20 +115,20 @@ def _window(
 
 @dataclass(frozen=True, slots=True)
 class Piecewise:
-    """A translator that is given at most `size` sentences at a time, and says how many are done."""
+    """Wraps a translator: gives it at most `size` sentences at a time, and reports how many are done."""
 
     translator: Translator
     done: Callable[[int], object]
-    """Called with the sentences of each call."""
+    """Called with the number of sentences after each call of the translator."""
     size: int = 512
 
     @property
     def reads_target(self) -> bool:
-        """As the translator."""
+        """As the wrapped translator."""
         return self.translator.reads_target
 
     def translate(self, windows: Sequence[Window]) -> list[Translated]:
-        """As the translator."""
+        """As the wrapped translator."""
         found: list[Translated] = []
         for start in range(0, len(windows), self.size):
             piece = windows[start : start + self.size]

@@ -1,6 +1,6 @@
-"""BLEU and chrF of a translator on documents, and whether one system is better than another by more than chance.
+"""BLEU and chrF of a translator on documents, and whether one system is significantly better than another.
 
-Scores are sacreBLEU's (Post 2018), with its signature. Takes any translator: a runtime, a checkpoint, a fake.
+Scores are sacreBLEU's (Post 2018), with its signature. Any translator will do: a runtime, a checkpoint, a fake.
 """
 
 import time
@@ -22,10 +22,10 @@ from models.evaluation.document_translation import Translator, translate_documen
 
 
 class Scorer(Protocol):
-    """What tells how likely a translation is."""
+    """Tells how likely translations are."""
 
     def score(self, windows: Sequence[Window], targets: Sequence[str]) -> Sequence[float]:
-        """Give the log-probability of each target as the translation of its window's current sentence.
+        """Return the log-probability of each target as the translation of its window's current sentence.
 
         The current sentences have no target; those around them have their references.
         """
@@ -50,16 +50,16 @@ class Scores:
     bleu: float
     chrf: float
     document_bleu: float
-    """BLEU with each document as one segment, so that sentences may be divided otherwise than in the reference."""
+    """BLEU with each document as one segment, so that sentences may be split differently from the reference."""
     signature: str
     chrf_signature: str
     tokens_per_second: float
-    """Target tokens generated, by the time that the translator took."""
+    """Target tokens generated per second that the translator took."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The scores, and the translations that they are of: one for each sentence of the documents, in order."""
+    """The scores, and the translations that were scored: one for each sentence of the documents, in order."""
 
     scores: Scores
     translations: tuple[str, ...]
@@ -67,7 +67,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One metric of two systems; `p_value` is small where the difference is hardly chance."""
+    """One metric of two systems; `p_value` is small if the difference is unlikely to be chance."""
 
     baseline: float
     system: float
@@ -88,10 +88,10 @@ def evaluate(
     Args:
         translator: What is evaluated.
         documents: Sentences with their reference translations.
-        window: Which sentences around each one the translator is given.
-        replacement: What it is given in their place.
+        window: Which sentences around each one the translator is given as context.
+        replacement: What it is given in place of that context.
         options: How text is compared.
-        clock: Seconds; for `tokens_per_second`.
+        clock: The time in seconds, for `tokens_per_second`.
 
     Raises:
         DataError: there is no sentence, or one has no reference.
@@ -116,15 +116,15 @@ def reference_loss(
     fits: Callable[[Sentence], bool] = lambda _: True,
     replacement: Replacement = REAL,
 ) -> float:
-    """Cross-entropy of the references, in nats a token, end of sentence included.
+    """Return the cross-entropy of the references, in nats per token, end of sentence included.
 
     Args:
         scorer: What is evaluated.
-        count_tokens: Tokens of a sentence's reference as the scorer reads it, without the end of sentence.
+        count_tokens: Counts the tokens of a sentence's reference as the scorer reads it, without the end of sentence.
         documents: Sentences with their reference translations.
-        window: Which sentences around each one the scorer is given.
+        window: Which sentences around each one the scorer is given as context.
         fits: Whether the scorer can score a sentence with its reference; one that it cannot is context only.
-        replacement: What it is given in their place.
+        replacement: What the scorer is given in place of the context.
 
     Raises:
         DataError: there is no sentence that fits, or one has no reference.
@@ -147,12 +147,12 @@ def compare(
     options: MetricOptions = DEFAULT_METRICS,
     samples: int = 1000,
 ) -> dict[str, Comparison]:
-    """Paired bootstrap resampling (Koehn 2004) of two systems' translations, by sacreBLEU; keys `bleu` and `chrf`.
+    """Compare two systems by sacreBLEU's paired bootstrap resampling (Koehn 2004); keys `bleu` and `chrf`.
 
-    Its p-value counts differences without their sign, as Moses' script did: for a difference of any size it is half of
-    a two-sided one. Samples of few sentences are much alike, those of a single one all the same, and would find any
-    difference certain: it is at least the chance that all sentences differ in that direction, 1/2 of one sentence.
-    The seed is sacreBLEU's: 12345, or the environment variable SACREBLEU_SEED.
+    Its p-value ignores the sign of differences, as Moses' script did; unless the difference is tiny, it is half of a
+    two-sided one. Samples of few sentences hardly differ (those of one sentence not at all), and would make any
+    difference look certain. So the p-value is at least the chance that all sentences differ in that direction: 1/2 for
+    one sentence. The seed is sacreBLEU's: 12345, or the environment variable SACREBLEU_SEED.
 
     Raises:
         DataError: the three differ in their number of sentences, or have none.
@@ -174,7 +174,7 @@ def _comparison(row: Sequence[str | Result], sentences: int) -> Comparison:
     baseline, system = (result for result in row if isinstance(result, Result))
     p_value = system.p_value
     if p_value is None or baseline.score == system.score:
-        p_value = 1.0  # sacreBLEU calls it significant where two systems never differ: no sample exceeds nought
+        p_value = 1.0  # sacreBLEU finds equal systems significantly different, since no sample exceeds 0
     return Comparison(baseline.score, system.score, max(p_value, 2.0**-sentences))
 
 
@@ -211,7 +211,7 @@ def _bleu(options: MetricOptions) -> BLEU:
 
 
 def _windows(documents: Sequence[Document], window: ContextWindow, replacement: Replacement) -> list[Window]:
-    """All sentences in their context with its references, but without their own."""
+    """Return all sentences without their own references, in their context, which has its references."""
     given = [
         (replace(each, current=Sentence(each.current.source)), number)
         for number, document in enumerate(documents)

@@ -1,4 +1,4 @@
-"""What `evaluate` and `contrast` wrote with --json, read again: for tables and pictures."""
+"""Reading the JSON that `evaluate` and `contrast` write with --json, for tables and pictures."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from models.errors import DataError
 
 
 class Result(BaseModel):
-    """Figures of a model with one kind of context; None is not measured."""
+    """Figures of a model with one kind of context; None if not measured."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -20,25 +20,25 @@ class Result(BaseModel):
     context: ContextKind
     context_sentences: int
     loss: float | None = None
-    """Of the references, in nats a token."""
+    """Cross-entropy of the references, in nats per token."""
     bleu: float | None = None
     chrf: float | None = None
     document_bleu: float | None = None
     tokens_per_second: float | None = None
     accuracy: float | None = None
-    """Of a contrastive set, between 0 and 1."""
+    """On a contrastive set, between 0 and 1."""
     macro: float | None = None
-    """Mean of the accuracies of its classes."""
+    """Mean of the accuracies of the set's classes."""
 
 
 FIGURES: Final = tuple(name for name in Result.model_fields if name not in ("model", "context", "context_sentences"))
 
 
 def read_results(files: Sequence[Path]) -> list[Result]:
-    """The results that files hold, in their order; those of one model with one context are one.
+    """Read results from files, in their order; those of the same model with the same context are merged into one.
 
     Raises:
-        DataError: a file holds something else, or two files the same figure.
+        DataError: a file holds something else, or two files hold the same figure.
     """
     found: dict[tuple[str, ContextKind, int], dict[str, float]] = {}
     for file in files:

@@ -1,9 +1,9 @@
-"""Whether one system chooses the right translation more often than another by more than chance.
+"""Whether one system chooses the right translation significantly more often than another.
 
 Paired bootstrap resampling (Koehn 2004), over documents: the items of a document are about the same people, so they are
-not independent of each other. The p-value is two-sided: how often a sample's difference lies as far from the mean of
-all samples as the difference that was found lies from nought; sacreBLEU's, of BLEU and chrF, is half of that. Samples
-of few documents are much alike: it is at least the chance that all of them differ in one direction, 1 of one document.
+not independent of each other. The p-value is two-sided: how often a sample's difference is as far from the mean of all
+samples as the observed difference is from zero; sacreBLEU's, for BLEU and chrF, is half of that. Since samples of few
+documents hardly differ, it is at least the chance that all documents differ in one direction: 1 for one document.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,13 +22,13 @@ from models.evaluation.metrics import Comparison
 
 SAMPLES: Final = 1000
 SEED: Final = 12345
-"""sacreBLEU's own."""
+"""The same as sacreBLEU's."""
 
 _OUTCOME: Final = TypeAdapter(Outcome)
 
 
 def write_outcomes(outcomes: Iterable[Outcome], file: Path) -> None:
-    """Write outcomes as JSON, one a line."""
+    """Write outcomes as JSON lines."""
     write_whole(file, (_OUTCOME.dump_json(outcome) + b"\n" for outcome in outcomes))
 
 
@@ -36,17 +36,17 @@ def read_outcomes(file: Path) -> list[Outcome]:
     """Read what `write_outcomes` wrote.
 
     Raises:
-        DataError: the file is missing, or a line is no outcome.
+        DataError: the file is missing, or a line is not an outcome.
     """
     return [_outcome(file, number, line) for number, line in enumerate(read_lines(file), 1)]
 
 
 class Judged(Protocol):
-    """An item of a set, or what came of it."""
+    """An item of a set, or its outcome."""
 
     @property
     def document(self) -> str:
-        """What it is of."""
+        """The document that it is from."""
 
     @property
     def label(self) -> str:
@@ -54,10 +54,10 @@ class Judged(Protocol):
 
 
 def require_same_items(baseline: Sequence[Judged], system: Sequence[Judged]) -> None:
-    """See to it that two systems can be compared, or could be, once one of them has been judged.
+    """Check that both sides are for the same items; either may be outcomes, or items that are yet to be judged.
 
     Raises:
-        DataError: they are not of the same items.
+        DataError: they are not for the same items, or there are none.
     """
     items = [[(one.document, one.label) for one in side] for side in (baseline, system)]
     if not items[0] or items[0] != items[1]:
@@ -68,7 +68,7 @@ def compare_outcomes(baseline: Sequence[Outcome], system: Sequence[Outcome]) -> 
     """Compare the accuracies of two systems on the same items; keys `accuracy` and `macro`.
 
     Raises:
-        DataError: they are not of the same items.
+        DataError: they are not for the same items.
     """
     require_same_items(baseline, system)
     documents = _numbers([one.document for one in baseline])
@@ -102,25 +102,25 @@ def _comparison(baseline: Values, system: Values, baselines: Values, systems: Va
 
 
 def _accuracy(right: Values, total: Values) -> Values:
-    """Of all items of each sample, (samples,); `right` and `total` are (samples, classes)."""
+    """Return the accuracy over all items of each sample, (samples,); `right` and `total` are (samples, classes)."""
     return np.asarray(right.sum(1) / total.sum(1))
 
 
 def _macro(right: Values, total: Values) -> Values:
-    """The mean of the classes that a sample has."""
+    """Return the mean accuracy of the classes that occur in each sample."""
     shares = np.divide(right, total, out=np.full_like(right, np.nan), where=total > 0)
     return np.asarray(np.nanmean(shares, axis=1))
 
 
 def _table(documents: NDArray[np.int64], labels: NDArray[np.int64], values: Values, shape: tuple[int, int]) -> Values:
-    """The sum of the values of each class in each document."""
+    """Sum the values of each class in each document."""
     found = np.zeros(shape)
     np.add.at(found, (documents, labels), values)
     return found
 
 
 def _numbers(names: Sequence[str]) -> NDArray[np.int64]:
-    """Names as numbers from 0."""
+    """Number the names from 0."""
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
