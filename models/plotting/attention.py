@@ -14,19 +14,20 @@ from models.plotting.passage import Passage, read_passage
 
 @dataclass(frozen=True, slots=True)
 class AttentionMap:
-    """Of one part of a network: the mean over its layers, their heads and the tokens of a sentence."""
+    """The attention of one part of a network: the mean over its layers, their heads and the tokens of a sentence."""
 
     part: str
     shares: list[list[float]]
-    """Row by row what each sentence of the document gives to each, as shares of 1; all nought without context."""
+    """A row for each sentence: the share of 1 that it gives to each sentence; all 0 without context."""
 
 
 def sentence_attention(runtime: Runtime, document: Document) -> list[AttentionMap]:
-    """A map for each part of the network that attends to neighbouring sentences.
+    """Return a map for each part of the network that attends to neighbouring sentences.
 
     Raises:
         DataError: no sentence is short enough for the model.
-        PictureError: no part of it attends to the tokens of several sentences, or the document has no such.
+        PictureError: no part attends to the tokens of several sentences, or no sentence of the document has others to
+            attend to.
     """
     passage = read_passage(runtime, document)
     watched = passage.model.architecture.context_attentions(passage.examples, passage.batch)
@@ -43,7 +44,7 @@ def sentence_attention(runtime: Runtime, document: Document) -> list[AttentionMa
 
 
 def _by_sentence(watched: WatchedAttention, keys: Tensor, passage: Passage) -> Tensor:
-    """(n, n) from the weights of the keys (B, C): their sum over each sentence, of all that goes to sentences."""
+    """Sum the weights of keys (B, C) by sentence, as shares of all that goes to sentences: (n, n)."""
     count = len(passage.document.sentences)
     positions = torch.tensor(passage.positions, device=keys.device)
     place = positions[:, None] + watched.sentences

@@ -1,4 +1,4 @@
-"""What the kind of context does to each system: figures with the real context against replaced or none."""
+"""How the kind of context affects each system: figures with the real context, with a replaced one, and with none."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class Outcome:
 
 
 def outcomes_of(results: Sequence[Result]) -> list[Outcome]:
-    """Every figure of every result; of several sizes of context the largest.
+    """Return every figure of every result; where there are several sizes of context, of the largest one.
 
     Raises:
-        PictureError: there is one kind of context only, or none of these figures, so there is nothing to compare.
+        PictureError: there is only one kind of context, or none of these figures, so there is nothing to compare.
     """
     largest: dict[tuple[str, ContextKind], Result] = {}
     for result in sorted(results, key=lambda each: each.context_sentences):

@@ -22,7 +22,7 @@ class Series:
 
 
 def series_of(results: Sequence[Result]) -> list[Series]:
-    """A series for each system and each figure that the results have, in their order.
+    """Return a series for each system and each figure that the results have, in their order.
 
     Raises:
         PictureError: they have neither BLEU nor accuracy.

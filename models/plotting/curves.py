@@ -11,7 +11,7 @@ from models.errors import PictureError
 
 FOLDER: Final = "curves"
 FIGURES: Final = ("train/loss", "dev/loss", "dev/bleu", "dev/contrastive")
-"""That are drawn, as in TensorBoard."""
+"""The figures that are drawn, by their names in TensorBoard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class Curve:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether training has left curves there."""
+    """Return whether training has left curves there."""
     return (folder / FOLDER).is_dir()
 
 
 def read_curves(runs: Sequence[Path]) -> list[Curve]:
-    """The curves of all runs, in their order; where a run was resumed, what it did again counts.
+    """Read the curves of all runs, in their order; updates that a resumed run repeated count as last done.
 
     Raises:
         PictureError: a run has no points yet.
@@ -55,6 +55,6 @@ def _curves(run: Path, name: str) -> list[Curve]:
 
 
 def _names(runs: Sequence[Path]) -> list[str]:
-    """The folders' own names if they differ, else their paths."""
+    """Return the folders' own names if they differ, else their paths."""
     names = [run.resolve().name for run in runs]
     return names if len(set(names)) == len(names) else [str(run) for run in runs]

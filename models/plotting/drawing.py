@@ -19,7 +19,7 @@ from models.plotting.gates import GateValues
 from models.plotting.style import COLOURS, SHADES, legend, looks, panels
 
 _CURVES: Final = {
-    # What is minimised is not what the dev loss is: the two panels are not to be held against each other.
+    # The training objective is not the dev loss, so the two panels cannot be compared.
     "train/loss": ("training objective\nwith label smoothing and dropout", "nats a token"),
     "dev/loss": ("dev loss", "nats a token"),
     "dev/bleu": ("dev BLEU", "BLEU"),
@@ -39,11 +39,11 @@ _FINE_SHARE: Final = PercentFormatter(xmax=1, decimals=1)
 
 
 def draw_attention(maps: Sequence[AttentionMap], title: str) -> Figure:
-    """Sentence by sentence where attention goes; a row is a current sentence and adds up to 100 %."""
+    """Draw where each sentence's attention goes; a row is a current sentence and adds up to 100 %."""
     count = len(maps[0].shares)
     side = min(7.0, max(3.2, 0.16 * count + 1.6))
     figure, axes = panels(len(maps), side, side)
-    # One scale for all panels, from nought to the largest share, so that their shades can be compared.
+    # One scale for all panels, from zero to the largest share, so that their shades can be compared.
     largest = max(max(row) for each in maps for row in each.shares)
     for panel, each in zip(axes, maps, strict=True):
         shares = np.array(each.shares)
@@ -67,7 +67,7 @@ def draw_attention(maps: Sequence[AttentionMap], title: str) -> Figure:
 
 
 def draw_layer_weights(weights: Mapping[str, Sequence[float]], title: str) -> Figure:
-    """What each layer contributes to the mixture, with the figures on the bars."""
+    """Draw what each layer contributes to the mixture, with the figures on the bars."""
     longest = max(map(len, weights.values()))
     figure, axes = panels(len(weights), max(3.6, 0.55 * longest + 1.4), 3.6)
     shown: dict[str, Artist] = {}
@@ -86,7 +86,7 @@ def draw_layer_weights(weights: Mapping[str, Sequence[float]], title: str) -> Fi
 
 
 def draw_gates(gates: Sequence[GateValues], title: str) -> Figure:
-    """Mean and spread of each layer's gate: a thick line for half of all values, a thin one for nine tenths."""
+    """Draw mean and spread of each layer's gate: a thick line for half of all values, a thin one for nine tenths."""
     figure, (panel,) = panels(1, 7.0, 0.36 * len(gates) + 2.2)
     rows = range(len(gates))
     lowest, low, high, highest = np.array([gate.quantiles for gate in gates]).T
@@ -105,7 +105,7 @@ def draw_gates(gates: Sequence[GateValues], title: str) -> Figure:
 
 
 def draw_series(series: Sequence[Series]) -> Figure:
-    """BLEU and accuracy against the number of context sentences, a line for each system."""
+    """Draw BLEU and accuracy against the number of context sentences, a line for each system."""
     systems = list(dict.fromkeys(each.system for each in series))
     look = dict(zip(systems, looks(len(systems)), strict=True))
     measured = [figure for figure in _MEASURED if any(each.figure == figure for each in series)]
@@ -115,7 +115,7 @@ def draw_series(series: Sequence[Series]) -> Figure:
         for each in (each for each in series if each.figure == name):
             colour, marker = look[each.system]
             if each.sentences == [0]:
-                # A system that reads no context is a line to compare the others with.
+                # A system without context is a horizontal line to compare the others with.
                 panel.axhline(each.values[0], color=colour, linestyle="--")
             (shown[each.system],) = panel.plot(each.sentences, each.values, color=colour, marker=marker)
         title, unit = _MEASURED[name]
@@ -128,7 +128,7 @@ def draw_series(series: Sequence[Series]) -> Figure:
 
 
 def draw_kinds(outcomes: Sequence[Outcome]) -> Figure:
-    """A line for each system, and on it a mark for each kind of context; a panel for each figure."""
+    """Draw a panel for each figure, with a line for each system and on it a mark for each kind of context."""
     systems = list(dict.fromkeys(each.system for each in outcomes))
     kinds = [kind for kind in get_args(ContextKind) if any(each.context == kind for each in outcomes)]
     look = dict(zip(kinds, looks(len(kinds)), strict=True))
@@ -153,7 +153,7 @@ def draw_kinds(outcomes: Sequence[Outcome]) -> Figure:
 
 
 def draw_curves(curves: Sequence[Curve]) -> Figure:
-    """Figures over updates, a panel for each figure and a line for each run."""
+    """Draw figures over updates, a panel for each figure and a line for each run."""
     runs = list(dict.fromkeys(curve.run for curve in curves))
     look = dict(zip(runs, looks(len(runs)), strict=True))
     drawn = [name for name in FIGURES if any(curve.figure == name for curve in curves)]

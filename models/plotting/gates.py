@@ -1,4 +1,4 @@
-"""How far the gates of each layer let the context in, over the tokens of a document."""
+"""How much context the gates of each layer let in, over the tokens of a document."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,23 +16,23 @@ QUANTILES: Final = (0.05, 0.25, 0.75, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class GateValues:
-    """The weight that a layer's gate gives to the context, over all tokens and units: shares of 1."""
+    """The weight that a layer's gate gives to the context, over all tokens and units, between 0 and 1."""
 
     part: str
     layer: int
-    """Of the part, from 1."""
+    """The layer's number in the part, from 1."""
     mean: float
     quantiles: tuple[float, ...]
-    """At 5, 25, 75 and 95 %."""
+    """The quantiles at 5, 25, 75 and 95 %."""
     tokens: int
 
 
 def gate_values(runtime: Runtime, document: Document) -> list[GateValues]:
-    """The values of every gate that was used.
+    """Return the values of every gate that was used.
 
     Raises:
         DataError: no sentence is short enough for the model.
-        PictureError: it has no gates, or the document no sentence with context.
+        PictureError: the model has no gates, or the document has no sentence with context.
     """
     passage = read_passage(runtime, document)
     watched = passage.model.architecture.gates(passage.batch)
@@ -47,6 +47,6 @@ def gate_values(runtime: Runtime, document: Document) -> list[GateValues]:
 
 
 def _of(part: str, layer: int, values: Tensor) -> GateValues:
-    """Of (tokens, D)."""
+    """Summarize a gate's values (tokens, D)."""
     flat = values.float().flatten().cpu().numpy()
     return GateValues(part, layer, float(flat.mean()), tuple(map(float, np.quantile(flat, QUANTILES))), len(values))

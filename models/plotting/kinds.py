@@ -1,10 +1,10 @@
-"""Which pictures there are."""
+"""The kinds of pictures."""
 
 from enum import StrEnum
 
 
 class Picture(StrEnum):
-    """A kind of picture; its name is that of its files."""
+    """A kind of picture; its value is the name of its files."""
 
     ATTENTION = "attention"
     GATES = "gates"

@@ -1,4 +1,4 @@
-"""The learned mixtures of layers that a context is read from (Xu et al. 2021, table 5)."""
+"""The learned mixtures of layers from which a context is read (Xu et al. 2021, table 5)."""
 
 from models.engine.runtime import Runtime
 from models.errors import PictureError
@@ -6,7 +6,7 @@ from models.plotting.passage import network_of
 
 
 def layer_weights(runtime: Runtime) -> dict[str, list[float]]:
-    """By what is mixed, the share of the embeddings and of each layer's output; they sum to 1.
+    """Return, for each mixture, the shares of the embeddings and of each layer's output; they sum to 1.
 
     Raises:
         PictureError: the model mixes no layers.

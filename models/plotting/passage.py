@@ -1,4 +1,4 @@
-"""A document as a model sees it, whole: what attention and gates are looked at on."""
+"""A whole document as a model reads it, on which its attention and gates are observed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,22 +26,22 @@ class Passage:
     model: TranslationModel
     document: Document
     positions: Sequence[int]
-    """In the document, of the sentences that are in the batch; one that is too long serves as context only."""
+    """Positions in the document of the batch's sentences; one that is too long serves as context only."""
     examples: Sequence[Example]
     batch: Batch
 
     @torch.inference_mode()
     def observe(self, watched: Sequence[WatchedGate | WatchedAttention]) -> list[Tensor]:
-        """What is read of each while the model reads the document and its translations."""
+        """Return what is observed of each while the model reads the document and its translations."""
         target = target_of(self.batch)
         return observe(watched, lambda: self.model.hidden(self.batch, target[:, :-1]))
 
 
 def network_of(runtime: Runtime) -> TranslationModel:
-    """The network that translates with context.
+    """Return the network that translates with context.
 
     Raises:
-        PictureError: there is none: a plain Transformer in CTranslate2 does it.
+        PictureError: there is none; the model is a plain Transformer in CTranslate2.
     """
     engine = runtime.engine("direct")
     if not isinstance(engine, TorchEngine):
@@ -53,7 +53,7 @@ def network_of(runtime: Runtime) -> TranslationModel:
 
 
 def read_passage(runtime: Runtime, document: Document) -> Passage:
-    """A document with its translations, or where it has none with those that the model makes by greedy search.
+    """Read a document with its translations; if any is missing, with the model's own by greedy search.
 
     Raises:
         DataError: no sentence is short enough for the model.

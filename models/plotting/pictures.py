@@ -1,4 +1,4 @@
-"""What each picture is drawn of: models, runs, or figures in JSON."""
+"""What each picture is drawn from: models, runs, or figures in JSON."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,19 +24,19 @@ from models.plotting.style import save, styled
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What pictures are drawn of."""
+    """What pictures are drawn from."""
 
     runtime: Runtime | None = None
     document: Document | None = None
-    """That the model is looked at on."""
+    """The document that the model reads while it is observed."""
     runs: Sequence[Path] = ()
     files: Sequence[Path] = ()
-    """JSON of `evaluate` and `contrast`."""
+    """JSON files of `evaluate` and `contrast`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What came of it."""
+    """The pictures that were drawn."""
 
     files: list[Path] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Drawn:
 
 
 def sort_paths(paths: Sequence[Path], open_model: Callable[[Path], Runtime], document: Document | None) -> Material:
-    """What the paths are: files of figures, folders of runs, and at most one bundle or checkpoint.
+    """Sort paths into files of figures, folders of runs, and at most one bundle or checkpoint.
 
     Raises:
         PictureError: there are two models.
@@ -59,10 +59,10 @@ def sort_paths(paths: Sequence[Path], open_model: Callable[[Path], Runtime], doc
 
 
 def draw(material: Material, folder: Path, wanted: Sequence[Picture] = ()) -> Drawn:
-    """Draw the pictures that are wanted, or all that there are of the material, as PNG and SVG.
+    """Draw the wanted pictures, or all that the material allows, as PNG and SVG.
 
     Raises:
-        PictureError: one that is wanted cannot be drawn of it, or none can.
+        PictureError: a wanted picture cannot be drawn from the material, or no picture can.
         DataError: the document cannot be read by the model.
         OSError: a file cannot be written.
     """

@@ -23,7 +23,7 @@ NAMES: Final[dict[Way, str]] = {
 
 
 def draw_speeds(rows: Sequence[Row]) -> Figure:
-    """Tokens a second, a panel for each architecture and beam; the slowest and the fastest round are a thin line."""
+    """Draw tokens per second, a panel for each architecture and beam; thin lines span the slowest to fastest round."""
     shown = list(dict.fromkeys((row.architecture, row.beam) for row in rows))
     look = dict(zip(NAMES, looks(len(NAMES)), strict=True))
     figure, axes = panels(len(shown), 9.0 if len(shown) == 1 else 5.2, 3.8)

@@ -1,4 +1,4 @@
-"""How pictures look, and how they come into files: without a display, and the same bytes from the same data."""
+"""How pictures look and how they are saved: without a display, and with the same bytes for the same data."""
 
 import re
 import sys
@@ -19,12 +19,12 @@ from matplotlib.ticker import LogFormatter
 from models.data.whole import write_whole
 
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Of Okabe and Ito, which colour-blind people tell apart."""
+"""Okabe and Ito's palette, which colour-blind people can tell apart."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
 SHADES: Final = "Blues"
-"""From white, one colour, so that only lightness counts."""
+"""From white to one colour, so that only lightness matters."""
 _FONT: Final = "DejaVu Sans"
-"""matplotlib's own, the same everywhere."""
+"""Ships with matplotlib, so it is the same everywhere."""
 _EAST_ASIAN: Final = (
     "Noto Sans CJK JP",
     "Noto Sans JP",
@@ -38,9 +38,9 @@ _EAST_ASIAN: Final = (
     "MS Gothic",
     "WenQuanYi Zen Hei",
 )
-"""Fonts that have what it lacks; the first that is installed is asked first."""
+"""Fonts with the characters that it lacks, in order of preference."""
 _MISSING: Final = re.compile(r"Glyph (\d+) .* missing from font")
-"""What matplotlib says of a character, each time that it draws it."""
+"""matplotlib's warning, which it repeats each time that it draws such a character."""
 
 _STYLE: Final[dict[Any, Any]] = {
     "font.size": 11,
@@ -58,7 +58,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "figure.constrained_layout.w_pad": 0.08,
     "savefig.dpi": 160,
     "svg.fonttype": "path",
-    "text.parse_math": False,  # a $ in the name of a run is a $
+    "text.parse_math": False,  # a $ in the name of a run is just a $
     "svg.hashsalt": "antecedent",
 }
 _METADATA: Final[dict[str, dict[str, None]]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
@@ -66,20 +66,20 @@ _METADATA: Final[dict[str, dict[str, None]]] = {"png": {"Software": None}, "svg"
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Everything that is drawn and saved inside the block has the style of this project."""
+    """Draw and save everything inside the block in the style of this project."""
     with _missing_characters_told_once(), rc_context(_STYLE | {"font.family": _families()}):
         yield
 
 
 def _families() -> list[str]:
-    """Where a character is looked for, one after the other; of a font that is not installed each text would warn."""
+    """Return the fonts to try for a character; one that is not installed would cause a warning for each text."""
     installed = {font.name for font in fontManager.ttflist}
     return [_FONT, *(name for name in _EAST_ASIAN if name in installed)]
 
 
 @contextmanager
 def _missing_characters_told_once() -> Iterator[None]:
-    """Say in a line which characters no font has, in place of a warning for each time that one is drawn."""
+    """Report the characters that no font has in one line, rather than in a warning each time that one is drawn."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", _MISSING.pattern)
         yield
@@ -98,21 +98,21 @@ def _missing_characters_told_once() -> Iterator[None]:
 
 
 class _PlainNumbers(LogFormatter):
-    """Labels what matplotlib would: powers of ten, and more where there are few; but not by formulas, as it does."""
+    """Labels the same ticks as matplotlib (powers of ten, and more if there are few), but not with formulas."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:g}" if super().__call__(x, pos) else ""
 
 
 def scale_logarithmically(axes: Axes) -> None:
-    """Let the vertical axis be logarithmic."""
+    """Make the vertical axis logarithmic."""
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(_PlainNumbers())
     axes.yaxis.set_minor_formatter(_PlainNumbers())
 
 
 def panels(count: int, width: float, height: float) -> tuple[Figure, Sequence[Axes]]:
-    """A figure with so many panels side by side, two rows from four on; sizes of a panel in inches."""
+    """Make a figure with panels side by side, in two rows from four on; a panel's sizes are in inches."""
     columns = count if count < 4 else -(-count // 2)
     rows = -(-count // columns)
     figure = Figure(figsize=(width * columns, height * rows))
@@ -121,16 +121,16 @@ def panels(count: int, width: float, height: float) -> tuple[Figure, Sequence[Ax
 
 
 def looks(count: int) -> list[tuple[str, str]]:
-    """A colour and a marker for each of so many series: once the colours are used up, with other markers each."""
+    """Return a colour and a marker for each series; once the colours are used up, they recur with other markers."""
     rounds = (divmod(number, len(COLOURS)) for number in range(count))
     return [(COLOURS[place], MARKERS[(place + turn) % len(MARKERS)]) for turn, place in rounds]
 
 
 def legend(figure: Figure, handles: Mapping[str, Artist]) -> None:
-    """One legend for all panels, below them: what has which look.
+    """Add one legend for all panels, below them.
 
-    By name, as a label of matplotlib's own that begins with an underscore would be none. There are four columns, or as
-    many as the figure is wide enough for.
+    Labels are passed explicitly because matplotlib ignores an artist's own label if it begins with an underscore. The
+    legend has up to four columns, as many as fit in the figure's width.
     """
     for columns in range(min(len(handles), 4), 0, -1):
         shown = figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
@@ -144,7 +144,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write a figure as PNG and as SVG.
 
     Raises:
-        OSError: it cannot be written; what was there before stands.
+        OSError: it cannot be written; the previous files are kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = []
