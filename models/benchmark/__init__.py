@@ -1,1 +1,1 @@
-"""Tokens per second in every way to translate, interleaved."""
+"""Interleaved measurements of the tokens per second of every way to translate."""

@@ -1,7 +1,7 @@
 """A bundle that needs no data: a Transformer of the usual size with random weights, and documents for it.
 
-A sentence has `TOKENS` words, each of them a token. Where every translation is made as long, random weights are as fast
-as trained ones, and take as many steps in every way to translate.
+A sentence has `TOKENS` words, each of them a token. If every translation is given the same length, random weights are
+as fast as trained ones, and every way to translate takes the same number of steps.
 """
 
 import io
@@ -22,14 +22,14 @@ from models.export.writing import Contents, write_bundle
 from models.network.model import TranslationModel
 
 TOKENS: Final = 25
-"""Of each sentence, without the end of sentence."""
+"""Tokens of each sentence, without the end of sentence."""
 SENTENCES: Final = 20
-"""Of each document."""
+"""Sentences of each document."""
 VOCABULARY: Final = 32_000
 BASE: Final = BackboneConfig()
 """6 + 6 layers of width 512."""
 MINILM: Final = "minilm_context"
-"""`bert_context` with a BERT as small as the one that `systems_en_ja` is trained with."""
+"""`bert_context` with a BERT as small as that of `systems_en_ja`."""
 BERTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "bert_context": {
         "hidden_size": 768,
@@ -44,17 +44,17 @@ BERTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "intermediate_size": 1536,
     },
 }
-"""BERT-base, which Guo and Nguyen 2020 have, and MiniLM (Wang et al. 2020), of six layers."""
+"""The shapes of BERT-base, as in Guo and Nguyen 2020, and of MiniLM with six layers (Wang et al. 2020)."""
 
 
 def write_fixed(folder: Path, kind: str, backbone: BackboneConfig = BASE, vocabulary: int = VOCABULARY) -> None:
     """Write a bundle, the same every time.
 
     Args:
-        folder: that is not there yet.
-        kind: of the architecture, which has the values that it has by default; or `MINILM`.
-        backbone: its shape.
-        vocabulary: pieces that both languages share.
+        folder: the bundle's folder, which must not exist yet.
+        kind: the kind of architecture, with its default values; or `MINILM`.
+        backbone: the backbone's shape.
+        vocabulary: the number of pieces, which both languages share.
 
     Raises:
         ConfigError: BERT needs packages that are not installed.
@@ -72,7 +72,7 @@ def write_fixed(folder: Path, kind: str, backbone: BackboneConfig = BASE, vocabu
 
 
 def fixed_documents(sentences: int, vocabulary: int = VOCABULARY) -> list[Document]:
-    """Documents with translations, of so many sentences together or a few more; none is there twice."""
+    """Make different documents with translations, of `sentences` sentences in all or a few more."""
     chooser, words = random.Random(1), _words(vocabulary)  # noqa: S311
 
     def text() -> str:
@@ -89,7 +89,7 @@ def _words(vocabulary: int) -> list[str]:
 
 
 def _tokenizer(vocabulary: int) -> Tokenizer:
-    """One that knows the words and nothing else."""
+    """Make a tokenizer that knows the words and nothing else."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(_words(vocabulary)),
@@ -108,7 +108,7 @@ def _tokenizer(vocabulary: int) -> Tokenizer:
 
 
 def _architecture(kind: str, beside: Path, vocabulary: int) -> Mapping[str, Any]:
-    """The section of a run; where it has a BERT, that is written beside."""
+    """Return the architecture section of a run; if it has a BERT, write that to `beside`."""
     if kind not in BERTS:
         return {"kind": kind}
     shape = BERTS[kind]
@@ -131,7 +131,7 @@ def _config(kind: str, backbone: BackboneConfig, architecture: Mapping[str, Any]
 
 
 def _write_bert(folder: Path, vocabulary: int, shape: Mapping[str, Any]) -> Path:
-    """A random BERT that knows the words."""
+    """Write a random BERT that knows the words."""
     try:
         from transformers import BertConfig, BertModel  # noqa: PLC0415 - only this one needs it
     except ImportError:

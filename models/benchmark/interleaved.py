@@ -1,7 +1,7 @@
 """Tokens per second in every way to translate, against the same backbone without context in CTranslate2.
 
-All ways take turns on the same sentences within one run, so that a machine that grows slower or faster does so for each
-of them; a way's figure is the median of its rounds, a ratio the median of the rounds' own ratios.
+All ways take turns on the same sentences within one run, so that a machine that becomes slower or faster affects them
+all alike; a way's figure is the median of its rounds, a ratio the median of the rounds' ratios.
 """
 
 import time
@@ -26,7 +26,7 @@ PLAIN: Final[Way] = "plain"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way with one beam and one batch size."""
+    """The figures of one way with one beam and one batch size."""
 
     architecture: str
     strategy: Way
@@ -35,23 +35,23 @@ class Row:
     lanes: int
     beam: int
     batch: int
-    """Sentences of each lane."""
+    """Sentences per lane."""
     tokens_per_second: float
-    """Target tokens that all lanes generate in a second: the median of the rounds."""
+    """Target tokens that all lanes together generate per second: the median of the rounds."""
     slowest: float
     fastest: float
-    """Of the rounds, in tokens a second."""
+    """The speeds of the slowest and the fastest round, in tokens per second."""
     milliseconds: float
-    """For a batch in each lane, side by side: the median of the rounds."""
+    """Time for one batch in each lane, side by side: the median of the rounds."""
     ratio: float
-    """Of speed, to CTranslate2 with the backbone alone."""
+    """Speed relative to CTranslate2 with the backbone alone."""
     plain_ratio: float | None
-    """Of speed, to the plain way, if that was measured."""
+    """Speed relative to the plain way, if that was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Under which ways are compared."""
+    """The conditions under which ways are compared."""
 
     device: str
     compute_type: str
@@ -59,35 +59,35 @@ class Conditions:
     beams: Sequence[int]
     batches: Sequence[int]
     rounds: int = 5
-    """After one that is not counted."""
+    """Rounds that are measured, after a first one that is not counted."""
     length: int | None = None
-    """Of every translation, in tokens; without it, a translation ends where the model ends it."""
+    """Length of every translation, in tokens; if None, a translation ends where the model ends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A way, measured once."""
+    """One measurement of a way."""
 
     tokens: int
     seconds: float
 
     @property
     def speed(self) -> float:
-        """Tokens a second."""
+        """Tokens per second."""
         return self.tokens / self.seconds
 
 
 class Team(Protocol):
-    """Who translates: `models.benchmark.lanes.Lanes`."""
+    """A number of lanes that translate, such as `models.benchmark.lanes.Lanes`."""
 
     def give(self, work: Sequence[Work]) -> None:
         """Hand each lane its next sentences."""
 
     def forget(self) -> None:
-        """Let no lane have states of any context."""
+        """Make all lanes forget the context states that they keep."""
 
     def run(self, way: Way, options: SearchOptions) -> int:
-        """Let every lane translate its sentences; gives the target tokens of all."""
+        """Let every lane translate its sentences; return the number of target tokens of all."""
 
 
 def benchmark(
@@ -102,13 +102,13 @@ def benchmark(
     """Measure every way with every beam and batch size.
 
     Args:
-        runtime: of the bundle that the lanes have, to prepare the sentences.
-        documents: whose sentences are translated; repeated where the lanes take more, which spares those a part of
-            their work that read a context only once.
-        conditions: the same for all.
-        team: of `conditions.lanes` lanes.
-        clock: seconds.
-        progress: wraps what is iterated over: the rounds of every beam and batch size.
+        runtime: the runtime of the lanes' bundle, which prepares the sentences.
+        documents: the sentences to translate. They repeat if the lanes need more, which saves work for ways that read a
+            context only once.
+        conditions: the same for all ways.
+        team: `conditions.lanes` lanes.
+        clock: the time in seconds.
+        progress: wraps the iteration over the rounds of all beams and batch sizes.
 
     Raises:
         DataError: there is no sentence.
@@ -127,7 +127,7 @@ def benchmark(
         options = _options(runtime, setting[0], conditions.length)
         team.give(_parts(work, turn, conditions.lanes, setting[1]))
         for way, rounds in measured[setting].items():
-            if conditions.device != "cpu":  # for graphs, which a service that has run for a while has captured
+            if conditions.device != "cpu":  # captures CUDA graphs, as a service has after a while
                 _measure(team, way, options, clock)
             found = _measure(team, way, options, clock)
             if turn:
@@ -138,7 +138,7 @@ def benchmark(
 
 
 def _measure(team: Team, way: Way, options: SearchOptions, clock: Callable[[], float]) -> Round:
-    if way != "warm":  # what comes before has kept its states
+    if way != "warm":  # `warm` uses the states that the way before it kept
         team.forget()
     start = clock()
     tokens = team.run(way, options)
@@ -146,7 +146,7 @@ def _measure(team: Team, way: Way, options: SearchOptions, clock: Callable[[], f
 
 
 def _ways(runtime: Runtime, beam: int, conditions: Conditions) -> list[Way]:
-    runtime.engine("sentence")  # says so if there is no backbone to compare with
+    runtime.engine("sentence")  # raises if there is no backbone to compare with
     ways: list[Way] = [PEER]
     if conditions.device != "cpu":
         ways.append("float16")
@@ -154,11 +154,11 @@ def _ways(runtime: Runtime, beam: int, conditions: Conditions) -> list[Way]:
     if keeps_states(runtime):
         ways.append("warm")
     if conditions.device != "cpu" and has_torch_weights(runtime):
-        ways.append("eager")  # what graphs are worth
+        ways.append("eager")  # shows what graphs are worth
     if beam > 1:  # else there is nothing to choose from
         ways.append("rerank")
     if conditions.length is not None or has_torch_weights(runtime):
-        ways.append(PLAIN)  # untrained weights would know no end
+        ways.append(PLAIN)  # untrained weights would not end a translation
     return ways
 
 
@@ -177,9 +177,9 @@ def _requests(documents: Sequence[Document], window: ContextWindow) -> Iterator[
 
 
 def _parts(work: Work, turn: int, lanes: int, batch: int) -> Sequence[Work]:
-    """What each lane translates in a round: other sentences than in the last one, while there are more.
+    """Choose what each lane translates in a round: other sentences than in the last one, while there are more.
 
-    They are dealt by length, there and back, so that no lane waits long for the others to be done.
+    Sentences are dealt by length, back and forth over the lanes, so that all take about equally long.
     """
     first = turn * lanes * batch % len(work)
     chosen = sorted(islice(cycle(work), first, first + lanes * batch), key=lambda request: -len(request.example.source))

@@ -19,12 +19,12 @@ from models.search.hypotheses import SearchOptions
 Way = Literal["sentence", "float16", "direct", "warm", "eager", "rerank", "plain"]
 """How to translate.
 
-- `sentence`: CTranslate2 with the backbone alone.
-- `float16`: the same in float16; on a GPU alone.
+- `sentence`: CTranslate2, with the backbone alone.
+- `float16`: the same in float16; only on a GPU.
 - `direct`: with context, which is encoded anew.
-- `warm`: once more, with the states of the context that were kept.
-- `eager`: as `direct`, but with steps that are not captured as CUDA graphs; on a GPU alone.
-- `rerank`: as many translations as the beam is wide, by the backbone, of which the model with context chooses.
+- `warm`: with context, whose states were kept from the run before.
+- `eager`: like `direct`, but steps are not captured as CUDA graphs; only on a GPU.
+- `rerank`: the backbone makes as many translations as the beam is wide, and the model with context chooses one.
 - `plain`: with context, by `PlainDecoder`.
 """
 
@@ -33,14 +33,14 @@ Work = Sequence[TokenizedRequest]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which bundle is loaded, and where and in which numbers it computes."""
+    """Which bundle is loaded, and on which device and in which type it computes."""
 
     folder: Path
     device: str = "cpu"
     compute_type: str = "auto"
 
     def load(self) -> Runtime:
-        """The bundle, on one thread.
+        """Load the bundle, on one thread.
 
         Raises:
             BundleError: it cannot be loaded.
@@ -50,19 +50,19 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Translate:
-    """A command to a lane: translate what it was given last."""
+    """A command to a lane: translate the sentences that it was given last."""
 
     way: Way
     options: SearchOptions
 
 
 Command = Work | Translate | None
-"""Sentences, what to do with them, or nothing: forget the states that were kept."""
+"""Sentences, what to do with them, or None: forget the states that were kept."""
 
 
 def serve(connection: Connection, where: Place) -> None:
-    """Load a bundle, then do what comes, until nothing comes any more; answers a number, or an error in words."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches lanes, too: each would show where it was just then
+    """Load a bundle, then execute commands until the connection ends; answer each with a number, or an error text."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches lanes, too: each would print a traceback
     try:
         runtime = where.load()
         engines = _engines(runtime, where)
@@ -88,24 +88,24 @@ def serve(connection: Connection, where: Place) -> None:
 
 
 def translate(engine: Engine, work: Work, options: SearchOptions) -> int:
-    """Translate sentences; gives the target tokens of all."""
+    """Translate sentences; return the number of target tokens of all."""
     return sum(len(best.tokens) for best, *_ in engine.translate(work, options))
 
 
 def in_one_call(work: Work) -> Work:
-    """The same with one maximum length for all, as CTranslate2 likes it best."""
+    """Return the same sentences with one maximum length, so that CTranslate2 translates them in one call."""
     longest = max(request.max_length for request in work)
     return [replace(request, max_length=longest) for request in work]
 
 
 def keeps_states(runtime: Runtime) -> bool:
-    """Whether the model keeps states of the context from one call to the next."""
+    """Return whether the model keeps states of the context from one call to the next."""
     direct = runtime.engine("direct")
     return isinstance(direct, TorchEngine) and bool(direct.caches)
 
 
 def has_torch_weights(runtime: Runtime) -> bool:
-    """Whether the model's weights are there for torch, and not in CTranslate2's form alone."""
+    """Return whether the bundle has the model's weights for torch, not only in CTranslate2's format."""
     return isinstance(runtime.engine("direct"), TorchEngine)
 
 
@@ -124,7 +124,7 @@ def _engines(runtime: Runtime, where: Place) -> Mapping[Way, Engine]:
 
 
 def _untrained(runtime: Runtime, where: Place) -> TranslationModel:
-    """The model of a bundle whose weights are CTranslate2's alone: as fast as they would be in torch."""
+    """Make an untrained model for a bundle with CTranslate2 weights only; it is as fast as a trained one."""
     manifest, vocabulary = runtime.manifest, runtime.manifest.vocabulary
     model = TranslationModel(manifest.backbone, manifest.architecture, vocabulary.source, vocabulary.target)
     model.initialize()

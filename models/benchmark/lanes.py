@@ -1,7 +1,7 @@
-"""Lanes that translate side by side: processes with one thread each, as they serve, or CTranslate2's own threads.
+"""Lanes that translate side by side: processes with one thread each, as in the service, or CTranslate2's own threads.
 
-The sentence backbone is CTranslate2's and translates in this process: once it has run in one, torch computes more
-slowly there.
+The sentence backbone runs in CTranslate2 in this process, not in the lanes' processes, because torch becomes slower in
+a process where CTranslate2 has run.
 """
 
 import multiprocessing
@@ -22,22 +22,22 @@ from models.errors import BundleError
 from models.search.hypotheses import SearchOptions
 
 PATIENCE: Final = 900.0
-"""Seconds in which a lane answers, or has failed."""
+"""Seconds after which a lane without an answer counts as failed."""
 PEERS: Final[tuple[Way, ...]] = ("sentence", "float16")
-"""The ways that are CTranslate2's."""
+"""The ways that run in CTranslate2."""
 
 
 class Lanes:
-    """So many lanes; each has its own sentences, and all begin at the same moment. Ended by leaving a `with` block."""
+    """Lanes with their own sentences each, which all begin at the same moment; they end with the `with` block."""
 
     def __init__(self, where: Place, count: int) -> None:
-        """Have so many lanes; they start with the block."""
+        """Set the number of lanes; they start with the `with` block."""
         self._where = where
         self._count = count
         self._threads = ThreadPoolExecutor(count)
         self._connections: list[Connection] = []
         self.processes: list[BaseProcess] = []
-        """Those of the lanes."""
+        """The lanes' processes."""
         self._work: Sequence[Work] = ()
         self._ended = ExitStack()
         self._peers: dict[Way, BackboneEngine] = {}
@@ -46,7 +46,7 @@ class Lanes:
         """Start the lanes; each loads the bundle.
 
         Raises:
-            BundleError: one of them cannot.
+            BundleError: a lane cannot load it.
         """
         with ExitStack() as started:
             started.callback(self._threads.shutdown)
@@ -68,11 +68,11 @@ class Lanes:
         self._ask(work)
 
     def forget(self) -> None:
-        """Let no lane have states of any context."""
+        """Make all lanes forget the context states that they keep."""
         self._ask([None] * self._count)
 
     def run(self, way: Way, options: SearchOptions) -> int:
-        """Let every lane translate its sentences; gives the target tokens of all.
+        """Let every lane translate its sentences; return the number of target tokens of all.
 
         Raises:
             BundleError: a lane has failed.
@@ -82,7 +82,7 @@ class Lanes:
         return sum(self._ask([Translate(way, options)] * self._count))
 
     def _peer(self, way: Way) -> BackboneEngine:
-        """CTranslate2 at its best: a thread for each lane, and the sentences of each in one call."""
+        """Return CTranslate2 at its best: a thread for each lane, and all sentences of a lane in one call."""
         if way not in self._peers:
             self._peers[way] = self._load_peer(way)
         return self._peers[way]

@@ -1,8 +1,8 @@
-"""The plain way to decode, as the papers' releases do: each step calls the decoder with the whole prefix anew.
+"""The plain way to decode, as in the papers' releases: each step calls the decoder anew with the whole prefix.
 
-It is here to be measured against. As a call of a decoder does, a step computes keys and values of source and context
-from the encoders' states, for all sentences of the batch. What it does not pay for, unlike most releases: hypotheses of
-a sentence share these, and the prefixes of finished sentences are not read.
+It serves as a baseline for measurements. In every step, the keys and values of source and context are computed from the
+encoders' states, for all sentences of the batch. It is cheaper than most releases in two ways: hypotheses of a sentence
+share these keys and values, and the prefixes of finished sentences are not read.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,20 +21,20 @@ _SENTENCES = "sentences"
 
 @dataclass
 class PlainState(State):
-    """The words so far, and of the batch which sentences are left, (B',)."""
+    """The words so far, and which sentences of the batch are left, (B',)."""
 
     size: int = field(kw_only=True)
-    """B of the whole batch."""
+    """B, the number of sentences in the whole batch."""
     begin: Callable[[], State] = field(kw_only=True)
-    """Prepares to decode all its sentences from their first words."""
+    """Prepares to decode all sentences of the batch from their first words."""
 
 
 class PlainDecoder(ModelDecoder):
-    """Decodes without a cache: of the words so far nothing is kept but what they are."""
+    """Decodes without a cache: only the words so far are kept."""
 
     @property
     def joins(self) -> bool:
-        """A batch ends before the next one begins."""
+        """Return False: a batch ends before the next one begins."""
         return False
 
     def start(self, batch: Batch) -> PlainState:
@@ -49,7 +49,7 @@ class PlainDecoder(ModelDecoder):
         )
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
-        """Scores of the next token, (R, V) in float32, after the last ones (R,) and all before them."""
+        """Return scores of the next token, (R, V) in float32, after the last tokens (R,) and all before them."""
         assert isinstance(state, PlainState)
         prefixes = state.extend(_WORDS, tokens[:, None, None])[:, :, 0]  # (R, T)
         whole, left = state.begin(), state.fixed[_SENTENCES]
@@ -58,5 +58,5 @@ class PlainDecoder(ModelDecoder):
         return self.scores(hidden[:, -1])
 
     def leave(self, rows: Sequence[int], state: State) -> Sequence[Memory]:  # noqa: ARG002
-        """Nothing: the next sentence reads this one again."""
+        """Leave nothing: the next sentence reads this one again."""
         return [{}] * len(rows)
