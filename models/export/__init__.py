@@ -1,1 +1,1 @@
-"""Checkpoint to bundle, checked before it is written; and back."""
+"""Export of a checkpoint to a bundle, which is checked before it is released; and the way back."""

@@ -1,4 +1,4 @@
-"""Whether a converted backbone gives what the torch one gives, on real sentences."""
+"""Whether a converted backbone agrees with the one in torch, on real sentences."""
 
 import math
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from models.search.hypotheses import Hypothesis, SearchOptions
 EXACT: Final = 1e-4
 """Nats: the most by which two float32 engines may differ in a token's log-probability or a translation's score."""
 CLOSE: Final = 0.02
-"""Nats a token: the most by which rounded weights may change the mean log-probability of the references, 2 % of
-perplexity. For the shipped model's step one int8 changed it by 0.0004, keys and values exchanged in one layer by 0.4;
-smaller mistakes than that are found by the exact comparison, which the conversion as such must pass in float32.
+"""Nats per token: the most by which rounded weights may change the mean log-probability of the references, 2 % of
+perplexity. For the shipped model's step one, int8 changed it by 0.0004, and swapping keys and values in one layer by
+0.4. Smaller mistakes are found by the exact comparison, which the conversion itself must pass in float32.
 """
 BEAMS: Final = (1, 4)
 NEVER_GENERATED: Final = {PAD, BOS}
-"""Our search forbids them, CTranslate2 does not; a model that has learnt anything gives them no probability."""
+"""Our search forbids them, CTranslate2 does not; a trained model gives them practically no probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Sentences, as requests without context, and their translations: what two engines are compared on."""
+    """Sentences, as requests without context, and their translations, on which two engines are compared."""
 
     requests: Sequence[TokenizedRequest]
     targets: Sequence[Tokens]
@@ -35,11 +35,11 @@ class Sample:
 def exact_disagreement(reference: Engine, other: Engine, sample: Sample) -> str | None:
     """Compare two engines that should compute the same.
 
-    Log-probabilities of the targets are compared token by token; greedy and beam-4 translations must be equal, or be
-    a tie: of scores within `EXACT`.
+    Log-probabilities of the targets are compared token by token; greedy and beam-4 translations must be equal, or their
+    scores must be within `EXACT` (a tie).
 
     Returns:
-        Where they differ, in words; None if nowhere.
+        A description of the difference; None if there is none.
     """
     ours, theirs = (engine.log_probabilities(sample.requests, sample.targets) for engine in (reference, other))
     difference = max(starmap(_distance, zip(chain(*ours), chain(*theirs), strict=True)))
@@ -56,7 +56,7 @@ def exact_disagreement(reference: Engine, other: Engine, sample: Sample) -> str 
 
 
 def mean_shift(reference: Engine, other: Engine, sample: Sample) -> float:
-    """By how much the mean log-probability per token of the targets is higher in the other engine, in nats."""
+    """Return by how many nats the targets' mean log-probability per token is higher in the other engine."""
     ours, theirs = (engine.log_probabilities(sample.requests, sample.targets) for engine in (reference, other))
     return fmean(chain(*theirs)) - fmean(chain(*ours))
 

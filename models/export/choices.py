@@ -1,4 +1,4 @@
-"""What a dev set decides when all is trained, and no weight depends on."""
+"""Settings that are chosen on a dev set after training, and on which no weight depends."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,20 +9,20 @@ from models.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is chosen after a run, in place of what the run says; `None` leaves it as it is."""
+    """Settings that replace those of a run; `None` keeps the run's own."""
 
     alpha: float | None = None
-    """How much search is to prefer longer translations."""
+    """How much search prefers longer translations."""
     patience: float | None = None
-    """For how many translations a beam search is to wait."""
+    """How many translations a beam search waits for, as a multiple of the beam size."""
     context_sentences: int | None = None
-    """The most preceding sentences to read, more or fewer than in training."""
+    """The most preceding sentences to read; it may be more or fewer than in training."""
 
     def applied_to(self, config: RunConfig) -> RunConfig:
-        """The run's config with them.
+        """Return the run's config with these settings.
 
         Raises:
-            ConfigError: the architecture reads as many sentences as it was trained with.
+            ConfigError: the architecture can only read as many sentences as it was trained with.
         """
         search = {"alpha": self.alpha, "patience": self.patience}
         chosen = {name: value for name, value in search.items() if value is not None}

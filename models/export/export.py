@@ -1,6 +1,6 @@
-"""From a checkpoint to a bundle: what training hands to serving.
+"""From a checkpoint to a bundle, which is what training hands to serving.
 
-A bundle appears whole or not at all, and only if what is in it agrees with the checkpoint.
+A bundle is written completely or not at all, and only if its contents agree with the checkpoint.
 """
 
 import shutil
@@ -33,7 +33,7 @@ from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
 
 CHECKED_SENTENCES: Final = 200
 _FORMER: Final = ".former"
-"""What the name of a bundle ends with that another one is about to replace."""
+"""The ending of the temporary name of a bundle that is being replaced."""
 
 
 def export_bundle(
@@ -48,30 +48,30 @@ def export_bundle(
 ) -> Manifest:
     """Write the bundle of a checkpoint.
 
-    Beside the weights for decoding with context lies a sentence model, converted to CTranslate2: that of step one
-    unless another is named. A model that was trained from scratch has none.
+    Besides the weights for decoding with context, the bundle has a sentence model, converted to CTranslate2: that of
+    step one unless another one is given. A model that was trained from scratch has none.
 
-    In an int8 bundle the matrices among the weights for decoding with context are in int8, too, as a CPU computes with
-    them; on a GPU, or in float32, their rounding moves log-probabilities in the third decimal place.
+    In an int8 bundle, the matrices among the weights for decoding with context are in int8, too, as a CPU uses them; on
+    a GPU, or in float32, their rounding changes log-probabilities in the third decimal place.
 
     Args:
-        checkpoint: its folder.
+        checkpoint: the checkpoint's folder.
         out: the bundle's folder; a bundle that is there is replaced, anything else is left alone.
-        quantization: of the stored weights.
-        documents: translated sentences to check the bundle on; without them the dev set that the run names.
-        scores: figures on test sets for the manifest, by a name that says which.
+        quantization: the type of the stored weights.
+        documents: translated sentences to check the bundle on; by default the run's dev set.
+        scores: figures on test sets for the manifest, by descriptive name.
         choices: what was chosen after the run.
-        sentence: checkpoint whose backbone is the sentence model, in place of step one's; it may be the same one.
+        sentence: checkpoint whose backbone is the sentence model, in place of step one's; may be `checkpoint` itself.
 
     Returns:
         The manifest of the new bundle.
 
     Raises:
         SelfTestError: the converted model disagrees with the checkpoint.
-        BundleError: there is no dev set to check it on, the sentence model does not fit, or the bundle cannot be
-            written.
+        BundleError: there is no dev set to check the bundle on, the sentence model does not fit, or the bundle cannot
+            be written.
         CheckpointError: the checkpoint, or the sentence model's, is damaged.
-        ConfigError: the architecture reads as many sentences as it was trained with.
+        ConfigError: the architecture can only read as many sentences as it was trained with.
         DataError: the dev set is damaged, or has no sentence to check on.
     """
     _clear_up_after_killed_ones(out)
@@ -97,7 +97,7 @@ def export_bundle(
 
 
 def _clear_up_after_killed_ones(out: Path) -> None:
-    """Remove what exports to this folder were writing that are gone, and put back what one was replacing."""
+    """Remove what killed exports to this folder have left behind, and restore a bundle that one was replacing."""
     for partial in abandoned(out):
         shutil.rmtree(partial, ignore_errors=True)
     for former in abandoned(out, _FORMER):
@@ -131,7 +131,7 @@ def _documents(config: RunConfig, given: Sequence[Document] | None) -> Sequence[
 
 
 def _sample(documents: Sequence[Document], trained: Checkpoint, reader: ContextReader) -> Sample:
-    """The first sentences that are neither empty nor longer than training has seen, in their context."""
+    """Return the first sentences that are neither empty nor longer than in training, in their context."""
     config = trained.config
     longest = min(config.data.max_tokens, config.backbone.max_length)
     corpus = TokenizedCorpus([_translated(document) for document in documents], trained.tokenizer, longest)
@@ -143,14 +143,14 @@ def _sample(documents: Sequence[Document], trained: Checkpoint, reader: ContextR
 
 
 def _translated(document: Document) -> Document:
-    """The sentences of a document that have a translation."""
+    """Keep the sentences of a document that have a translation."""
     return Document(tuple(sentence for sentence in document.sentences if sentence.target is not None), document.name)
 
 
 def _check_backbone(
     folder: Path, model: TranslationModel, tokenizer: Tokenizer, quantization: Quantization, sample: Sample
 ) -> None:
-    """Compare the conversion as such, in float32, and then the model that is shipped."""
+    """Check the conversion itself, in float32, and then the model that is shipped."""
     ours = TorchEngine(model)
     threads = torch.get_num_threads()
     with tempfile.TemporaryDirectory() as name:
@@ -166,9 +166,9 @@ def _check_backbone(
 
 
 def _check_weights(folder: Path, model: TranslationModel, quantization: Quantization, sample: Sample) -> None:
-    """Read the finished bundle as a server would, and compare its weights for decoding with context.
+    """Load the finished bundle as a server would, and check its weights for decoding with context.
 
-    Whoever stores float32 will have it computed so, too: on this machine it may be int8 unless the server is told.
+    A float32 bundle is checked in float32, as it is meant to be served: by default, this machine may compute in int8.
     """
     compute_type = "float32" if quantization == "float32" else "auto"
     stored = Runtime.load(folder, compute_type=compute_type, threads=torch.get_num_threads())
@@ -176,7 +176,7 @@ def _check_weights(folder: Path, model: TranslationModel, quantization: Quantiza
 
 
 def _check_shift(what: str, shift: float) -> None:
-    if not abs(shift) <= CLOSE:  # NaN is not
+    if not abs(shift) <= CLOSE:  # also true for NaN
         raise SelfTestError(
             f"{what} changed the mean log-probability of the checked translations by {shift:.3f} nats per token,"
             f" more than {CLOSE}, so no bundle is written; try --quantization float32, and serve the bundle with"

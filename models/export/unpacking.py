@@ -1,4 +1,4 @@
-"""A checkpoint out of a bundle, to train on from: the other way round than `export`."""
+"""From a bundle back to a checkpoint, to continue training from: the reverse of `export`."""
 
 from pathlib import Path
 
@@ -11,21 +11,21 @@ from models.training.checkpoints import Progress, build_model, load_weights, req
 
 
 def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
-    """Write the tokenizer and the final checkpoint of a run, as if the run had trained what the bundle holds.
+    """Write the tokenizer and the final checkpoint of a run, as if the run had trained the bundle's model.
 
-    A run of the sentence model gets the backbone alone: step one, where step two left it frozen. What the bundle has
-    rounded, to int8 or to float16, stays rounded.
+    A run of the sentence model gets only the backbone: that is step one's model if step two kept it frozen. Weights
+    that the bundle has rounded to int8 or float16 stay rounded.
 
     Args:
-        bundle: its folder.
-        config: of the run, of the same sizes; it says where both are written.
+        bundle: the bundle's folder.
+        config: the run's config, with the same sizes; tokenizer and checkpoint are written where it says.
 
     Returns:
         The checkpoint's folder.
 
     Raises:
-        BundleError: the bundle is damaged, or is another model than the run's.
-        CheckpointError: the run has a checkpoint or another tokenizer, or the checkpoint cannot be written.
+        BundleError: the bundle is damaged, or its model is not the run's.
+        CheckpointError: the run already has a checkpoint or another tokenizer, or the checkpoint cannot be written.
     """
     manifest = Manifest.load(bundle)
     manifest.verify(bundle)
@@ -48,7 +48,7 @@ def unpack_bundle(bundle: Path, config: RunConfig) -> Path:
 
 
 def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> ArchitectureConfig:
-    """What the checkpoint is to have: the bundle's, or that of a sentence model if the run is one."""
+    """Return the checkpoint's architecture: the bundle's, or that of a sentence model if the run trains one."""
     if manifest.languages != config.languages:
         raise BundleError(f"{bundle}: its languages are not those of the run {config.name}")
     if manifest.backbone != config.backbone:
@@ -60,7 +60,7 @@ def _architecture(bundle: Path, manifest: Manifest, config: RunConfig) -> Archit
     if isinstance(ours, SentenceConfig):
         return ours
     if isinstance(ours, BertContextConfig) and isinstance(theirs, BertContextConfig):
-        # Its own BERT may be rounded; the checksum lets no other one be read in place of what it was made of.
+        # The bundle's own BERT may be rounded; the checksum ensures that the run's is the one it was made from.
         theirs = theirs.model_copy(update={"bert": ours.bert})
     if isinstance(ours, DocTransformerConfig) and isinstance(theirs, DocTransformerConfig):
         theirs = theirs.model_copy(update={"context_sentences": ours.context_sentences})  # no weight depends on it

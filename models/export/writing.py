@@ -1,4 +1,4 @@
-"""The files of a bundle, written as they are; nobody has compared them with anything yet."""
+"""Writing the files of a bundle, without checking that they agree with the checkpoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from models.training.checkpoints import weights_of
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a bundle is made of; models in float32."""
+    """What a bundle is made from; the models are in float32."""
 
     config: RunConfig
     tokenizer: Tokenizer
     model: TranslationModel
     sentence: TranslationModel | None
-    """That translates without context, where there is one."""
+    """The model that translates without context, if there is one."""
 
     @property
     def has_own_backbone(self) -> bool:
-        """Whether the sentence model is the model's own backbone, whose weights then need not be there twice."""
+        """Whether the sentence model is the model's own backbone, whose weights are then stored only once."""
         if self.sentence is None:
             return False
         own, alone = (dict(model.backbone.named_parameters()) for model in (self.model, self.sentence))
@@ -43,7 +43,7 @@ class Contents:
 
     @property
     def kept_apart(self) -> dict[str, Tensor]:
-        """The weights that none of the converted models has."""
+        """The weights that are in none of the converted models."""
         weights = weights_of(self.model)
         converted = self.has_own_backbone or self.model.architecture.joins_source
         return without_backbone(weights) if converted else weights
@@ -59,14 +59,14 @@ def write_bundle(
     """Write a bundle into a new folder.
 
     Args:
-        folder: that is not there yet.
-        contents: they are not changed.
-        quantization: of the CTranslate2 backbone, and of the weights for decoding with context.
-        scores: figures on test sets, by a name that says which.
+        folder: the bundle's folder, which must not exist yet.
+        contents: what is written; it is not changed.
+        quantization: the type of the CTranslate2 backbone, and of the weights for decoding with context.
+        scores: figures on test sets, by descriptive name.
 
     Raises:
-        BundleError: a part of it cannot be converted.
-        OSError: it cannot be written.
+        BundleError: a part of the bundle cannot be converted.
+        OSError: the bundle cannot be written.
     """
     model, tokenizer = contents.model, contents.tokenizer
     folder.mkdir(parents=True)
@@ -99,7 +99,7 @@ def convert(model: TranslationModel, tokenizer: Tokenizer, folder: Path, quantiz
 
 
 def _as_in_bundle(config: RunConfig, architecture: Architecture) -> RunConfig:
-    """The config with what is read beside the weights where the bundle has it."""
+    """Return the config with the path of a pretrained BERT as it is in the bundle."""
     if architecture.pretrained is None:
         return config
     inside = config.architecture.model_copy(update={"bert": Path(BERT)})
