@@ -1,1 +1,1 @@
-"""What training hands to serving: a folder, and what it says of itself."""
+"""Bundles: the folders that training hands to serving, with a manifest that describes them."""

@@ -1,4 +1,4 @@
-"""BERT in a bundle: stored as the weights of the model are, and read without `transformers`."""
+"""BERT in a bundle: stored like the model's weights, and read without `transformers`."""
 
 import json
 from pathlib import Path
@@ -12,10 +12,10 @@ from models.network.architectures.bert_encoder import BertEncoder, BertShape
 
 
 def write_bert(encoder: FrozenBert, folder: Path, quantization: Quantization) -> None:
-    """Write a BERT with its vocabulary into a folder, made if it is not there.
+    """Write a BERT with its vocabulary into a folder, which is created if it does not exist.
 
     Raises:
-        ConfigError: its own folder cannot be read.
+        ConfigError: the BERT's original folder cannot be read.
         OSError: it cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -25,7 +25,7 @@ def write_bert(encoder: FrozenBert, folder: Path, quantization: Quantization) ->
 
 
 def read_bert(folder: Path) -> tuple[WordPiece, BertEncoder]:
-    """Its tokenization and its encoder, in float32.
+    """Read a BERT's tokenization and its encoder, in float32.
 
     Raises:
         BundleError: it cannot be read, or the package `tokenizers` is not installed.

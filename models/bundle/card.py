@@ -1,4 +1,4 @@
-"""The model card of a bundle (Mitchell et al. 2019), in Markdown: what its manifest says, for people."""
+"""The model card of a bundle (Mitchell et al. 2019): its manifest in Markdown, for people."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -11,7 +11,7 @@ _UNSAID: Final = "Its makers do not say."
 
 
 def model_card(manifest: Manifest) -> str:
-    """The card; what the manifest says nothing of is said to be unknown."""
+    """Return the card; it states explicitly what the manifest does not say."""
     provenance = manifest.provenance
     sections = {
         "The model": _table(dict(_facts(manifest))),

@@ -1,8 +1,8 @@
-"""The sentence Transformer as a CTranslate2 model, exactly.
+"""Exact conversion of the sentence Transformer to a CTranslate2 model.
 
-The converted model takes source pieces without control tokens: `add_source_eos` makes it append </s> itself, so that
-nobody who uses the folder can forget it. Decoding starts at <s>. Positions come from the backbone's own table, so
-neither engine has a row that the other lacks; CTranslate2 raises beyond its last row.
+The converted model takes source pieces without control tokens: with `add_source_eos` it appends </s> itself, so that
+users of the folder cannot forget it. Decoding starts with <s>. Positions come from the backbone's own table, so both
+engines have the same rows; CTranslate2 raises an error beyond the last one.
 """
 
 from collections import Counter
@@ -45,11 +45,11 @@ def convert_backbone(
         backbone: in float32; it is not changed.
         source_pieces: source vocabulary in the order of its ids.
         target_pieces: target vocabulary in the order of its ids.
-        folder: made if it is not there.
-        quantization: of the stored weights; CTranslate2 may compute in another type.
+        folder: created if it does not exist.
+        quantization: the type of the stored weights; CTranslate2 may compute in another type.
 
     Raises:
-        ValueError: a vocabulary has another size than its embeddings.
+        ValueError: a vocabulary and its embeddings differ in size.
     """
     config = backbone.config
     spec = TransformerSpec.from_config(
@@ -75,9 +75,9 @@ def convert_backbone(
 
 
 def vocabulary_tokens(pieces: Sequence[str]) -> list[str]:
-    """The strings by which CTranslate2 knows the ids of a vocabulary: its pieces, each of them once.
+    """Return the strings by which CTranslate2 knows the ids of a vocabulary: its pieces, made unique.
 
-    CTranslate2 takes strings and looks up their ids, the first where a string occurs twice, so a repeated piece gets
+    CTranslate2 looks up the ids of strings, and finds only the first if a string occurs twice. So a repeated piece gets
     its id appended; otherwise two ids would become one.
     """
     count = Counter(pieces)
@@ -87,7 +87,7 @@ def vocabulary_tokens(pieces: Sequence[str]) -> list[str]:
 
 
 def _fill(spec: TransformerSpec, backbone: Transformer) -> None:
-    """Copy all of a backbone; CTranslate2 finds by itself which tensors are tied."""
+    """Copy all weights of a backbone; CTranslate2 itself detects which are tied."""
     parameters = dict(backbone.named_parameters())
     layout = layout_of(backbone.config)
     assert set(chain.from_iterable(layout.values())) == parameters.keys()
@@ -101,5 +101,5 @@ def _fill(spec: TransformerSpec, backbone: Transformer) -> None:
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:
-    # A copy: quantisation multiplies the array that it is given in place.
+    # A copy, because quantization scales the array in place.
     return tensor.detach().to("cpu", torch.float32, copy=True).numpy()

@@ -1,6 +1,6 @@
-"""A CTranslate2 model's weights, read from its file `model.bin` in floats: the way back from `conversion`.
+"""Reading a CTranslate2 model's weights from its file `model.bin`, as floats: the reverse of `conversion`.
 
-The format is that of `ctranslate2.specs.ModelSpec`, which writes such files and has nothing that reads them.
+The format is that of `ctranslate2.specs.ModelSpec`, which can write such files, but not read them.
 """
 
 import struct
@@ -16,19 +16,19 @@ from models.network.transformer import Transformer
 
 _FILE: Final = "model.bin"
 _VERSION: Final = 6
-"""Of the format."""
+"""The version of the format."""
 _TYPES: Final = (torch.float32, torch.int8, torch.int16, torch.int32, torch.float16, torch.bfloat16)
-"""By the number that stands for each of them."""
+"""Types in the order of their numbers in the format."""
 _SCALES: Final = "_scale"
-"""What is appended to the name of a matrix in int8 for that of the numbers by which its rows were multiplied."""
+"""Suffix of the name of an int8 matrix's scales, by which its rows were multiplied."""
 
 
 def read_backbone(folder: Path, backbone: Transformer) -> dict[str, Tensor]:
-    """The weights of a backbone that was converted, by their names in `backbone`, tied ones once.
+    """Read the weights of a converted backbone, by their names in `backbone`; tied ones are included once.
 
     Args:
-        folder: of the converted model.
-        backbone: of the same config and vocabularies; it may be on the `meta` device, and is not changed.
+        folder: the converted model's folder.
+        backbone: one with the same config and vocabularies; it may be on the `meta` device, and is not changed.
 
     Raises:
         BundleError: the file cannot be read, or is another model's.
@@ -46,18 +46,18 @@ def read_backbone(folder: Path, backbone: Transformer) -> dict[str, Tensor]:
 
 
 def _floats(file: BinaryIO) -> dict[str, Tensor]:
-    """All tensors that are not integers, or were not before they were rounded."""
+    """Return all tensors of floats, including those that are stored as int8."""
     version = _number(file, "I")
     if version != _VERSION:
         raise ValueError(f"it is in version {version} of CTranslate2's format, and only {_VERSION} is known")
     _text(file)  # what kind of model it is
-    _number(file, "I")  # and the revision of that
+    _number(file, "I")  # and its revision
     stored = dict(_tensor(file) for _ in range(_number(file, "I")))
     floats = {name: tensor for name, tensor in stored.items() if tensor.is_floating_point()}
     for name in stored.keys() - floats.keys():
         if (scales := floats.pop(name + _SCALES, None)) is not None:
             floats[name] = stored[name] / scales[:, None]
-    equal = [(_text(file), _text(file)) for _ in range(_number(file, "I"))]  # are stored once
+    equal = [(_text(file), _text(file)) for _ in range(_number(file, "I"))]  # equal tensors are stored once
     return floats | {name: floats[other] for name, other in equal if other in floats}
 
 

@@ -1,4 +1,4 @@
-"""What a checkpoint or a bundle holds: the manifest of a checkpoint, and the model without its weights."""
+"""Descriptions of checkpoints and bundles: a manifest, a model without weights, a name, an identity."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,14 +23,14 @@ def describe(
     scores: Mapping[str, float] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> Manifest:
-    """The manifest of what a run has trained.
+    """Return the manifest of what a run has trained.
 
     Args:
-        config: of the run.
-        tokenizer: of the run.
-        architecture: of the model.
-        quantization: of the backbone's stored weights.
-        scores: figures on test sets, by a name that says which.
+        config: the run's config.
+        tokenizer: the run's tokenizer.
+        architecture: the model's architecture.
+        quantization: the type of the backbone's stored weights.
+        scores: figures on test sets, by descriptive name.
         files: checksum of each file.
     """
     source_tokens = config.backbone.max_length - 1
@@ -56,7 +56,7 @@ def describe(
 
 
 def unloaded_model(folder: Path) -> TranslationModel:
-    """The model of a bundle or a checkpoint, on torch's `meta` device, without weights.
+    """Return the model of a bundle or a checkpoint on torch's `meta` device, without weights.
 
     Raises:
         BundleError: the bundle is malformed.
@@ -72,7 +72,7 @@ def unloaded_model(folder: Path) -> TranslationModel:
 
 
 def name_of(folder: Path) -> str:
-    """What a bundle or a checkpoint is called.
+    """Return the name of a bundle or a checkpoint.
 
     Raises:
         BundleError: the bundle is malformed.
@@ -82,12 +82,12 @@ def name_of(folder: Path) -> str:
 
 
 def identity(folder: Path) -> str:
-    """SHA-256 of what says all of a bundle or a checkpoint, checksums of its weights included."""
+    """Return the SHA-256 of a bundle's or a checkpoint's description, which includes the checksums of its weights."""
     return sha256(folder / (DESCRIPTION if is_checkpoint(folder) else MANIFEST))
 
 
 def unfreezes(folder: Path) -> bool:
-    """Whether a checkpoint's run trains the backbone too; of a bundle, which holds no run, it is not known: False.
+    """Return whether a checkpoint's run also trains the backbone; False for a bundle, which does not record its run.
 
     Raises:
         CheckpointError: the checkpoint is damaged.

@@ -1,13 +1,13 @@
-"""Which tensors of a CTranslate2 model are which of a backbone's, to write them and to read them again."""
+"""Which tensors of a CTranslate2 model correspond to which of a backbone, for writing and reading them."""
 
 from models.config import BackboneConfig
 
 Layout = dict[str, tuple[str, ...]]
-"""A tensor's name in CTranslate2, and the names of those of a `Transformer` that it is made of, row after row."""
+"""By a tensor's name in CTranslate2, the names of the `Transformer`'s tensors whose rows it is made of, in order."""
 
 
 def layout_of(config: BackboneConfig) -> Layout:
-    """All tensors of a backbone but its positions, which no training changes. One that is tied has several names."""
+    """Map all tensors of a backbone but its positions, which are not trained; a tied tensor has several names."""
     target = "target_embedding.weight"
     layout: Layout = {
         "encoder/embeddings_0/weight": (target if config.embeddings == "shared" else "source_embedding.weight",),
@@ -17,7 +17,7 @@ def layout_of(config: BackboneConfig) -> Layout:
     if config.output_bias:
         layout["decoder/projection/bias"] = ("output.bias",)
     for side, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
-        if config.norm == "pre":  # a post-norm stack ends without one
+        if config.norm == "pre":  # a post-norm stack has no final norm
             layout |= _norm(f"{side}/layer_norm", f"{side}_norm")
         for index in range(depth):
             layer, ours = f"{side}/layer_{index}", f"{side}.{index}"
@@ -53,7 +53,7 @@ def _feed_forward(name: str, layer: str) -> Layout:
 
 
 def _linear(name: str, *linears: str) -> Layout:
-    """Layers that read the same are one, which gives what they give one after the other."""
+    """Join linear layers with the same input into one, whose output is theirs one after the other."""
     return {f"{name}/{part}": tuple(f"{linear}.{part}" for linear in linears) for part in ("weight", "bias")}
 
 

@@ -1,6 +1,6 @@
 """The manifest of a bundle: what its model is, what it was trained on, and the checksum of each of its files.
 
-Reading it is cheap and imports no torch, so that a process without a model can tell what a bundle offers.
+Reading it is cheap and does not import torch, so that a process without a model can tell what a bundle offers.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ from models.errors import BundleError
 FORMAT_VERSION: Final = 1
 MANIFEST: Final = "manifest.json"
 WEIGHTS: Final = "model.safetensors"
-"""File of the weights that are in neither of the following folders."""
+"""File with the weights that are in neither of the next two folders."""
 BACKBONE: Final = "backbone"
-"""Folder of the sentence model, in CTranslate2: the model's own backbone, or another one."""
+"""Folder of the sentence model in CTranslate2's format: the model's own backbone, or another one."""
 JOINED: Final = "joined"
-"""Folder of a model whose context is a part of its source, in CTranslate2, where the sentence model is another one."""
+"""Folder of a model whose context is part of its source, in CTranslate2's format, if the sentence model differs."""
 
 BERT: Final = "bert"
-"""Folder of a BERT that the model reads: its weights, as the model's own are stored, its config and its vocabulary."""
+"""Folder of a BERT that the model reads: its config, its vocabulary, and its weights, stored like the model's."""
 
 Quantization = Literal["float32", "float16", "int8"]
 
@@ -50,7 +50,7 @@ Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 class Vocabulary(Frozen):
-    """Pieces of each language; `joint` where both share them."""
+    """Number of pieces of each language; `joint` if both share them."""
 
     source: int = Field(ge=4)
     target: int = Field(ge=4)
@@ -61,13 +61,13 @@ class Limits(Frozen):
     """How long a source sentence may be, in tokens without the end of sentence."""
 
     split_tokens: int = Field(ge=1)
-    """A longer sentence is translated in parts, its clauses: training saw none longer."""
+    """A longer sentence is translated clause by clause, since training saw none longer."""
     source_tokens: int = Field(ge=1)
-    """A longer clause is divided between words, else anywhere: the model has no positions for it."""
+    """A longer clause is split between words, or else anywhere, since the model has no positions for it."""
 
 
 class Manifest(Frozen):
-    """What `manifest.json` says."""
+    """The contents of `manifest.json`."""
 
     format_version: Literal[1] = FORMAT_VERSION
     name: ModelName
@@ -77,25 +77,25 @@ class Manifest(Frozen):
     vocabulary: Vocabulary
     window: ContextWindow
     no_context: Literal["module", "backbone"]
-    """Who translates a sentence without context: the context module on its null input, or the backbone alone."""
+    """What translates a sentence without context: the context module on its null input, or the backbone alone."""
     reads_target_context: bool
     """Whether the translations of the preceding sentences are read too."""
     serves_sessions: bool = True
-    """Whether a document may grow: not if each sentence was learnt with those that follow it."""
+    """Whether a document may grow; it may not if the model was trained to read following sentences."""
     decoding: DecodingConfig
     limits: Limits
     quantization: Quantization
-    """Of the stored weights, the backbone's and the model's."""
+    """The type of the stored weights, both the backbone's and the model's."""
     provenance: Provenance
     scores: dict[str, FiniteFloat]
-    """Figures on test sets, by a name that says which."""
+    """Figures on test sets, by descriptive name."""
     files: dict[FileName, Sha256]
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what the manifest says, checksums of all files included: one bundle's and no other's.
+        """SHA-256 of the manifest, including the checksums of all files; unique to a bundle.
 
-        What has its default value does not count, so that a later release, with more to say, finds the same.
+        Fields with their default value are left out, so that a later release with more fields computes the same.
         """
         said = self.model_dump(mode="json", exclude_defaults=True)
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
@@ -107,17 +107,17 @@ class Manifest(Frozen):
 
     @property
     def own_backbone(self) -> str:
-        """Folder in which the model's own backbone is in CTranslate2, if it is in any."""
+        """Folder with the model's own backbone in CTranslate2's format, if it is in any."""
         return JOINED if self._has(JOINED) else BACKBONE
 
     @property
     def licence(self) -> str:
-        """Of the model."""
+        """The model's licence."""
         return self.provenance.licence
 
     @property
     def attribution(self) -> str:
-        """Whom the licence asks to name."""
+        """Whom the licence requires to be named."""
         return self.provenance.attribution
 
     @classmethod
@@ -125,7 +125,7 @@ class Manifest(Frozen):
         """Read and check the manifest of a bundle; `verify` checks the other files.
 
         Raises:
-            BundleError: there is none, it is malformed, or it is of a format that this release does not know.
+            BundleError: there is none, it is malformed, or it has a format that this release does not know.
         """
         values = _read(folder)
         version = values.get("format_version")
@@ -153,7 +153,7 @@ class Manifest(Frozen):
         """Check that the files of a bundle are those that it was exported with.
 
         Raises:
-            BundleError: one is missing, has other content, or is there although the manifest does not name it.
+            BundleError: a file is missing, has other content, or exists although the manifest does not name it.
         """
         if unknown := _read_by_runtime(folder) - self.files.keys():
             raise BundleError(
@@ -190,7 +190,7 @@ def _read(folder: Path) -> dict[str, Any]:
 
 
 def _read_by_runtime(folder: Path) -> set[str]:
-    """Files that loading would read; another one beside the bundle, a note or a licence, does no harm."""
+    """Return the files that loading would read; others in the folder, such as a note or a licence, do no harm."""
     patterns = ("*.model", "*.safetensors", f"{BACKBONE}/**/*", f"{JOINED}/**/*", f"{BERT}/**/*")
     found = (path for pattern in patterns for path in folder.glob(pattern))
     return {path.relative_to(folder).as_posix() for path in found if path.is_file()}

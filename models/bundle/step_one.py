@@ -1,4 +1,4 @@
-"""What translates without context: the sentence model that a context model was trained from, or one beside it."""
+"""The model that translates without context: the one that a context model was trained from, or another one."""
 
 from pathlib import Path
 
@@ -9,17 +9,18 @@ from models.training.checkpoints import Checkpoint, load_checkpoint, load_model
 
 
 def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> TranslationModel | None:
-    """The model of step one, in evaluation mode; None where there is none that gives the same words.
+    """Return the model of step one, in evaluation mode; None if there is none with the same vocabularies.
 
-    So it is where the context model was trained from scratch, or on the encoder of a model that translates into other
-    pieces. Where no step since has changed the backbone, that is the backbone of `model`, with its weights shared.
+    There is none if the context model was trained from scratch, or on the encoder of a model that translates into other
+    pieces. If no step since has changed the backbone, it is the backbone of `model`, with shared weights.
 
     Args:
         trained: the checkpoint of the context model.
-        model: what it holds.
+        model: the model of that checkpoint.
 
     Raises:
-        CheckpointError: one has, and the checkpoint that it began with is gone or damaged, or has been trained anew.
+        CheckpointError: a step has changed the backbone, and the checkpoint that it started from is missing or damaged,
+            or has been trained again since.
     """
     settings = trained.config.training
     if settings.step == "joint":
@@ -34,20 +35,20 @@ def sentence_model_of(trained: Checkpoint, model: TranslationModel) -> Translati
         )
     if before.vocabularies != trained.vocabularies:
         return None
-    if settings.transfer == "all":  # that had context modules already, and may have changed the backbone as well
+    if settings.transfer == "all":  # it already had context modules, and may have changed the backbone as well
         return sentence_model_of(before, load_model(before))
     return sentence_model(load_model(before))
 
 
 def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel:
-    """A sentence model to translate what `trained` does without context: the backbone of a checkpoint, evaluating.
+    """Return a checkpoint's backbone as the sentence model for `trained`, in evaluation mode.
 
     Raises:
         BundleError: it has other languages or vocabularies, or fewer positions.
         CheckpointError: the checkpoint is damaged.
     """
     beside = load_checkpoint(folder)
-    # Where both languages share a vocabulary, a model of the other direction has the same pieces.
+    # Equal vocabularies are not enough: with a shared one, a model for the other direction has the same pieces.
     if trained.config.languages != beside.config.languages:
         raise BundleError(f"{folder}: does not translate the same languages as the model that is exported with it")
     if trained.vocabularies != beside.vocabularies:
@@ -58,8 +59,8 @@ def sentence_model_beside(trained: Checkpoint, folder: Path) -> TranslationModel
 
 
 def sentence_model(model: TranslationModel) -> TranslationModel:
-    """The backbone of a model as a model without context; the weights are shared."""
-    bare = TranslationModel(model.backbone.config, SentenceConfig(), 1, 1)  # small: its backbone goes at once
+    """Return the backbone of a model as a model without context; the weights are shared."""
+    bare = TranslationModel(model.backbone.config, SentenceConfig(), 1, 1)  # small: its backbone is replaced at once
     bare.backbone = model.backbone
     return bare.eval()
 

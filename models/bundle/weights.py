@@ -1,10 +1,11 @@
-"""The weights for decoding with context, in a file of tensors: each in floats, or a matrix in int8.
+"""The weights for decoding with context, in one file: tensors of floats, and matrices that may be int8.
 
-A bundle has there what none of its CTranslate2 models has: all of its model's weights, or those of the context alone.
+The file has the weights that are in none of the bundle's CTranslate2 models: all of its model's, or only those of the
+context modules.
 
-A matrix in int8 is beside the scales of its rows, in float32, and is rounded as `Int8Linear` rounds it: rounding what
-was read from this file gives the very same integers and scales again. (CTranslate2 keeps inverses of scales, which may
-come back otherwise in the last bit.)
+An int8 matrix is stored with the float32 scales of its rows, and is rounded as in `Int8Linear`: rounding what was read
+from this file yields the same integers and scales again. (CTranslate2 stores inverse scales, which may come back with a
+different last bit.)
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,28 +24,28 @@ from models.network.inference.int8 import round_rows
 from models.network.model import TranslationModel
 
 _OF_BACKBONE: Final = "backbone."
-"""What the names of the backbone's weights begin with."""
+"""Prefix of the names of the backbone's weights."""
 _SCALES: Final = ".scales"
-"""What is appended to the name of a matrix in int8 for that of its scales."""
+"""Suffix of the name of an int8 matrix's scales."""
 
 
 def write_weights(folder: Path, weights: Mapping[str, Tensor], quantization: Quantization) -> None:
     """Write weights into a folder's file.
 
-    In int8, only matrices of linear layers and embeddings are rounded: all else together is less than 1 % of a model.
+    In int8, only matrices of linear layers and embeddings are rounded; everything else is less than 1 % of a model.
 
     Raises:
         OSError: they cannot be written.
     """
     stored = {name: tensor.contiguous() for name, tensor in _stored(weights, quantization)}
-    (folder / WEIGHTS).write_bytes(save(stored))  # `save_file` would let nobody else read it
+    (folder / WEIGHTS).write_bytes(save(stored))  # `save_file` would make it unreadable for other users
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights in a folder's file, in floats; each tensor is read by its own type, whatever the bundle's.
+    """Read the weights in a folder's file, as floats; each tensor is read by its own type, whatever the bundle's.
 
     Raises:
-        BundleError: the file cannot be read, or a matrix in int8 has no scales that fit.
+        BundleError: the file cannot be read, or an int8 matrix has no matching scales.
     """
     try:
         stored = load_file(folder / WEIGHTS)
@@ -62,12 +63,12 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
 
 
 def model_weights(folder: Path, manifest: Manifest, model: TranslationModel) -> dict[str, Tensor]:
-    """All weights of a bundle's model, in floats, wherever the bundle has them.
+    """Read all weights of a bundle's model, as floats, wherever the bundle stores them.
 
     Args:
-        folder: of the bundle.
-        manifest: of the bundle, whose files are whole.
-        model: with the bundle's backbone, by whose names they are asked for; it is not changed.
+        folder: the bundle's folder, with intact files.
+        manifest: the bundle's manifest.
+        model: a model with the bundle's backbone, which provides the weights' names; it is not changed.
 
     Raises:
         BundleError: a file cannot be read, or does not hold what it should.
@@ -80,7 +81,7 @@ def model_weights(folder: Path, manifest: Manifest, model: TranslationModel) -> 
 
 
 def without_backbone(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of a model's context modules: what its backbone in CTranslate2 does not have."""
+    """Return the weights of a model's context modules, which its backbone in CTranslate2 does not have."""
     return {name: tensor for name, tensor in weights.items() if not name.startswith(_OF_BACKBONE)}
 
 
