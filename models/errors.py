@@ -1,6 +1,6 @@
 """The exception tree: everything that Antecedent raises on purpose, each with a stable code.
 
-Knows nothing of HTTP; the service gives each code a status. A message is one sentence that a user can act on.
+It is independent of HTTP; the service maps each code to a status. A message is one sentence that a user can act on.
 """
 
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 class AntecedentError(Exception):
     """Base of every error that is raised on purpose.
 
-    `code` never changes once released; `retryable` says whether the same call may succeed later; `extras` are facts
-    that a program can read, by name, such as the position of the sentence that is wrong.
+    `code` never changes once released; `retryable` says whether the same call may succeed later; `extras` are details
+    for programs, by name, such as the position of the sentence that is wrong.
     """
 
     code: ClassVar[str] = "internal_error"
