@@ -1,1 +1,1 @@
-"""Greedy and beam search over a decoder protocol; knows no network."""
+"""Greedy and beam search over a decoder protocol, independent of any network."""

@@ -1,8 +1,8 @@
 """Beam search as in CTranslate2 (`BeamSearch::search` in its src/decoding.cc), so that both give the same translations.
 
-At each step the 2N best continuations of a sentence are candidates. Of the first N, those that end are registered as
-finished, and the next ones that do not end take their places in the beam. A sentence is done when N hypotheses are
-finished, or N times the options' patience; it then leaves the batch. At its maximum length the first N candidates are
+At each step, the 2N best continuations of a sentence are its candidates. Of the first N, those that end are registered
+as finished, and their places in the beam go to the next candidates that do not end. A sentence is done, and leaves the
+batch, when N hypotheses times the options' patience are finished. At its maximum length, the first N candidates are
 registered as they are.
 """
 
@@ -31,15 +31,15 @@ class _Sentence:
 
     wanted: Wanted
     length: int = 0
-    """Tokens of each of its hypotheses."""
+    """How many tokens each of its hypotheses has."""
     found: list[Hypothesis] = field(default_factory=list)
     led: bool = False
-    """Whether the best candidate of some step ended."""
+    """Whether the best candidate of any step has ended."""
     done: bool = False
 
     @property
     def remaining(self) -> int:
-        """The most tokens that may follow."""
+        """How many more tokens may follow."""
         return 0 if self.done else self.wanted.max_length - self.length
 
     @property
@@ -48,7 +48,7 @@ class _Sentence:
         return self.length + 1 >= self.wanted.max_length
 
     def has_enough(self, options: SearchOptions) -> bool:
-        """Without normalisation no longer hypothesis can overtake one that led."""
+        """Return whether enough is found; without normalisation, no longer hypothesis can overtake one that led."""
         if options.alpha == 0:
             return self.led and len(self.found) >= options.n_best
         return len(self.found) >= options.most_found
@@ -64,7 +64,7 @@ class _Beams(Generic[State]):
 
     state: State
     tokens: Tensor
-    """(R,) the last ones."""
+    """(R,) the last token of each hypothesis."""
     scores: Tensor
     """(B, N) log-probabilities, float32; minus infinity where there is no hypothesis yet."""
 
@@ -83,12 +83,12 @@ class BeamSearch(Generic[State]):
 
     @property
     def running(self) -> int:
-        """Sentences that are not done."""
+        """How many sentences are not done."""
         return sum(not sentence.done for sentence in self._sentences)
 
     @torch.inference_mode()
     def add(self, batch: Batch, wanted: Sequence[Wanted]) -> None:
-        """Begin with the sentences of a batch: each with one hypothesis, and N - 1 that all others beat."""
+        """Start the sentences of a batch, each with one hypothesis and N - 1 that all others beat."""
         if self._beams is not None:
             self._continue_with(self._going(), None, self._beams)
         count, size = len(wanted), self._options.beam_size
@@ -109,7 +109,7 @@ class BeamSearch(Generic[State]):
 
     @torch.inference_mode()
     def step(self) -> list[Found]:
-        """Go on by a token, or several; gives what is done.
+        """Advance by a token or several; return what is done.
 
         Raises:
             UnsupportedOptionError: the vocabulary is too small for the beam.
@@ -130,7 +130,7 @@ class BeamSearch(Generic[State]):
 
     @torch.inference_mode()
     def drop(self, keys: Collection[int]) -> None:
-        """Go on without these sentences."""
+        """Continue without these sentences."""
         for sentence in self._sentences:
             sentence.done |= sentence.wanted.key in keys
         going = self._going()
@@ -141,7 +141,7 @@ class BeamSearch(Generic[State]):
         return staying([sentence.done for sentence in self._sentences])
 
     def _choose(self, ahead: int, beams: _Beams[State], forbidden: Sequence[tuple[int, int]] = ()) -> Chosen:
-        """Of all continuations the best; the hypotheses have so many tokens more than have been looked at."""
+        """Choose the best continuations; hypotheses are `ahead` tokens longer than was looked at."""
         if self._choice is not None and not forbidden:
             chosen = self._decoder.choose(beams.tokens, beams.scores, beams.state, self._choice)
             if chosen is not None:
@@ -152,7 +152,7 @@ class BeamSearch(Generic[State]):
         return candidates_of(logits, beams.scores, early, forbidden).chosen
 
     def _hypotheses(self) -> Iterator[tuple[int, list[int]]]:
-        """The rows of sentences that are not done, and the last tokens that they say."""
+        """Yield the rows of sentences that are not done, and their last tokens."""
         size = self._options.beam_size
         for i, tokens in enumerate(self._histories.last(self._guard.reach)):
             sentence = self._sentences[i // size]
@@ -160,11 +160,11 @@ class BeamSearch(Generic[State]):
                 yield i, tokens[max(0, len(tokens) - sentence.length) :]
 
     def _look(self, taken: Sequence[Sequence[Tensor]], state: State) -> list[_Sentence]:
-        """See what some steps have found, of which the last may be the end; gives the sentences that are done with it.
+        """Process what some steps have found; return the sentences that are then done.
 
         Args:
-            taken: of each step what `Candidates.chosen` has found.
-            state: after all of them.
+            taken: what `Candidates.chosen` found in each step.
+            state: the state after all of them.
         """
         ended, size = [], self._options.beam_size
         for found in torch.stack([each for (each,) in taken]).cpu().numpy():
@@ -175,7 +175,7 @@ class BeamSearch(Generic[State]):
         return ended
 
     def _register(self, best: Array, state: State) -> list[_Sentence]:
-        """Add to each sentence what ended among its first N candidates, (3, B, N); gives those done with it."""
+        """Register what ended among each sentence's first N candidates, (3, B, N); return the sentences then done."""
         scores, origins, tokens = best[0].view(np.float32), *best[1:]
         going = np.array([not sentence.done for sentence in self._sentences])[:, None]
         last = np.array([sentence.at_end for sentence in self._sentences])[:, None]
@@ -199,11 +199,11 @@ class BeamSearch(Generic[State]):
         score = self._options.normalize(total, sentence.length + 1)
         if token == EOS:
             sentence.found.append(Hypothesis(tokens, score, total, finished=True, memory=memory))
-        else:  # its last word has not been read
+        else:  # it leaves no memory: its last word has not been read
             sentence.found.append(Hypothesis([*tokens, token], score, total, finished=False))
 
     def _continue_with(self, kept: list[int], chosen: Chosen | None, beams: _Beams[State]) -> None:
-        """Let the beams of these sentences go on with what was chosen, and forget the other sentences."""
+        """Continue the beams of these sentences with what was chosen, and drop the other sentences."""
         everything, rows = len(kept) == len(self._sentences), None if chosen is None else chosen.rows
         if chosen is not None:
             beams.tokens, beams.scores = chosen.tokens, chosen.totals
@@ -212,11 +212,11 @@ class BeamSearch(Generic[State]):
             self._beams, self._histories = None, Histories()
         elif not everything:
             self._keep(kept, rows, beams)
-        elif rows is not None:  # without a copy to the device, for which Python would wait
+        elif rows is not None:  # needs no copy to the device, for which Python would wait
             beams.state.reorder(rows)
 
     def _keep(self, kept: Sequence[int], origins: Tensor | None, beams: _Beams[State]) -> None:
-        """Go on with some sentences alone, whose hypotheses continue these rows (R,), if not themselves."""
+        """Keep only some sentences, whose hypotheses continue the rows `origins` (R,), or themselves if it is None."""
         size = self._options.beam_size
         numbers = [sentence * size + hypothesis for sentence in kept for hypothesis in range(size)]
         self._histories.keep(np.array(numbers))

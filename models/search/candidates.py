@@ -1,4 +1,4 @@
-"""What a step of beam search chooses from, and who takes which place in the beam."""
+"""The candidates of a step of beam search, and which of them take the places in the beam."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ from models.kernels.continuations import choose, unpacked
 from models.search.vocabulary import keep_from_ending, keep_short_from_ending, kernels_for, likeliest_by_torch
 
 FUSED: Final = 8
-"""Hypotheses of a sentence that the kernel for a GPU chooses among; for more of them it takes long to compile."""
+"""The widest beam for which the GPU kernel is used; for wider ones, it takes long to compile."""
 
 
 @dataclass
 class Continuations:
-    """Continuations of hypotheses of each sentence, in one tensor that a GPU copies at once."""
+    """Continuations of each sentence's hypotheses, in one tensor, so that one copy brings all from a GPU."""
 
     packed: Tensor
     """(3, B, K): see `models.kernels.continuations.unpacked`."""
 
     @property
     def scores(self) -> Tensor:
-        """Log-probabilities of the hypotheses with them, (B, K), float32."""
+        """Log-probabilities of the continued hypotheses, (B, K), float32."""
         return unpacked(self.packed)[0]
 
     @property
     def origins(self) -> Tensor:
-        """Hypothesis that is continued, (B, K), 0 to N - 1."""
+        """The hypothesis that is continued, (B, K), 0 to N - 1."""
         return self.packed[1]
 
     @property
     def tokens(self) -> Tensor:
-        """(B, K)."""
+        """The next tokens, (B, K)."""
         return self.packed[2]
 
     @classmethod
     def of(cls, scores: Tensor, origins: Tensor, tokens: Tensor) -> Self:
-        """Of log-probabilities in float32, hypotheses and tokens, (B, K) each."""
+        """Pack float32 log-probabilities, hypotheses and tokens, (B, K) each."""
         return cls(torch.stack([scores.view(torch.int32), origins.int(), tokens.int()]))
 
 
 @dataclass
 class Candidates:
-    """What is found of each sentence in a step."""
+    """The candidates of each sentence in a step."""
 
     best: Continuations
     """The 2N best continuations, best first."""
     going: Continuations
-    """The N that take places in the beam: the best ones, but in place of those that end the next that do not."""
+    """The N that take places in the beam: the best N, where each that ends is replaced by the next that does not."""
 
     @property
     def chosen(self) -> Chosen:
-        """What search takes of them.
+        """What search uses of the candidates.
 
-        Found are the first N of the best, for no others can end a sentence, and those that go on.
+        `found` has the first N of the best, since only these can end a sentence, and then the N that go on.
         """
         going, (sentences, size) = self.going, self.going.tokens.shape
         first = torch.arange(0, sentences * size, size, device=going.packed.device)
@@ -70,13 +70,13 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best of all continuations, as `candidates_of`; satisfies `models.kernels.choices.Choice`."""
+    """Chooses the best continuations, like `candidates_of`; satisfies `models.kernels.choices.Choice`."""
 
     min_length: int
-    """Tokens before the end of sentence."""
+    """The fewest tokens before the end of sentence."""
 
     def __call__(self, logits: Tensor, totals: Tensor, said: Tensor) -> Chosen:
-        """As `Candidates.chosen`.
+        """Return `Candidates.chosen`.
 
         Raises:
             UnsupportedOptionError: the vocabulary is too small for the beam.
@@ -90,7 +90,7 @@ class Best:
 def candidates_of(
     logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
 ) -> Candidates:
-    """The best of all continuations, by a kernel where there is one, else by torch; the rest is as of `by_torch`."""
+    """Return the best continuations, by a kernel if there is one, else by torch; the rest is as for `by_torch`."""
     _check(logits.size(-1), totals.size(1))
     fused = kernels_for(logits, forbidden) if totals.size(1) <= FUSED else None
     if fused is None and logits.device.type != "cpu":
@@ -104,13 +104,13 @@ def candidates_of(
 
 
 def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Sequence[tuple[int, int]]) -> Candidates:
-    """The best of all continuations, without waiting for the device.
+    """Return the best continuations, without waiting for the device.
 
     Args:
-        logits: (B x N, V) of the next token; overwritten.
+        logits: (B x N, V), for the next token; overwritten.
         totals: (B, N) log-probabilities of the hypotheses so far.
         early: rows that must not end yet.
-        forbidden: rows, and a token of each that must not come next.
+        forbidden: pairs of a row and a token that must not come next there.
 
     Raises:
         UnsupportedOptionError: the vocabulary is too small for the beam.
@@ -127,15 +127,16 @@ def by_torch(logits: Tensor, totals: Tensor, early: Sequence[int], forbidden: Se
 
 
 def _check(vocabulary: int, size: int) -> None:
-    """There are so many continuations, and some that must not come."""
+    """Check that there are enough continuations, even if some tokens are forbidden."""
     if vocabulary < 2 * size + 4:
         raise UnsupportedOptionError(f"a vocabulary of {vocabulary} tokens is too small for beam {size}")
 
 
 def _in_order(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """Highest values first, of equal ones the lowest index first.
+    """Sort by falling value, and equal values by index.
 
-    It is left open which of the ones that equal the last are taken: to look would be to wait for the device.
+    Which of the candidates that equal the last one are among them is undefined: checking would mean waiting for the
+    device.
     """
     by_index = indices.argsort(dim=-1)
     values, indices = values.gather(1, by_index), indices.gather(1, by_index)
@@ -144,7 +145,7 @@ def _in_order(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _active(tokens: Tensor, size: int) -> Tensor:
-    """For each place in the beam the candidate that takes it, (B, N): at most N of the 2N can end a sentence."""
+    """Return the candidate for each place in the beam, (B, N); at most N of the 2N candidates end a sentence."""
     ended = tokens.eq(EOS)
     replacements = ended[:, size:].int().argsort(dim=1, stable=True) + size
     own = torch.arange(size, device=tokens.device).expand(len(tokens), size)

@@ -1,4 +1,4 @@
-"""What search sees of a model: a decoder that goes on by one token, and a state that can be rearranged."""
+"""What search sees of a model: a decoder that advances by one token, and a state that can be rearranged."""
 
 from collections.abc import Sequence
 from typing import Protocol, Self, TypeVar
@@ -13,79 +13,79 @@ class DecodingState(Protocol):
     """What decoding carries from step to step: B sentences with N hypotheses each, the rows R = B x N."""
 
     def reorder(self, rows: Tensor) -> None:
-        """Let hypothesis i continue from what row `rows[i]` was; `rows` (R',) may widen or narrow the beam."""
+        """Let hypothesis i continue from the former row `rows[i]`; `rows` (R',) may widen or narrow the beam."""
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep what belongs to these sentences (B',) only, in this order; their hypotheses are reordered apart."""
+        """Keep only what belongs to these sentences (B',), in this order; hypotheses are reordered separately."""
 
     def cut(self, words: Tensor) -> None:
-        """Let each hypothesis go on from its first words, so many, (R,), when all have read as many, or more."""
+        """Cut each hypothesis to its first `words` (R,) words, of which all must have read as many or more."""
 
     def join(self, others: Self, rows: int, joining: int) -> None:
-        """Let other sentences, with so many rows, be decoded with those of the R = `rows` here."""
+        """Add other sentences, which have `joining` rows, to the R = `rows` rows here."""
 
 
 State = TypeVar("State", bound=DecodingState)
 
 
 class Decoder(Protocol[State]):
-    """A model ready to translate."""
+    """A model that is ready to translate."""
 
     @property
     def joins(self) -> bool:
-        """Whether sentences can be decoded together that have not started together."""
+        """Whether sentences that were not started together can be decoded together."""
 
     @property
     def stride(self) -> int:
-        """Steps from one look at what was found to the next; more than 1 where to look is to wait for a device.
+        """How many steps to take before looking at their results; more than 1 if looking means waiting for a device.
 
-        Hypotheses then go on for some steps after their end. Nobody reads that; they must leave nothing behind.
+        Hypotheses then continue for some steps after their end, which are ignored and must have no lasting effect.
         """
 
     def start(self, batch: Batch) -> State:
-        """Read a batch of B sentences with their context; the state has one hypothesis a sentence."""
+        """Read a batch of B sentences with their context; return a state with one hypothesis per sentence."""
 
     def step(self, tokens: Tensor, state: State) -> Tensor:
-        """Go on by one token.
+        """Advance by one token.
 
         Args:
-            tokens: (R,) last token of each hypothesis, beginning of sentence first.
+            tokens: (R,) the last token of each hypothesis; the beginning of sentence in the first step.
             state: advanced by one position.
 
         Returns:
-            Unnormalised scores of the next token, (R, V), in float32 on a CPU; the caller may overwrite them.
+            Unnormalised scores of the next token, (R, V); in float32 on a CPU. The caller may overwrite them.
         """
 
     def choose(self, tokens: Tensor, totals: Tensor | None, state: State, choice: Choice) -> Chosen | None:
-        """Go on by one token and choose what comes next, both in one piece, if this decoder can.
+        """Advance by one token and choose what comes next in one piece, if this decoder can.
 
         Args:
-            tokens: as of `step`.
+            tokens: as for `step`.
             totals: (B, N) log-probabilities of the hypotheses so far, float32, if the choice depends on them.
-            state: advanced by one position, and not rearranged.
-            choice: what to choose.
+            state: advanced by one position, but not rearranged.
+            choice: how to choose.
 
         Returns:
-            What was chosen: what it goes on with is overwritten by the next step of this state. Nothing, and the state
-            as it was, if it cannot be done so.
+            What was chosen; the tensors from which it continues are overwritten by the next step of this state. None,
+            with the state unchanged, if the decoder cannot do this.
         """
 
     def read(self, tokens: Tensor, state: State) -> Tensor:
         """Read the first tokens of each hypothesis, all at once.
 
         Args:
-            tokens: (R, T), beginning of sentence first, padded.
-            state: before its first step; advanced by T positions.
+            tokens: (R, T), padded, with the beginning of sentence first.
+            state: a state before its first step; advanced by T positions.
 
         Returns:
-            What `scores` takes, after each token, (R, T, X).
+            The input of `scores` after each token, (R, T, X).
         """
 
     def scores(self, read: Tensor) -> Tensor:
-        """Unnormalised scores of the next token, (Y, V), of some of what `read` has given, (Y, X); as of `step`."""
+        """Return unnormalised scores of the next token, (Y, V), for some rows (Y, X) of what `read` returned."""
 
     def free(self) -> None:
-        """Give back the memory that is kept for later batches; the device has none left."""
+        """Free the memory that is kept for later batches, because the device has none left."""
 
     def leave(self, rows: Sequence[int], state: State) -> Sequence[Memory]:
-        """What these hypotheses, which end after the tokens so far, leave to the next sentences of their documents."""
+        """Return what hypotheses that end here leave to the next sentences of their documents."""

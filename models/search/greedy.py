@@ -1,6 +1,6 @@
 """Greedy search: the most likely token at each step; a finished sentence leaves the batch.
 
-Sentences with a draft get as many tokens as agree with it when they are added, from `models.search.verify`.
+A sentence with a draft gets the tokens that agree with it as soon as it is added; see `models.search.verify`.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -29,20 +29,20 @@ class _Row:
     total: float = 0.0
     done: bool = False
     kept: int = 0
-    """Tokens that its draft had."""
+    """How many of its tokens come from its draft."""
 
     @property
     def remaining(self) -> int:
-        """The most tokens that may follow."""
+        """How many more tokens may follow."""
         return 0 if self.done else self.wanted.max_length - len(self.tokens)
 
     @property
     def last(self) -> int:
-        """What the decoder reads next."""
+        """The token that the decoder reads next."""
         return self.tokens[-1] if self.tokens else BOS
 
     def take(self, tokens: Sequence[int], values: Sequence[float]) -> bool:
-        """Take one token or more, up to the end; gives whether the sentence is done with them."""
+        """Append one token or more, up to the end; return whether the sentence is then done."""
         for token, value in zip(tokens, values, strict=True):
             self.tokens.append(token)
             self.total += value
@@ -73,12 +73,12 @@ class GreedySearch(Generic[State]):
 
     @property
     def running(self) -> int:
-        """Sentences that are not done, or that no step has given yet."""
+        """How many sentences are not done, or are done but not yet returned by a step."""
         return sum(not row.done for row in self._rows) + len(self._ready)
 
     @torch.inference_mode()
     def add(self, batch: Batch, wanted: Sequence[Wanted]) -> None:
-        """Begin with the sentences of a batch."""
+        """Start the sentences of a batch."""
         self._leave_done()
         state = self._decoder.start(batch)
         rows = [_Row(each) for each in wanted]
@@ -97,7 +97,7 @@ class GreedySearch(Generic[State]):
 
     @torch.inference_mode()
     def step(self) -> list[Found]:
-        """Go on by a token, or several; gives what is done, and what was done when it was added."""
+        """Advance by a token or several; return what is done, including sentences that were done when added."""
         found, self._ready = self._ready, []
         if self._state is None:
             return found
@@ -111,14 +111,14 @@ class GreedySearch(Generic[State]):
 
     @torch.inference_mode()
     def drop(self, keys: Collection[int]) -> None:
-        """Go on without these sentences."""
+        """Continue without these sentences."""
         for row in self._rows:
             row.done |= row.wanted.key in keys
         self._ready = [found for found in self._ready if found.key not in keys]
         self._leave_if_worth()
 
     def _verify(self, rows: Sequence[_Row], state: State, device: torch.device) -> list[_Row]:
-        """Give sentences that have just been started what their drafts allow; gives those that are not done with it."""
+        """Append what the drafts of just-started sentences allow; return the sentences that are then not done."""
         drawn = verify(self._decoder, state, [row.wanted for row in rows], self._options, device)
         for row, tokens in zip(rows, drawn, strict=True):
             row.kept = agreement(row.wanted.draft, tokens)
@@ -130,7 +130,7 @@ class GreedySearch(Generic[State]):
         return [row for row in rows if not row.done]
 
     def _draw(self, ahead: int, state: State, forbidden: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
-        """The next token of each row, which has so many more than have been looked at, and its log-probability."""
+        """Return each row's next token and its log-probability; rows are `ahead` tokens longer than was looked at."""
         chosen = None if forbidden else self._decoder.choose(self._tokens, None, state, self._choice)
         if chosen is not None:
             self._tokens = chosen.tokens
@@ -143,11 +143,11 @@ class GreedySearch(Generic[State]):
         return self._tokens, values
 
     def _going(self) -> Iterator[tuple[int, list[int]]]:
-        """The rows that are not done, and what they say."""
+        """Return the rows that are not done, and their tokens."""
         return ((i, row.tokens) for i, row in enumerate(self._rows) if not row.done)
 
     def _append(self, tokens: list[list[Any]], values: list[list[Any]], state: State) -> list[Found]:
-        """Let the rows that are not done take their tokens; gives what is done with them."""
+        """Append tokens to the rows that are not done; return the sentences that are then done."""
         ended = [
             i
             for i, (row, *some) in enumerate(zip(self._rows, tokens, values, strict=True))
@@ -156,7 +156,7 @@ class GreedySearch(Generic[State]):
         return self._found(self._rows, ended, state)
 
     def _found(self, rows: Sequence[_Row], ended: Sequence[int], state: State) -> list[Found]:
-        """Those of the rows of a state that have ended."""
+        """Return the results of the rows of a state that have ended."""
         finished = [i for i in ended if rows[i].tokens[-1] == EOS]
         left = dict(zip(finished, self._decoder.leave(finished, state) if finished else (), strict=True))
         return [rows[i].found(self._options, left.get(i, {})) for i in ended]
@@ -176,13 +176,13 @@ class GreedySearch(Generic[State]):
 
 
 def _brought(drawn: tuple[Tensor, ...]) -> list[list[Any]]:
-    """What was drawn for each row in some steps, by one transfer."""
+    """Bring what was drawn for each row in some steps from the device, by one transfer."""
     brought: list[list[Any]] = torch.stack(drawn, 1).tolist()
     return brought
 
 
 def _keep(going: Tensor, rows: int, state: State) -> None:
-    """Let a state of so many rows forget all but these (R',); none is left to whoever drops the state."""
+    """Keep only these rows (R',) of a state; if there are none, the caller drops the state instead."""
     if 0 < len(going) < rows:
         state.keep(going)
         state.reorder(going)

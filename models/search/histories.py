@@ -1,4 +1,4 @@
-"""What each hypothesis of a beam has said: by rows, of which each step makes new ones."""
+"""The tokens of each hypothesis of a beam, in rows that are rearranged in each step."""
 
 from typing import Any, Final
 
@@ -10,44 +10,44 @@ from models.data.tokenizer import BOS
 Array = NDArray[Any]
 
 NOTED: Final = 8
-"""Steps that are noted down: a hypothesis that ends is followed back through them."""
+"""Steps that are recorded before they are applied; a hypothesis that ends is traced back through them."""
 
 
 class Histories:
-    """The tokens of R hypotheses, as long as the longest of them: those of a hypothesis are the last ones of its row.
+    """The tokens of R hypotheses, in rows as long as the longest; a shorter hypothesis is at the end of its row.
 
-    Steps are noted down as they come and carried out together: what each of them copies is all that was said.
+    Steps are first recorded and then applied together, because applying one copies all tokens so far.
     """
 
     def __init__(self) -> None:
-        """Have no hypothesis yet."""
+        """Start without hypotheses."""
         self._said: Array = np.zeros((0, 0), np.int64)
         self._steps: Final[list[tuple[Array, Array]]] = []
 
     def add(self, rows: int, longest: int) -> None:
-        """Let new hypotheses, which have said nothing, stand after the others, of which none has said more tokens."""
+        """Append new hypotheses without tokens; none of the others has more than `longest` tokens."""
         known = self._carried_out()
         known = known[:, known.shape[1] - longest :]
         self._said = np.concatenate([known, np.full((rows, longest), BOS)])
 
     def go_on(self, rows: Array, tokens: Array) -> None:
-        """Let each hypothesis be what one in these rows was, (R,), with one more token, (R,)."""
+        """Replace hypotheses by those that were in these rows (R,), with one more token (R,) each."""
         self._steps.append((rows, tokens))
         if len(self._steps) >= NOTED:
             self._carried_out()
 
     def keep(self, rows: Array) -> None:
-        """Go on with the hypotheses in these rows alone."""
+        """Keep only the hypotheses in these rows."""
         self._said = self._carried_out()[rows]
 
     def last(self, count: int) -> list[list[int]]:
-        """The last tokens of each row, so many or fewer."""
+        """Return the last tokens of each row, at most `count`."""
         known = self._carried_out()
         last: list[list[int]] = known[:, max(0, known.shape[1] - count) :].tolist()
         return last
 
     def of(self, row: int, count: int) -> list[int]:
-        """The last tokens of a hypothesis, of which it has so many or more."""
+        """Return the last `count` tokens of a hypothesis, which must have as many."""
         tokens: list[int] = []
         for rows, chosen in reversed(self._steps[len(self._steps) - min(count, len(self._steps)) :]):
             tokens.append(int(chosen[row]))
@@ -57,7 +57,7 @@ class Histories:
         return said + tokens[::-1]
 
     def _carried_out(self) -> Array:
-        """All that was said."""
+        """Apply all recorded steps, and return the tokens."""
         if self._steps:
             row, tokens = np.arange(len(self._steps[-1][0])), []
             for rows, chosen in reversed(self._steps):

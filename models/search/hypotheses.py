@@ -1,4 +1,4 @@
-"""What search is asked for and what it gives."""
+"""The options of search, and the hypotheses that it returns."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,23 +11,23 @@ from models.errors import UnsupportedOptionError
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search.
+    """Options of a search.
 
     Raises:
-        UnsupportedOptionError: a value makes no sense, or more hypotheses are asked for than the beam holds.
+        UnsupportedOptionError: a value is out of range, or more hypotheses are requested than the beam holds.
     """
 
     beam_size: int = 4
     n_best: int = 1
-    """Hypotheses given for each sentence."""
+    """Hypotheses to return for each sentence."""
     normalization: Literal["power", "wu"] = "power"
     alpha: float = 1.0
     patience: float = 1.0
-    """A beam search goes on until `patience` x `beam_size` hypotheses have ended, rounded (Kasai et al. 2022)."""
+    """A beam search runs until `patience` x `beam_size` hypotheses, rounded, have ended (Kasai et al. 2022)."""
     min_length: int = 1
-    """Tokens before the end of sentence; by default no translation is empty."""
+    """The fewest tokens before the end of sentence; by default, no translation is empty."""
     most_repeated: int | None = None
-    """Tokens that an n-gram may fill in a row, four copies in any case; None for any number, as in CTranslate2."""
+    """Tokens that an n-gram may fill in a row, but always four copies; None for any number, as in CTranslate2."""
 
     def __post_init__(self) -> None:
         if not (self.beam_size >= 1 and self.alpha >= 0 and self.min_length >= 0):
@@ -45,7 +45,7 @@ class SearchOptions:
         return math.floor(self.beam_size * self.patience + 0.5)
 
     def normalize(self, log_probability: float, length: int) -> float:
-        """The score by which hypotheses of different lengths are compared; `length` counts the end of sentence.
+        """Return the score by which hypotheses of different lengths are compared; `length` counts the end of sentence.
 
         `power` is log p / n^alpha, CTranslate2's rule; `wu` is log p / ((5 + n) / 6)^alpha, Wu et al. 2016, eq. 14.
         """
@@ -62,26 +62,26 @@ class Hypothesis:
     score: float
     """Normalised by the rule of the options."""
     log_probability: float
-    """Of all tokens, and of the end of sentence where it was generated."""
+    """Of all tokens, including the end of sentence if it was generated."""
     finished: bool = True
-    """Whether the end of sentence was generated; else the translation was ended at its maximum length."""
+    """Whether the end of sentence was generated; otherwise the translation was cut at its maximum length."""
     memory: Memory = field(default_factory=dict, compare=False, repr=False)
-    """What it leaves to the next sentence of its document, if it is finished and the model reads that."""
+    """What it leaves to the next sentence of its document, if it is finished and the model uses that."""
     kept: int = field(default=0, compare=False)
-    """Of its tokens, from the first on, those that its draft had."""
+    """How many of its tokens, from the first on, come from its draft."""
 
     @property
     def length(self) -> int:
-        """Tokens generated, end of sentence included."""
+        """Number of tokens generated, end of sentence included."""
         return len(self.tokens) + self.finished
 
 
 def max_target_length(source_tokens: int, config: DecodingConfig, limit: int) -> int:
-    """The most tokens, end of sentence included, of a translation.
+    """Return the maximum length of a translation in tokens, end of sentence included.
 
     Args:
-        source_tokens: without the end of sentence.
-        config: ratio and offset.
-        limit: of the model, `BackboneConfig.max_length`.
+        source_tokens: length of the source, without the end of sentence.
+        config: provides ratio and offset.
+        limit: the model's limit, `BackboneConfig.max_length`.
     """
     return min(max(1, int(config.length_ratio * source_tokens) + config.length_offset), limit)

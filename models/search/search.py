@@ -1,4 +1,4 @@
-"""The entry to search."""
+"""The entry point to search."""
 
 from models.search.beam import BeamSearch
 from models.search.decoder import Decoder, State
@@ -8,5 +8,5 @@ from models.search.running import Search
 
 
 def new_search(decoder: Decoder[State], options: SearchOptions) -> Search:
-    """A search that has nothing to do yet."""
+    """Return a search without sentences: greedy for a beam of one, else beam search."""
     return GreedySearch(decoder, options) if options.beam_size == 1 else BeamSearch(decoder, options)

@@ -1,8 +1,8 @@
-"""How much of a draft greedy search would have given: one pass over all of it, in place of a step for each token.
+"""How much of a draft agrees with greedy search, found in one pass over the draft instead of a step per token.
 
 As in blockwise decoding (Stern et al. 2018, "Blockwise Parallel Decoding for Deep Autoregressive Models", section 3),
-with tolerance 0: a token of the draft is kept where it is the most likely one after those before it. The first that is
-not is replaced by the one that is, and greedy search goes on from there.
+with tolerance 0: a token of the draft is kept if it is the most likely one after those before it. The first that is not
+is replaced by the most likely one, and greedy search continues from there.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from models.search.running import Wanted
 from models.search.vocabulary import likeliest
 
 POSITIONS = 256
-"""Whose scores are computed together: with more the scores, V for each, would need more memory than the pass itself."""
+"""Positions scored together; with more, their scores (V each) would need more memory than the pass itself."""
 
 Drawn = list[tuple[int, float]]
-"""Tokens that greedy search draws, one after the other, with their log-probabilities."""
+"""Tokens that greedy search chooses, one after the other, with their log-probabilities."""
 
 
 def verify(
@@ -32,13 +32,13 @@ def verify(
 
     Args:
         decoder: the model.
-        state: of these sentences, before their first step; afterwards of all that was drawn but the last tokens.
-        wanted: the sentences; those without a draft take part.
+        state: of these sentences before their first step; afterwards, it has read all drawn tokens but the last ones.
+        wanted: the sentences, including those without a draft.
         options: of greedy search.
         device: the decoder's.
 
     Returns:
-        For each sentence what greedy search draws in its first steps: what agrees of the draft, and one more.
+        For each sentence the first tokens of greedy search: those that agree with the draft, and one more.
     """
     read = [[BOS, *each.draft[: each.max_length - 1]] for each in wanted]
     lengths = torch.tensor([len(tokens) for tokens in read], device=device)
@@ -49,7 +49,7 @@ def verify(
     found, first = [], 0
     for tokens in read:
         own = drawn[first : first + len(tokens)]
-        agreeing = own[: agreement(tokens[1:], own) + 1]  # and what stands in place of the first that differs
+        agreeing = own[: agreement(tokens[1:], own) + 1]  # and the replacement of the first that differs
         found.append(_without_loop(agreeing, options.most_repeated))
         first += len(tokens)
     state.cut(torch.tensor([len(each) for each in found], device=device))
@@ -57,13 +57,13 @@ def verify(
 
 
 def agreement(draft: Tokens, drawn: Drawn) -> int:
-    """How many tokens of a draft are what was drawn, up to the first that is not."""
+    """Return how many tokens of a draft equal the drawn ones, up to the first that does not."""
     pairs = zip(draft, drawn, strict=False)
     return next((i for i, (token, (best, _)) in enumerate(pairs) if token != best), min(len(draft), len(drawn)))
 
 
 def _draw(decoder: Decoder[State], outputs: Tensor, early: Tensor) -> Drawn:
-    """The most likely token after each of what was read, (Y, X); `early` where no sentence may end yet."""
+    """Return the most likely token after each output (Y, X); `early` is true where the sentence must not end yet."""
     drawn: Drawn = []
     for part, soon in zip(outputs.split(POSITIONS), early.split(POSITIONS), strict=True):
         tokens, values = likeliest(decoder.scores(part), soon.nonzero()[:, 0].tolist())
@@ -72,7 +72,7 @@ def _draw(decoder: Decoder[State], outputs: Tensor, early: Tensor) -> Drawn:
 
 
 def _without_loop(drawn: Drawn, most: int | None) -> Drawn:
-    """What was drawn, up to where greedy search would have said something else, lest it repeats itself."""
+    """Cut what was drawn where greedy search would have chosen another token to avoid a loop."""
     if most is None:
         return drawn
     tokens = [token for token, _ in drawn]

@@ -1,4 +1,4 @@
-"""From a model's scores to what search chooses from."""
+"""Choosing tokens from a model's scores, of which some may be forbidden."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from models.kernels.fused import has_fused_kernels
 def likeliest(
     logits: Tensor, early: Sequence[int] = (), forbidden: Sequence[tuple[int, int]] = ()
 ) -> tuple[Tensor, Tensor]:
-    """The likeliest next token of each row, of equal ones the lowest, and its log-probability, (R,) each.
+    """Return the likeliest next token of each row (the lowest of equals), and its log-probability, (R,) each.
 
-    By a kernel where there is one, else by torch; arguments as of `likeliest_by_torch`.
+    A kernel does this where there is one, else torch; arguments as for `likeliest_by_torch`.
     """
     fused = kernels_for(logits, forbidden)
     if fused is None and logits.device.type != "cpu":
@@ -34,13 +34,13 @@ def likeliest(
 
 @dataclass(frozen=True, slots=True)
 class Likeliest:
-    """Of each row the likeliest next token, as `likeliest`; satisfies `models.kernels.choices.Choice`."""
+    """Chooses the likeliest next token of each row, like `likeliest`; satisfies `models.kernels.choices.Choice`."""
 
     min_length: int
-    """Tokens before the end of sentence."""
+    """The fewest tokens before the end of sentence."""
 
     def __call__(self, logits: Tensor, totals: Tensor, said: Tensor) -> Chosen:
-        """The tokens, and their log-probabilities."""
+        """Return the tokens and, in `found`, the tokens with their log-probabilities."""
         keep_short_from_ending(logits, said, self.min_length)
         fused = kernels_for(logits, ())
         if fused is not None:
@@ -51,7 +51,7 @@ class Likeliest:
 
 
 def kernels_for(logits: Tensor, forbidden: Sequence[tuple[int, int]]) -> ModuleType | None:
-    """What chooses on a GPU; nothing elsewhere, or where a row must not take some token: that is torch's."""
+    """Return the GPU kernels that choose; None elsewhere, or if rows have forbidden tokens, which torch handles."""
     if forbidden or not has_fused_kernels(logits.device):
         return None
     from models.kernels.gpu import continuations as fused  # noqa: PLC0415 - imports Triton
@@ -62,16 +62,16 @@ def kernels_for(logits: Tensor, forbidden: Sequence[tuple[int, int]]) -> ModuleT
 def likeliest_by_torch(
     logits: Tensor, count: int, early: Sequence[int], forbidden: Sequence[tuple[int, int]]
 ) -> tuple[Tensor, Tensor]:
-    """The likeliest next tokens of each row and their log-probabilities in float32, without waiting for the device.
+    """Return the likeliest next tokens of each row and their float32 log-probabilities, without waiting for the device.
 
-    Below the minimum length the end of sentence has no probability and the others sum to one, as in CTranslate2.
-    Padding and beginning of sentence are never generated; the others keep the probability that the model gives them.
+    Below the minimum length, the end of sentence has probability 0 and the others sum to one, as in CTranslate2.
+    Padding and beginning of sentence are never generated, but the others keep the probability that the model gave them.
 
     Args:
-        logits: (R, V); overwritten. They are chosen from as they are: half as wide, they are read in half the time.
-        count: tokens of each row; of equal ones the lowest, if it is one.
+        logits: (R, V); overwritten. Tokens are chosen in the logits' own type: half as wide, it is read twice as fast.
+        count: how many tokens for each row; if it is 1, the lowest of equals is chosen.
         early: rows that have not reached their minimum length.
-        forbidden: rows, and a token of each that must not come next.
+        forbidden: pairs of a row and a token that must not come next there.
 
     Returns:
         Tokens and values, (R, `count`) each, the likeliest first.
@@ -82,12 +82,12 @@ def likeliest_by_torch(
     for row, token in forbidden:
         logits[row, token] = -float("inf")
     tokens = logits.argmax(-1, keepdim=True) if count == 1 else logits.topk(count).indices
-    taken = logits.gather(1, tokens).isneginf()  # a row may have fewer that can be taken
+    taken = logits.gather(1, tokens).isneginf()  # a row may have fewer tokens that are allowed
     return tokens, values.gather(1, tokens).masked_fill(taken, -float("inf"))
 
 
 def keep_from_ending(logits: Tensor, early: Sequence[int]) -> None:
-    """Let some rows (R, V) go on with anything but the end of sentence."""
+    """Forbid the end of sentence in some rows (R, V)."""
     if len(early) == len(logits):
         logits[:, EOS] = -float("inf")
     elif early:
@@ -95,12 +95,12 @@ def keep_from_ending(logits: Tensor, early: Sequence[int]) -> None:
 
 
 def keep_short_from_ending(logits: Tensor, said: Tensor, min_length: int) -> None:
-    """The same for rows (R, V) that have said fewer tokens, (R,), without telling the device which."""
+    """Forbid it in rows (R, V) with fewer than `min_length` tokens; `said` (R,) is their number, on the device."""
     if min_length > 0:
         logits[:, EOS].masked_fill_(said < min_length, -float("inf"))
 
 
 @lru_cache(maxsize=64)
 def _told(rows: tuple[int, ...], device: torch.device) -> Tensor:
-    """Rows on a device, which is told of them once: Python waits for that, and they are the same for many steps."""
+    """Return rows on a device; they are cached, since they recur in many steps and Python waits for the copy."""
     return torch.tensor(rows, device=device)
