@@ -27,7 +27,7 @@ _LEVELS: Final = np.float32(LEVELS)
 _SMALLEST: Final = np.float32(1e-30)
 """A row without a larger element counts as zeros: its scaling factor might not be finite."""
 _MOST_BY_VECTORS: Final = 4
-"""Up to so many rows are multiplied by vectors: a tile takes as long for few rows as for all."""
+"""The most rows that are multiplied by vectors instead: a tile takes as long for few rows as for all."""
 _dots_of_rows: Final = dots(_ROWS, vnni=VNNI)
 _dots_of_two: Final = dots(2, vnni=VNNI)
 _dots_of_one: Final = dots(1, vnni=VNNI)

@@ -57,7 +57,7 @@ class Stack(NamedTuple):
     """(L, 4): addresses of the keys and values of the source, then of the context."""
     source: Known
     context: Known
-    """Of no words if there is no context."""
+    """Its shape has no words if there is no context."""
 
 
 @part

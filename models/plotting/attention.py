@@ -18,7 +18,7 @@ class AttentionMap:
 
     part: str
     shares: list[list[float]]
-    """A row for each sentence: the share of 1 that it gives to each sentence; all 0 without context."""
+    """A row for each sentence: the share of attention, out of 1, that each sentence gets; all 0 without context."""
 
 
 def sentence_attention(runtime: Runtime, document: Document) -> list[AttentionMap]:

@@ -19,7 +19,7 @@ class DecodingState(Protocol):
         """Keep only what belongs to these sentences (B',), in this order; hypotheses are reordered separately."""
 
     def cut(self, words: Tensor) -> None:
-        """Cut each hypothesis to its first `words` (R,) words, of which all must have read as many or more."""
+        """Cut each hypothesis back to its first `words[i]` words, (R,); each must have read at least as many."""
 
     def join(self, others: Self, rows: int, joining: int) -> None:
         """Add other sentences, which have `joining` rows, to the R = `rows` rows here."""

@@ -19,7 +19,7 @@ from models.kernels.continuations import Tokens, unpacked
 _BLOCK: Final = 1024
 """Scores that are read together."""
 _PROGRAMS: Final = 1024
-"""About as many run at once; if there are fewer rows, they are cut into pieces."""
+"""Roughly how many programs run at once; if there are fewer rows, they are cut into pieces."""
 _MOST_PIECES: Final = 8
 
 
